@@ -10,8 +10,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from autotune.doctor.code import Module
-from autotune.doctor.code.module import NOT_INSIDE
+from autotune.doctor.code.module import NOT_INSIDE, Module
 from autotune.doctor.read import NOTEBOOK, read_texts
 from autotune.doctor.report import Finding, Report, Trouble, sum_of
 from autotune.doctor.rule import Rule

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from autotune.doctor.code import Module
+from autotune.doctor.code.module import Module
 from autotune.doctor.edits import Edit
 from autotune.doctor.report import Severity
 

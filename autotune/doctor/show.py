@@ -111,17 +111,10 @@ def _escaped(text: str, also: str = "") -> str:
 def sarif_document(report: Report) -> str:
     driver = {"name": "autotune doctor", "semanticVersion": VERSION, "rules": _sarif_rules()}
     notices = [{"level": each.level, "message": {"text": each.text}} for each in report.troubles]
-    invocation = {
-        "executionSuccessful": report.complete,
-        "toolExecutionNotifications": notices,
-    }
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [invocation],
-        "results": [*_results(report.findings)],
-    }
-    return _document(**{"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    told = {"executionSuccessful": report.complete, "toolExecutionNotifications": notices}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "invocations": [told]}
+    runs = [{**run, "results": _results(report.findings)}]
+    return _document(**{"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
 
 
 def _sarif_rules() -> list[dict[str, Any]]:

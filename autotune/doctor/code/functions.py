@@ -220,6 +220,11 @@ def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
     return next(chain(named, placed), None)
 
 
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """Return all values that a call gives."""
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
 def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
     positional = [*signature.posonlyargs, *signature.args]
     with_default = positional[len(positional) - len(signature.defaults) :]

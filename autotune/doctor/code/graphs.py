@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from autotune.doctor.code.functions import Functions
+from autotune.doctor.code.functions import Functions, arguments
 from autotune.doctor.code.tree import Function
 
 _TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "update_state", "result"}
@@ -76,8 +76,7 @@ class Graphs(Functions):
             if owner and owner.bases and getattr(function, "name", "") in _TRACED_METHODS:
                 yield function
         for call in filter(self._traces, self.calls):
-            given = (*call.args, *(each.value for each in call.keywords))
-            yield from (found for each in given if (found := self.meant(each)))
+            yield from filter(None, map(self.meant, arguments(call)))
 
     def _traces(self, call: ast.Call) -> bool:
         dotted = self.dotted(call.func)

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Set as AbstractSet
 
-from autotune.doctor.code import Module
+from autotune.doctor import Module
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
 _ASKS = re.compile(

@@ -4,8 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Kind, Module
-from autotune.doctor.code import argument
+from autotune.doctor import Kind, Module, argument
 from autotune.doctor.code.scopes import Binding
 
 _MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}

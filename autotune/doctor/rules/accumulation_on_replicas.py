@@ -9,8 +9,7 @@ your own before apply_gradients; OneDeviceStrategy can accumulate.
 
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import ONE_DEVICE, argument, made_by
+from autotune.doctor import ONE_DEVICE, Hit, Kind, Module, argument, made_by, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 

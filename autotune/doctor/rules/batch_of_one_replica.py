@@ -13,8 +13,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import argument
+from autotune.doctor import Hit, Kind, Module, Severity, argument, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")

@@ -11,8 +11,7 @@ apply what is clipped without summing it again; or give the optimizer the limit.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module, Severity, mended
-from autotune.doctor.code import last_name
+from autotune.doctor import Hit, Module, Severity, last_name, mended
 from autotune.doctor.rules._examples import MIRRORED, TRAIN_STEP
 
 _CLIPS = ("tf.clip_by_global_norm", "tf.clip_by_norm", "tf.clip_by_value")

@@ -9,8 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import MULTI_WORKER, STRATEGIES, Function, last_name
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Function, Hit, Kind, Module, last_name, mended
 from autotune.doctor.rules._examples import WORKERS
 
 _UPDATES = {"apply_gradients", "minimize"}

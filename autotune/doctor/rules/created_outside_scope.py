@@ -10,8 +10,7 @@ Instead: Create and compile it inside `with strategy.scope():`.
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import STRATEGIES, argument
+from autotune.doctor import STRATEGIES, Hit, Kind, Module, argument, mended
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
 _KINDS = {Kind.MODEL: "model", Kind.OPTIMIZER: "optimizer"}

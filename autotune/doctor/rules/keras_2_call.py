@@ -11,8 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import last_name
+from autotune.doctor import Hit, Kind, Module, last_name, mended
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
 from autotune.doctor.rules._guards import is_guarded
 from autotune.doctor.rules._old_calls import Old

@@ -9,8 +9,7 @@ model.export(folder).
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import argument
+from autotune.doctor import Hit, Kind, Module, argument, mended
 from autotune.doctor.rules._guards import is_guarded
 
 _WEIGHTS = (".weights.h5",)

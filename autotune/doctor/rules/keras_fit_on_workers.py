@@ -10,8 +10,7 @@ tf_keras and set TF_USE_LEGACY_KERAS=1, with which `fit` works.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import MULTI_WORKER, STRATEGIES, last_name
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hit, Kind, Module, last_name, mended
 from autotune.doctor.rules._examples import WORKERS
 from autotune.doctor.rules._guards import is_guarded
 

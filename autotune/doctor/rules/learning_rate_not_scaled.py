@@ -11,8 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import argument
+from autotune.doctor import Hit, Kind, Module, Severity, argument, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _COUNTS = {"num_replicas_in_sync", "num_replicas", "num_gpus", "n_replicas", "replicas", "hvd"}

@@ -14,8 +14,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import Function, argument, last_name
+from autotune.doctor import Function, Hit, Kind, Module, Severity, argument, last_name, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")

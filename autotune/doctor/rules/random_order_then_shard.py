@@ -9,8 +9,7 @@ Instead: Shard first and shuffle the shard; list files with shuffle=False; or gi
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import argument, last_name
+from autotune.doctor import Hit, Kind, Module, Severity, argument, last_name, mended
 
 _SEEDS = ("set_seed", "set_random_seed")
 

@@ -11,8 +11,7 @@ to run several steps per call.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import Function, is_repeated
+from autotune.doctor import Function, Hit, Kind, Module, Severity, is_repeated, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 

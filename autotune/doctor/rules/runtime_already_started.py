@@ -11,8 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import MULTI_WORKER, STRATEGIES, made_by
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hit, Kind, Module, made_by, mended
 from autotune.doctor.rules._guards import is_caught
 
 SETTINGS = {

@@ -10,8 +10,7 @@ add up the gradients.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import Comprehension, Function
+from autotune.doctor import Comprehension, Function, Hit, Kind, Module, mended
 from autotune.doctor.code.kinds import ITERATED
 from autotune.doctor.code.values import Node, Part, repeated
 

@@ -10,8 +10,7 @@ the chief only (strategy.cluster_resolver.task_id == 0), and a scratch path else
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import MULTI_WORKER
+from autotune.doctor import MULTI_WORKER, Hit, Kind, Module, mended
 from autotune.doctor.rules._examples import WORKERS
 
 _CHIEF = (

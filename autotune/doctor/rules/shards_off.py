@@ -10,8 +10,7 @@ strategy.distribute_datasets_from_function.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module
-from autotune.doctor.code import MULTI_WORKER
+from autotune.doctor import MULTI_WORKER, Hit, Module
 from autotune.doctor.rules._examples import WORKERS
 
 _SHARES = {

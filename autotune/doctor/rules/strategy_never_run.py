@@ -12,8 +12,16 @@ strategy.run(train_step, args=(batch,)) in a tf.function; or train by model.fit.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module
-from autotune.doctor.code import STRATEGIES, Function, PythonLoop, is_repeated, last_name
+from autotune.doctor import (
+    STRATEGIES,
+    Function,
+    Hit,
+    Kind,
+    Module,
+    PythonLoop,
+    is_repeated,
+    last_name,
+)
 from autotune.doctor.code.module import RUNS
 from autotune.doctor.rules._examples import APPLY, MIRRORED
 

@@ -11,8 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, mended
-from autotune.doctor.code import Steps, StepValues
+from autotune.doctor import Hit, Kind, Module, Severity, Steps, StepValues, arguments, mended
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
 _CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}
@@ -56,7 +55,7 @@ def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
         case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in _CONVERTING_METHODS:
             return [value]
         case ast.Call(func=func) if _converts(module, func):
-            return [part for argument in _arguments(node) for part in _shown(argument)]
+            return [part for argument in arguments(node) for part in _shown(argument)]
     return []
 
 
@@ -67,17 +66,13 @@ def _converts(module: Module, func: ast.expr) -> bool:
     return dotted.startswith(_CONVERTING_MODULES) or bool(_LOGGING.fullmatch(dotted))
 
 
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
-
-
 def _shown(node: ast.expr) -> list[ast.expr]:
     """Return an argument, or the values that a text is put together from."""
     match node:
         case ast.JoinedStr(values=parts):
             return [each.value for each in parts if isinstance(each, ast.FormattedValue)]
         case ast.Call(func=ast.Attribute(attr="format")):
-            return _arguments(node)
+            return arguments(node)
         case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=several)):
             return several
         case ast.BinOp(op=ast.Mod(), right=right):

@@ -9,8 +9,7 @@ Instead: Set TF_CONFIG before the strategy is created, or in the shell that star
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module
-from autotune.doctor.code import MULTI_WORKER, argument
+from autotune.doctor import MULTI_WORKER, Hit, Module, argument
 
 _KEY = "TF_CONFIG"
 _STARTS_PROCESSES = {"subprocess", "multiprocessing", "Popen", "Process", "system", "fork"}

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.doctor import Hit, Kind, Module, mended
-from autotune.doctor.code import Function, PythonLoop
+from autotune.doctor import Function, Hit, Kind, Module, PythonLoop, arguments, mended
 
 _CHANGES = {
     **dict.fromkeys(("assign", "assign_add", "assign_sub"), Kind.VARIABLE),
@@ -108,7 +107,7 @@ def _is_of_pool(module: Module, func: ast.Attribute) -> bool:
         return False
     makers = [part.node for part in module.origins(func.value)]
     calls = [each for each in makers if isinstance(each, ast.Call)]
-    given = [it for each in calls for it in (*each.args, *(k.value for k in each.keywords))]
+    given = [it for each in calls for it in arguments(each)]
     return not any(isinstance(each, ast.Constant) and each.value == 1 for each in given)
 
 
@@ -137,7 +136,7 @@ def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.ex
     if name in _APPLIES:
         return _shared(module, owner, Kind.OPTIMIZER, found)
     variables = _shared(module, owner, _CHANGES[name], found) if name in _CHANGES else set()
-    given = (*call.args, *(each.value for each in call.keywords)) if variables else ()
+    given = arguments(call) if variables else ()
     return variables & set().union(*(module.ingredients(each, _NO_READS) for each in given))
 
 

@@ -1,7 +1,7 @@
 r"""Right code that looks like wrong code, and wrong code in other words.
 
-Each program follows its name. Below it stands what `@@` is replaced by, and the rules that then find
-something; `|` is a new line. STEP is a training step, BATCHES a dataset that is distributed.
+Each program follows its name. Below it stands what `@@` is replaced by, and the rules that then
+find something; `|` is a new line. STEP is a training step, BATCHES a dataset that is distributed.
 """
 
 HEAD = """
