@@ -71,7 +71,7 @@ schemathesis: $(READY)
 	AUTOTUNE_SCHEMATHESIS=1000 $(BIN)/python -m pytest --timeout 0 tests/integration/api/http
 
 # What writes a page writes it only if it is told where (OUT=docs/benchmarks/NAME.md), and what changed
-# since the figures that are there (SINCE='...'); these are kept in the page.
+# since the figures that it replaces (SINCE='...').
 export SINCE
 PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 

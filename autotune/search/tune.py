@@ -16,7 +16,7 @@ from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.learning import Learning, Race, Unraced
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
-from autotune.past_measurements import PastMeasurements, measurements_file, session_of
+from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
@@ -124,7 +124,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     """
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
-    kept_in = measurements_file() if engine.keeps_history else None
+    kept_in = measurements_folder() if engine.keeps_history else None
     past = PastMeasurements(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
