@@ -37,7 +37,6 @@ def _ending(node: ast.Attribute, old: str, new: str) -> Edit:
 
 
 def edited(content: str, edits: Iterable[Edit]) -> str:
-    """Return a text with those edits that meet the text which they expect."""
     lines = [line.encode() for line in io.StringIO(content, newline="")]
     for edit in sorted(set(edits), key=lambda each: each.start, reverse=True):
         line, column = edit.start

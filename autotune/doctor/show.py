@@ -64,7 +64,6 @@ def explained(rule: Rule) -> Text:
 
 
 def json_document(report: Report) -> str:
-    """Return the report with the words of the rules that were broken."""
     words = {each.name: each for each in _broken(report)}
     return _document(
         version=VERSION,
@@ -87,7 +86,6 @@ def _sentence(finding: Finding) -> str:
 
 
 def github_annotations(report: Report) -> str:
-    """Return a command of GitHub's workflows for each finding, which shows it beside the code."""
     found = [
         f"::{each.severity} title={each.rule},{_where(each.place)}::{_escaped(_sentence(each))}\n"
         for each in report.findings

@@ -43,7 +43,6 @@ def required_version(folder: Path, project: dict[str, Any]) -> Version:
 
 
 def _newest(line: str) -> Version:
-    """Return the newest minor version of which a requirement allows some release."""
     try:
         requirement = Requirement(line.partition("#")[0].strip())
     except InvalidRequirement:

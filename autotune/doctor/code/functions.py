@@ -105,7 +105,6 @@ class Functions(Names):
         return self._follow(values[0], depth + 1) if len(values) == 1 else None
 
     def compiles(self, node: ast.expr) -> bool:
-        """Return whether an expression is `tf.function`, or it with options."""
         if isinstance(node, ast.Call):
             if self.dotted(node.func) == _PARTIAL and node.args:
                 return self.compiles(node.args[0])
@@ -191,7 +190,6 @@ class Functions(Names):
         *,
         is_each: bool = False,
     ) -> _Arguments:
-        """Return the arguments of a call, with those that `partial` has filled in before."""
         while (inner := self._inner(reference)) is not None:
             if isinstance(reference, ast.Call) and self.dotted(reference.func) == _PARTIAL:
                 values = [*reference.args[1:], *values]
@@ -221,7 +219,6 @@ def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
 
 
 def arguments(call: ast.Call) -> list[ast.expr]:
-    """Return all values that a call gives."""
     return [*call.args, *(each.value for each in call.keywords)]
 
 

@@ -62,7 +62,6 @@ class Graphs(Functions):
         return _reached((shown | calls.get(None, set())) - self._traced, calls)
 
     def _around(self, places: Callable[[Function], Iterable[ast.AST]]) -> Links:
-        """Return for each function the others that have a place somewhere inside it."""
         found: dict[Function, set[Function]] = {}
         for other in self.functions:
             for each in {above for place in places(other) for above in self.above(place)}:
@@ -93,7 +92,6 @@ class Graphs(Functions):
 
 
 def _reached(starts: Iterable[Function | None], *links: Links) -> set[Function]:
-    """Return the functions, and all that links lead to from them."""
     found: set[Function] = set()
     waiting = [*starts]
     while waiting:

@@ -124,7 +124,6 @@ class Module(Values):
 
     @cached_property
     def strategies(self) -> set[str]:
-        """The dotted names of the strategies that the module makes."""
         return {self.dotted(call.func) for call in self.calls} & (STRATEGIES | ANY_STRATEGY)
 
     @property

@@ -67,7 +67,6 @@ class Names(Scopes):
         return self.class_named(value.func if isinstance(value, ast.Call) else node)
 
     def method(self, owner: ast.ClassDef, name: str) -> Method | None:
-        """Return the method of that name, as far as the class itself defines it."""
         methods = (each for each in reversed(owner.body) if isinstance(each, Method))
         return next((each for each in methods if each.name == name), None)
 

@@ -102,7 +102,6 @@ class Order:
         yield from self._body(function, branch) if function else ()
 
     def _body(self, function: Function, branch: Branch) -> Iterator[_Moment]:
-        """Yield what a call of a function runs, the first time."""
         later = isinstance(function, ast.AsyncFunctionDef) or function in self._module.generators
         if function not in self._reached and not later:
             self._reached.add(function)

@@ -33,12 +33,10 @@ class Binding:
 
     @property
     def plain(self) -> ast.expr | None:
-        """What is assigned, as a whole."""
         return self.value if self.is_assigned and not self.path else None
 
     @property
     def is_each(self) -> bool:
-        """Whether a loop binds it, to one element after the other of the value."""
         return isinstance(self.node, _EACH)
 
 

@@ -84,7 +84,6 @@ class Steps:
                         yield each.plain
 
     def _trains_once(self, function: Function) -> bool:
-        """Return whether a function updates weights, and has no loop that does so repeatedly."""
         if function not in self._single:
             everything = self._module.all_called([function])
             nodes = (it for each in everything for it in self._module.walk(each))

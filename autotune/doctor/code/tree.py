@@ -66,7 +66,6 @@ class Tree:
         return any(isinstance(it, ast.Attribute) and it.attr in names for it in self.walk(node))
 
     def names_in(self, node: ast.AST) -> set[str | None]:
-        """Return the names of all attributes and arguments that a node holds."""
         held = [*self.walk(node)]
         named = {each.arg for each in held if isinstance(each, ast.keyword)}
         return named | {each.attr for each in held if isinstance(each, ast.Attribute)}
@@ -82,7 +81,6 @@ class Tree:
         return (each for each, _ in self.up(node))
 
     def inside(self, node: ast.AST, outer: ast.AST) -> bool:
-        """Return whether a node is, or is held by, another."""
         return node is outer or any(each is outer for each in self.above(node))
 
     def statement_of(self, node: ast.AST) -> ast.stmt | None:

@@ -38,7 +38,6 @@ def is_caught(module: Module, node: ast.AST, errors: AbstractSet[str]) -> bool:
 
 
 def _may_leave(statement: ast.stmt) -> bool:
-    """Return whether a function returns or raises in a statement, by a version."""
     match statement:
         case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()]):
             return _asks(test)

@@ -64,14 +64,12 @@ def terms(
 
 
 def _results(module: Module, node: ast.expr) -> list[ast.expr]:
-    """Return the expression that a function of the module returns, if there is but one."""
     function = module.meant(node)
     results = module.returned[function] if function else []
     return results if len(results) == 1 else []
 
 
 def is_mean(module: Module, node: ast.expr) -> bool:
-    """Return whether an expression is the mean of one number for each example."""
     if not isinstance(node, ast.Call) or module.dotted(node.func) not in _MEANS:
         return False
     options = [(each.arg, getattr(each.value, "value", each)) for each in node.keywords]

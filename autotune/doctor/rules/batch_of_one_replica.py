@@ -50,7 +50,6 @@ def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Itera
 
 
 def _fits(module: Module) -> Iterator[ast.Call]:
-    """Yield where a model from the scope of several replicas is trained by Keras."""
     for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
         bindings = module.bindings_of(model)
         if bindings and all(module.in_strategy_scope(each.node) for each in bindings):

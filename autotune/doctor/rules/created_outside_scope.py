@@ -84,10 +84,11 @@ def _is_outside(module: Module, node: ast.AST) -> bool:
     """Return whether nobody can have entered the scope when a statement runs."""
     if any(isinstance(each, ast.With | ast.AsyncWith) for each in module.above(node)):
         return False
-    # A function that makes the strategies itself is not run in a scope.
     function = module.function_of(node)
-    makers = {module.function_of(each) for each in module.calls_of(*STRATEGIES)}
-    return function is None or makers == {function}
+    if function is None:
+        return True
+    # A function that makes the strategies itself is not run in a scope.
+    return {module.function_of(each) for each in module.calls_of(*STRATEGIES)} == {function}
 
 
 def _use(module: Module, node: ast.Name | ast.Attribute, kind: Kind) -> str:
@@ -105,7 +106,6 @@ def _use(module: Module, node: ast.Name | ast.Attribute, kind: Kind) -> str:
 
 
 def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
-    """Return whether it is compiled or trained, or becomes a part of a model."""
     parent = module.parents[node]
     if isinstance(parent, ast.Attribute):
         return kind is Kind.MODEL and parent.attr in _TRAINS

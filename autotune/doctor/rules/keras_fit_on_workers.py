@@ -41,7 +41,6 @@ def check(module: Module) -> Iterator[Hit]:
 
 
 def _is_model(module: Module, node: ast.expr) -> bool:
-    """Return whether a value is a model of Keras, by how it is made or, at last, by its name."""
     kind, value = module.kind(node), module.value(node)
     maker = module.dotted(value.func) if isinstance(value, ast.Call) else ""
     named = "model" in last_name(node).lower() and not maker.startswith(_OTHER_MODELS)

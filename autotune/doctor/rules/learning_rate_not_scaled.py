@@ -35,7 +35,6 @@ def check(module: Module) -> Iterator[Hit]:
 
 
 def _grows(module: Module, node: ast.expr) -> bool:
-    """Return whether a count of replicas multiplies a batch."""
     product = module.parents[node]
     multiplies = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
     return multiplies and "batch" in ast.unparse(product).lower()

@@ -65,7 +65,6 @@ def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
 
 
 def _is_divided(module: Module, node: ast.expr) -> bool:
-    """Return whether an expression is a loss over the examples of all replicas."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return of.is_sum(module, node.left) and _counts_all(module, node.right)
     if of.is_average(module, node):

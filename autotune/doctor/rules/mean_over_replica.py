@@ -38,7 +38,6 @@ def check(module: Module) -> Iterator[Hit]:
 
 
 def _is_mean(module: Module, node: ast.expr) -> bool:
-    """Return whether an expression itself is a mean over one replica's examples."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return of.is_sum(module, node.left) and of.counts_one_replica(module, node.right)
     size = of.batch_of_average(module, node)
@@ -46,7 +45,6 @@ def _is_mean(module: Module, node: ast.expr) -> bool:
 
 
 def _is_of_model(module: Module, node: ast.expr) -> bool:
-    """Return whether an expression adds up the losses that a model keeps."""
     match node:
         case ast.Call(func=func, args=[ast.Attribute(attr="losses")]):
             return (module.dotted(func) or ast.unparse(func)) in _ADDS_UP

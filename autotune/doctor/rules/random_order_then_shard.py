@@ -39,7 +39,6 @@ def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
 
 
 def _draws_order(module: Module, call: ast.Call) -> bool:
-    """Return whether a call puts examples or files into an order that no seed fixes."""
     lists = module.dotted(call.func) == "tf.data.Dataset.list_files"
     seed = argument(call, 2 if lists else 1, "seed")
     if lists:

@@ -91,7 +91,6 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
 
 
 def _element(module: Module, node: Node) -> ast.expr | None:
-    """Return what a container holds several times, the same for each."""
     match node:
         case ast.BinOp(left=ast.List(elts=[only]) | ast.Tuple(elts=[only]), op=ast.Mult()):
             return None if getattr(node.right, "value", 2) == 1 else only
@@ -139,7 +138,6 @@ def _only_place(module: Module, placed: ast.expr, parts: set[Node]) -> bool:
 
 
 def _bound_by(module: Module, holder: _HOLDERS) -> set[str]:
-    """Return the names that a loop or a function binds in each round."""
     if isinstance(holder, ast.For | ast.AsyncFor):
         return {each.id for each in _names(module, holder.target)}
     given = (each for each in module.walk(holder.args) if isinstance(each, ast.arg))

@@ -94,7 +94,6 @@ def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
 
 
 def _is_entered(module: Module, call: ast.AST) -> bool:
-    """Return whether a scope is entered, at once or by a name."""
     match module.parents[call] if isinstance(call, ast.Call) else None:
         case ast.Assign(targets=[ast.Name(id=name), *_]):
             uses = [module.parents[each] for each in module.loads[name]]
@@ -135,7 +134,6 @@ def _is_followed_into(module: Module, node: ast.AST, call: ast.AST) -> bool:
 
 
 def _made_in_scope(module: Module) -> set[ast.AST]:
-    """Return the calls in the scopes of strategies, some of which make variables."""
     found: set[ast.AST] = set()
     for block in module.withs:
         entered = (module.resolved(each.context_expr) for each in block.items)
@@ -162,7 +160,6 @@ def _called_in(module: Module, loop: PythonLoop) -> set[Function]:
 
 
 def _leads_to(module: Module, loop: PythonLoop, other: PythonLoop) -> bool:
-    """Return whether a loop runs another one in each of its rounds."""
     called = module.inside(other, loop) or module.function_of(other) in _called_in(module, loop)
     return loop is not other and called
 

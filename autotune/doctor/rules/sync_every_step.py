@@ -67,7 +67,6 @@ def _converts(module: Module, func: ast.expr) -> bool:
 
 
 def _shown(node: ast.expr) -> list[ast.expr]:
-    """Return an argument, or the values that a text is put together from."""
     match node:
         case ast.JoinedStr(values=parts):
             return [each.value for each in parts if isinstance(each, ast.FormattedValue)]

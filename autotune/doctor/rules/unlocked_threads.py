@@ -102,7 +102,6 @@ def _is_thread(module: Module, owner: ast.ClassDef) -> bool:
 
 
 def _is_of_pool(module: Module, func: ast.Attribute) -> bool:
-    """Return whether a pool of several threads runs what a call gives it."""
     if func.attr not in _STARTS or module.kind(func.value) is not Kind.POOL:
         return False
     makers = [part.node for part in module.origins(func.value)]
@@ -129,7 +128,6 @@ def _loop_around(module: Module, node: ast.AST) -> ast.AST | None:
 
 
 def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.expr]:
-    """Return what a call changes of what threads share, by where it was made."""
     if not isinstance(call.func, ast.Attribute):
         return set()
     owner, name = call.func.value, call.func.attr
