@@ -39,18 +39,7 @@ def check_code(
     edit: Literal["fix", "diff"] | None,
     exit_zero: bool,
 ) -> None:
-    """Check files and folders.
-
-    Args:
-        paths: What to check.
-        settings: How to check it.
-        output_format: How findings are printed.
-        edit: Whether files are edited, or only shown as they would be.
-        exit_zero: Whether findings are no failure.
-
-    Raises:
-        Exit: With the code that tells the outcome, if that is not 0.
-    """
+    """Check files and folders, and edit them or show what would be edited."""
     report = _check(paths, settings)
     edits = _edits_of(report) if edit else {}
     if edit == "fix" and edits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,6 +26,16 @@ NAME = "autotune doctor"
 _CODE = "Code check"
 _OF_THE_CODE = ("output_format", "select", "ignore", "target_version", "fix", "diff", "exit_zero")
 _OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed", "engine")
+
+
+def _code(
+    help_text: str, metavar: str | None = None, *, flag: str | None = None, shown: bool = False
+) -> Any:
+    """Return an option of the check of code."""
+    names, shown = [flag] if flag else [], shown or flag is not None
+    return typer.Option(
+        *names, help=help_text, metavar=metavar, show_default=shown, rich_help_panel=_CODE
+    )
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
@@ -56,54 +66,26 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
     json: take.Json = False,
-    output_format: Annotated[
-        Format, typer.Option(help="Format of the findings.", rich_help_panel=_CODE)
-    ] = Format.TEXT,
+    output_format: Annotated[Format, _code("Format of the findings.", shown=True)] = Format.TEXT,
     select: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to enable; may be repeated. Default: all.",
-            show_default=False,
-            rich_help_panel=_CODE,
-        ),
+        _code("Comma-separated rules to enable; may be repeated. Default: all.", "RULE,..."),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to disable; may be repeated.",
-            show_default=False,
-            rich_help_panel=_CODE,
-        ),
+        _code("Comma-separated rules to disable; may be repeated.", "RULE,..."),
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(
-            metavar="X.Y",
-            help="TensorFlow version of the code; default: the newest that the project allows.",
-            show_default=False,
-            rich_help_panel=_CODE,
+        _code(
+            "TensorFlow version of the code; default: the newest that the project allows.", "X.Y"
         ),
     ] = None,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Edit files where that is safe.", rich_help_panel=_CODE)
-    ] = False,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", help="Show what --fix would edit.", rich_help_panel=_CODE),
-    ] = False,
-    exit_zero: Annotated[
-        bool,
-        typer.Option("--exit-zero", help="Exit with 0 despite findings.", rich_help_panel=_CODE),
-    ] = False,
-    rules: Annotated[
-        bool, typer.Option("--rules", help="List all rules and exit.", rich_help_panel=_CODE)
-    ] = False,
-    explain: Annotated[
-        str | None,
-        typer.Option(metavar="RULE", help="Explain a rule and exit.", rich_help_panel=_CODE),
-    ] = None,
+    fix: Annotated[bool, _code("Edit files where that is safe.", flag="--fix")] = False,
+    diff: Annotated[bool, _code("Show what --fix would edit.", flag="--diff")] = False,
+    exit_zero: Annotated[bool, _code("Exit with 0 despite findings.", flag="--exit-zero")] = False,
+    rules: Annotated[bool, _code("List all rules and exit.", flag="--rules")] = False,
+    explain: Annotated[str | None, _code("Explain a rule and exit.", "RULE", shown=True)] = None,
 ) -> None:
     """Measure the timing noise of this machine, or check code for mistakes.
 

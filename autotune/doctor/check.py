@@ -32,23 +32,12 @@ def check_paths(
     target: Version = NEWEST,
     exclude: Iterable[str] = (),
 ) -> Report:
-    """Return what the chosen rules find in files and folders.
-
-    Args:
-        paths: Files, and folders to search.
-        chosen: The rules by name.
-        target: The TensorFlow that the code is written for.
-        exclude: Patterns of paths that are left out of folders.
-    """
+    """Return what the chosen rules find in files, and in folders without excluded paths."""
     return sum_of(_check_file(each, chosen, target) for each in files_of(paths, exclude))
 
 
 def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST) -> Report:
-    """Return what the chosen rules find in a text.
-
-    Raises:
-        CodeError: It is no Python.
-    """
+    """Return what the chosen rules find in a text, or raise CodeError where it is no Python."""
     suppressions = Suppressions(text)
     root = text.parse()
     try:

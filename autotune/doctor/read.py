@@ -22,11 +22,7 @@ _WRITES = re.compile(r"\s*%%writefile\s.*\.py\s*\n")
 
 
 def read_texts(path: Path) -> list[Text]:
-    """Return the programs of a file.
-
-    Raises:
-        CodeError: It cannot be read, or is no text.
-    """
+    """Return the programs of a file, or raise CodeError."""
     try:
         if path.suffix == NOTEBOOK:
             with warnings.catch_warnings(action="ignore"):  # Of what cells escape in their texts.

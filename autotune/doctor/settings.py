@@ -26,11 +26,7 @@ class Settings:
 
 
 def settings_of(folder: Path) -> Settings:
-    """Return the settings of the project that a folder belongs to.
-
-    Raises:
-        UsageError: They cannot be read, or are wrong.
-    """
+    """Return the settings of the project that a folder belongs to, or raise UsageError."""
     found = [each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()]
     path = found[0] if found else folder / FILE
     project = _read(path) if found else {}

@@ -17,11 +17,7 @@ _PACKAGES = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel
 
 
 def version_of(text: str) -> Version:
-    """Return a version of TensorFlow such as `2.15`.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Return a version of TensorFlow such as `2.15`, or raise UsageError."""
     found = re.fullmatch(r"(\d)\.(\d{1,2})(\.\d+)?", text.strip())
     if found is None:
         raise UsageError(f"{text!r} is not a version of TensorFlow.", "For example: 2.15.")
@@ -29,12 +25,7 @@ def version_of(text: str) -> Version:
 
 
 def required_version(folder: Path, project: dict[str, Any]) -> Version:
-    """Return the newest TensorFlow that a project may be installed with.
-
-    Args:
-        folder: Holds its `requirements.txt`, if there is one.
-        project: Its `pyproject.toml`.
-    """
+    """Return the newest TensorFlow that a project may be installed with, by its two files."""
     lines: list[str] = [*project.get("project", {}).get("dependencies", ())]
     listed = folder / "requirements.txt"
     if listed.is_file():

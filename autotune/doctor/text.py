@@ -22,11 +22,7 @@ class Text:
     """What of a notebook could not be read."""
 
     def parse(self) -> ast.Module:
-        """Return its syntax tree.
-
-        Raises:
-            CodeError: It is no Python.
-        """
+        """Return its syntax tree, or raise CodeError where it is no Python."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Of what the code escapes in its texts, say.

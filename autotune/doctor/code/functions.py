@@ -24,12 +24,8 @@ class Meant:
     """Whether it is compiled where it is called in this way."""
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    value: ast.expr | None
-    """None where that is not certain."""
-    is_each: bool = False
-    """Whether it is one element after the other of that value."""
+Given = tuple[ast.expr | None, bool]
+"""What a call gives for a parameter, None if that is not certain, and whether one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +39,15 @@ class _Arguments:
     def give(self, function: Function, parameter: ast.arg) -> Given | None:
         """Return what they give for a parameter; None if nothing, so that its default counts."""
         if parameter.arg in self.keywords:
-            return Given(self.keywords[parameter.arg])
+            return self.keywords[parameter.arg], False
         positional = [*function.args.posonlyargs, *function.args.args]
         if parameter not in positional or any(isinstance(e, ast.Starred) for e in self.values):
-            return Given(None)
+            return None, False
         bound = self.is_method and positional[0].arg in {"self", "cls"}
         index = positional.index(parameter) - bound
         if index < 0:
-            return Given(None)
-        return Given(self.values[index], self.is_each) if index < len(self.values) else None
+            return None, False
+        return (self.values[index], self.is_each) if index < len(self.values) else None
 
 
 class Functions(Names):
@@ -149,11 +145,11 @@ class Functions(Names):
         """
         function = self.function_with(parameter)
         if function is None:
-            return [Given(None)]
+            return [(None, False)]
         calls = self._arguments[function]
         default = _default(function.args, parameter)
         found = [given for call in calls if (given := call.give(function, parameter))]
-        return found if default is None else [*found, Given(default)]
+        return found if default is None else [*found, (default, False)]
 
     @cached_property
     def _arguments(self) -> Lists[Function, _Arguments]:

@@ -33,12 +33,7 @@ class Run:
 
 
 class Module(Values):
-    """The syntax tree of a module, and what can be asked about it.
-
-    Args:
-        root: Not to be changed afterwards.
-        target: The TensorFlow that the module is written for.
-    """
+    """A module with all that rules ask about it, written for one version of TensorFlow."""
 
     def __init__(self, root: ast.Module, target: Version = NEWEST) -> None:
         super().__init__(root)

@@ -168,8 +168,8 @@ class Values(Graphs):
                 yield from self._read(part, node)
                 yield from map(part.element, self.stored(node) if part.path else ())
             case ast.arg() as parameter:
-                for given in self.given(parameter):
-                    yield part.of(given.value, *([None] if given.is_each else []))
+                for value, is_each in self.given(parameter):
+                    yield part.of(value, *([None] if is_each else []))
             case ast.BoolOp() | ast.IfExp() as node:
                 either = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
                 yield from map(part.of, either)

@@ -24,11 +24,7 @@ _WORDS = re.compile(r"(.+)\.\n\nWhy: (.+)\n\nInstead: (.+)", re.DOTALL)
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return every rule by its name, in alphabetical order.
-
-    Raises:
-        UsageError: That of an entry point cannot be used.
-    """
+    """Return every rule by its name, in alphabetical order."""
     files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
     own = [import_module(f"{__name__}.{name}") for name in files]
     found = map(rule_of, (*load_plugins(GROUP, ModuleType).values(), *own))
@@ -36,11 +32,7 @@ def rules() -> dict[str, Rule]:
 
 
 def rule_of(module: ModuleType) -> Rule:
-    """Return the rule that a module holds.
-
-    Raises:
-        UsageError: It holds none.
-    """
+    """Return the rule that a module holds, or raise UsageError."""
     words = _WORDS.fullmatch(cleandoc(module.__doc__ or ""))
     missing = [name for name in ("check", "BAD", "GOOD") if not hasattr(module, name)]
     if words is None or missing:
@@ -54,11 +46,7 @@ def rule_of(module: ModuleType) -> Rule:
 
 
 def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[str, Rule]:
-    """Return the selected rules, all of them for None, without the ignored ones.
-
-    Raises:
-        UsageError: A name is no rule, or no rule is left.
-    """
+    """Return the selected rules, all of them for None, without the ignored ones."""
     wanted = {find(name).name for name in select} if select is not None else set(rules())
     wanted -= {find(name).name for name in ignore or ()}
     if not wanted:
@@ -67,11 +55,7 @@ def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[s
 
 
 def find(name: str) -> Rule:
-    """Return the rule of that name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the rule of that name, or raise UsageError."""
     if name in rules():
         return rules()[name]
     raise UsageError(f"Unknown rule {name!r}.", hint(name, rules()))

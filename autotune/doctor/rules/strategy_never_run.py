@@ -127,7 +127,7 @@ def _is_followed_into(module: Module, node: ast.AST, call: ast.AST) -> bool:
     given = (
         [it for it in module.children[function.args] if isinstance(it, ast.arg)] if function else []
     )
-    names = {it.arg for it in given if any(each.value is node for each in module.given(it))}
+    names = {it.arg for it in given if any(value is node for value, _ in module.given(it))}
     uses = [each for name in names for each in module.loads[name]]
     inside = [each for each in uses if function and module.inside(each, function)]
     return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in inside)
