@@ -11,8 +11,8 @@ from autotune.doctor.code.module import Module
 from autotune.doctor.code.steps import Steps, StepValues, is_repeated
 from autotune.doctor.code.tree import Comprehension, Function, PythonLoop
 from autotune.doctor.report import Severity
-from autotune.doctor.rule import HERE, Hit, mended
+from autotune.doctor.rule import HERE, Hit, Hits, mended
 
-__all__ = ["HERE", "Hit", "Kind", "Module", "Severity", "mended"]
+__all__ = ["HERE", "Hit", "Hits", "Kind", "Module", "Severity", "mended"]
 __all__ += ["MULTI_WORKER", "ONE_DEVICE", "STRATEGIES", "Comprehension", "Function", "PythonLoop"]
 __all__ += ["StepValues", "Steps", "argument", "arguments", "is_repeated", "last_name", "made_by"]

@@ -1,7 +1,7 @@
 """A rule: what it looks for, why that is a mistake, and examples which are its tests."""
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from autotune.doctor.code.module import Module
@@ -10,6 +10,7 @@ from autotune.doctor.report import Severity
 
 Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
 """Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
+Hits = Iterator[Hit]
 HERE = "# <- here"
 """Ends the lines of a bad example where the rule must find something."""
 
@@ -25,7 +26,7 @@ class Rule:
     """What comes of it."""
     instead: str
     """What to write instead."""
-    check: Callable[[Module], Iterable[Hit]]
+    check: Callable[[Module], Hits]
     bad: tuple[str, ...]
     good: tuple[str, ...]
 

@@ -312,7 +312,8 @@ def _is_moving(cut: ast.expr) -> bool:
 
 def _gives_one_dataset(call: ast.Call) -> bool:
     options = {each.arg: each.value for each in call.keywords}
-    return "with_info" not in options and bool(getattr(options.get("split"), "value", None))
+    split = options.get("split")
+    return "with_info" not in options and isinstance(split, ast.Constant) and bool(split.value)
 
 
 def _plain(annotation: ast.expr) -> ast.expr:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from autotune.doctor import Hit, Kind, Module
+from autotune.doctor import Hits, Kind, Module
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
 from autotune.doctor.rules._guards import is_guarded
@@ -28,7 +28,7 @@ class Old:
     since: Mapping[str, Version] = field(default_factory=dict)
     """The TensorFlow that first lacks a name, for those that were there for long."""
 
-    def check(self, module: Module) -> Iterator[Hit]:
+    def check(self, module: Module) -> Hits:
         for node, dotted in (*_imported(module), *self._mentioned(module).items()):
             fits = [it for it in self.names if _is_of(dotted, it)]
             name = max(fits, key=len, default="")

@@ -7,13 +7,11 @@ Instead: Use a larger batch for each replica, or sum the gradients of several ba
 your own before apply_gradients; OneDeviceStrategy can accumulate.
 """
 
-from collections.abc import Iterator
-
-from autotune.doctor import ONE_DEVICE, Hit, Kind, Module, argument, made_by, mended
+from autotune.doctor import ONE_DEVICE, Hits, Kind, Module, argument, made_by, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for call in module.calls if module.has_keras_3 else ():
         steps = module.constant(argument(call, None, "gradient_accumulation_steps"))
         if steps is not None and made_by(module.dotted(call.func)) is Kind.OPTIMIZER:

@@ -13,7 +13,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, argument, mended
+from autotune.doctor import Hits, Kind, Module, Severity, argument, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
@@ -26,7 +26,7 @@ _MOST = 200
 _UNDONE = {"unbatch", "rebatch"}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for call, _ in module.methods(Kind.STRATEGY, _MADE_WHOLE):
         sizes = _sizes(module, call.args[:1], set())
         yield from _named(sizes, _PER_REPLICA, _SPLITS.format(_MADE_WHOLE))
@@ -42,7 +42,7 @@ def check(module: Module) -> Iterator[Hit]:
         yield from _named(_sizes(module, results, set()), _GLOBAL, _TOO_LARGE)
 
 
-def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Iterator[Hit]:
+def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Hits:
     for size in sizes:
         name = ast.unparse(size)
         if isinstance(size, ast.Name | ast.Attribute) and wrong.search(name.lower()):

@@ -9,9 +9,8 @@ apply what is clipped without summing it again; or give the optimizer the limit.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module, Severity, last_name, mended
+from autotune.doctor import Hits, Module, Severity, last_name, mended
 from autotune.doctor.rules._examples import MIRRORED, TRAIN_STEP
 
 _CLIPS = ("tf.clip_by_global_norm", "tf.clip_by_norm", "tf.clip_by_value")
@@ -21,7 +20,7 @@ _SUMS = {
 }
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     functions = module.replica_functions
     names = {name for each in functions for name in module.names_in(each)}
     if module.may_be_one_device or names & _SUMS or not names & {"apply_gradients", "apply"}:

@@ -7,9 +7,17 @@ Instead: Let every worker do it, and let the chief print or save what comes of i
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Function, Hit, Kind, Module, last_name, mended
+from autotune.doctor import (
+    MULTI_WORKER,
+    STRATEGIES,
+    Function,
+    Hits,
+    Kind,
+    Module,
+    last_name,
+    mended,
+)
 from autotune.doctor.rules._examples import WORKERS
 
 _UPDATES = {"apply_gradients", "minimize"}
@@ -17,7 +25,7 @@ _NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank
 Branch = ast.If | ast.IfExp
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
         return
     together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}

@@ -10,7 +10,7 @@ Instead: Create and compile it inside `with strategy.scope():`.
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotune.doctor import STRATEGIES, Hit, Kind, Module, argument, mended
+from autotune.doctor import STRATEGIES, Hits, Kind, Module, argument, mended
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
 _KINDS = {Kind.MODEL: "model", Kind.OPTIMIZER: "optimizer"}
@@ -21,7 +21,7 @@ _PLAIN = "keras.optimizers.SGD"
 Uses = Sequence[ast.Name | ast.Attribute]
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     followed = {strategy for _, strategy in module.strategy_scopes}
     if any(each.value not in followed for each in module.attributes["scope"]):
         return  # Entered in a way that cannot be followed.
@@ -131,7 +131,7 @@ def _is_only_counted(module: Module) -> bool:
     return True
 
 
-def _compiled_outside(module: Module) -> Iterator[Hit]:
+def _compiled_outside(module: Module) -> Hits:
     """Yield where a model from the scope gets an optimizer that is not from there."""
     for call in module.calls:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "compile":

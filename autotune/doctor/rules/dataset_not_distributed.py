@@ -10,7 +10,7 @@ size, or over strategy.distribute_datasets_from_function(dataset_fn).
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
+from autotune.doctor import Hits, Kind, Module, mended
 from autotune.doctor.code.module import Run
 from autotune.doctor.rules._examples import MIRRORED, TRAIN_STEP
 
@@ -18,7 +18,7 @@ _SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_s
 """Who asks for these may take its share of a batch by itself."""
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for run in () if module.may_be_one_device else module.runs:
         values = (*_given(run.call), *_held(module, run))
         given = next((each for each in values if module.kind(each) is Kind.BATCH), None)

@@ -7,14 +7,13 @@ Instead: Leave placement to the strategy; pass the devices when creating it.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module, Severity, mended
+from autotune.doctor import Hits, Module, Severity, mended
 from autotune.doctor.rules._devices import read_device, written_device
 from autotune.doctor.rules._examples import MIRRORED, TRAIN_STEP
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     functions = module.replica_functions | module.keras_steps
     for call in module.calls_of("tf.device"):
         if call.args and module.function_of(call) in functions:

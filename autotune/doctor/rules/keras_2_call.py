@@ -9,9 +9,8 @@ TF_USE_LEGACY_KERAS=1, or name the version with --target-version.
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, last_name, mended
+from autotune.doctor import Hits, Kind, Module, last_name, mended
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
 from autotune.doctor.rules._guards import is_guarded
 from autotune.doctor.rules._old_calls import Old
@@ -83,7 +82,7 @@ _METRIC = re.compile(r"metric|loss|acc(uracy)?\b|(?<!re)mean|auc|precision|recal
 """In what people call a metric, in lower case."""
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     if module.has_keras_3:
         yield from NAMES.check(module)
         for hit in (*_calls(module), *_members(module)):
@@ -91,7 +90,7 @@ def check(module: Module) -> Iterator[Hit]:
                 yield hit
 
 
-def _calls(module: Module) -> Iterator[Hit]:
+def _calls(module: Module) -> Hits:
     for call in module.calls:
         dotted = module.dotted(call.func)
         if dotted.startswith("keras.optimizers.legacy."):
@@ -119,7 +118,7 @@ def _today(module: Module, call: ast.Call, dotted: str, keyword: str) -> str | N
     return METHOD_KEYWORDS.get((method, keyword)) if named or owner_kind is wanted else None
 
 
-def _members(module: Module) -> Iterator[Hit]:
+def _members(module: Module) -> Hits:
     defined = {getattr(each, "name", "") for each in module.functions}
     for (kind, name), today in MEMBERS.items():
         for node in () if name in defined else module.attributes[name]:

@@ -7,9 +7,8 @@ model.export(folder).
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, argument, mended
+from autotune.doctor import Hits, Kind, Module, argument, mended
 from autotune.doctor.rules._guards import is_guarded
 
 _WEIGHTS = (".weights.h5",)
@@ -17,7 +16,7 @@ _CHECKPOINTS = (".keras", ".h5")
 _MODELS = (".keras", ".h5", ".hdf5")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for call in module.calls if module.has_keras_3 else ():
         ends, path = _ends(module, call), argument(call, 0, "filepath")
         end = _end(module, path) if path and ends else None

@@ -8,9 +8,8 @@ tf_keras and set TF_USE_LEGACY_KERAS=1, with which `fit` works.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Hit, Kind, Module, last_name, mended
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, last_name, mended
 from autotune.doctor.rules._examples import WORKERS
 from autotune.doctor.rules._guards import is_guarded
 
@@ -27,7 +26,7 @@ _METHODS = {method for methods in FAILS.values() for method in methods}
 _OTHER_MODELS = ("sklearn.", "xgboost.", "lightgbm.", "catboost.", "statsmodels.")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     calls = module.calls if module.has_keras_3 and module.strategies & FAILS.keys() else ()
     for call in calls:
         func = call.func

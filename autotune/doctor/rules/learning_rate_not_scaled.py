@@ -9,16 +9,15 @@ global batch fixed.
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, argument, mended
+from autotune.doctor import Hits, Kind, Module, Severity, argument, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _COUNTS = {"num_replicas_in_sync", "num_replicas", "num_gpus", "n_replicas", "replicas", "hvd"}
 _RATE = re.compile(r"learning_?rate|(?<![a-z])lr(?![a-z])|schedul|warm_?up")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     names = [each for each in module.scopes[0].names if each.lower() in _COUNTS]
     counts: list[ast.expr] = [*module.attributes["num_replicas_in_sync"]]
     counts += [each for name in names for each in module.loads[name]]

@@ -12,7 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
+from autotune.doctor import Hits, Kind, Module, mended
 from autotune.doctor.rules import _losses as of
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
@@ -20,7 +20,7 @@ _REPLICAS = re.compile(r"num_replicas_in_sync|n(um)?_?(of_)?(replicas|gpus)")
 _GLOBAL = re.compile(r"global_?batch")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for loss in of.losses(module) if not module.may_be_one_device else ():
         for node in (each for term in of.terms(module, loss) for each in _divisions(module, term)):
             yield node, f"`{ast.unparse(node)}` divides a loss that is already divided."

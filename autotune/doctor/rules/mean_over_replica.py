@@ -9,9 +9,8 @@ is, which takes the replicas into account.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module, mended
+from autotune.doctor import Hits, Module, mended
 from autotune.doctor.rules import _losses as of
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
@@ -25,7 +24,7 @@ _SENTENCE = f"The loss is averaged over one replica's examples, but {_SUMMED}"
 _OF_MODEL = f"Every replica adds the whole of `model.losses`, and {_SUMMED}"
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     functions = module.replica_functions | module.keras_steps
     if module.may_be_one_device or any(_SCALES & module.names_in(each) for each in functions):
         return

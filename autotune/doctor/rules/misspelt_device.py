@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Module, mended
+from autotune.doctor import Hits, Module, mended
 from autotune.doctor.rules._devices import read_device, written_device
 from autotune.hints import closest
 
@@ -17,7 +17,7 @@ _TAKE = ("tf.device", "tf.distribute.OneDeviceStrategy", "tf.distribute.Mirrored
 _WORDS = {"gpu": "GPU", "cpu": "CPU", "tpu": "TPU", "cuda": "GPU"}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for node in (each for call in module.calls_of(*_TAKE) for each in _names(module, call)):
         name = written_device(module, node)
         if name is not None and read_device(name) is None:

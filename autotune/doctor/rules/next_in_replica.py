@@ -11,15 +11,14 @@ strategy.run(replica_step, args=(next(iterator),)).
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, mended
+from autotune.doctor import Hits, Kind, Module, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for run in module.runs:
         functions = module.all_called([run.function])
         shared = module.may_be_one_device or module.ask_which_it_is(functions)

@@ -12,9 +12,8 @@ outside strategy.run and pass them.
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import Function, Hit, Kind, Module, Severity, argument, last_name, mended
+from autotune.doctor import Function, Hits, Kind, Module, Severity, argument, last_name, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
@@ -25,7 +24,7 @@ _DRAWS = re.compile(
 _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd|shard")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     functions = _on_replicas(module) if not module.may_be_one_device else set()
     seeds = [each for each in module.calls_of(*_SETS) if each.args and _is_seed(each.args[0])]
     made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))

@@ -9,12 +9,12 @@ Instead: Shard first and shuffle the shard; list files with shuffle=False; or gi
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, argument, last_name, mended
+from autotune.doctor import Hits, Kind, Module, Severity, argument, last_name, mended
 
 _SEEDS = ("set_seed", "set_random_seed")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     if any(module.attributes[each] or module.loads[each] for each in _SEEDS):
         return
     for shard, dataset in module.methods(Kind.DATASET, "shard"):

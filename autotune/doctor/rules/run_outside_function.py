@@ -9,13 +9,12 @@ to run several steps per call.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import Function, Hit, Kind, Module, Severity, is_repeated, mended
+from autotune.doctor import Function, Hits, Kind, Module, Severity, is_repeated, mended
 from autotune.doctor.rules._examples import MIRRORED
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for run in () if module.is_graph_mode else module.runs:
         # What is run may be compiled by itself, and strategies then compile the whole call.
         is_model = bool(run.call.args) and module.kind(run.call.args[0]) is Kind.MODEL

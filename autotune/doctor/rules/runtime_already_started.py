@@ -9,9 +9,8 @@ Instead: Configure threads and devices first, then create the strategy, then eve
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Hit, Kind, Module, made_by, mended
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, made_by, mended
 from autotune.doctor.rules._guards import is_caught
 
 SETTINGS = {
@@ -32,7 +31,7 @@ _METHODS = ("compile", "fit", "evaluate", "predict")
 _CATCHES = {"RuntimeError", "Exception", "BaseException"}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     resets = module.attributes["_reset_context"] or module.attributes["set_server_def"]
     if module.is_graph_mode or resets:
         return

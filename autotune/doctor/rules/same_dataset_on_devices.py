@@ -10,7 +10,7 @@ add up the gradients.
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Comprehension, Function, Hit, Kind, Module, mended
+from autotune.doctor import Comprehension, Function, Hits, Kind, Module, mended
 from autotune.doctor.code.kinds import ITERATED
 from autotune.doctor.code.values import Node, Part, repeated
 
@@ -24,7 +24,7 @@ _SHOWS = {"print", "str", "format"}
 _SENTENCE = "Each device gets the whole dataset: this holds the same one for all of them."
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for block in module.withs:
         calls = [it.context_expr for it in block.items if isinstance(it.context_expr, ast.Call)]
         named = [each.args for each in calls if module.dotted(each.func) == "tf.device"]

@@ -8,9 +8,8 @@ the chief only (strategy.cluster_resolver.task_id == 0), and a scratch path else
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, Hit, Kind, Module, mended
+from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, mended
 from autotune.doctor.rules._examples import WORKERS
 
 _CHIEF = (
@@ -20,7 +19,7 @@ _CHIEF = (
 """In a name or a text: who mentions one of these may know which worker is writing."""
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     bound = [name for each in module.scopes for name in each.names]
     names = {*module.loads, *module.attributes, *bound}
     knows_workers = any(word in name.lower() for name in names for word in _CHIEF)

@@ -8,9 +8,8 @@ strategy.distribute_datasets_from_function.
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, Hit, Module
+from autotune.doctor import MULTI_WORKER, Hits, Module
 from autotune.doctor.rules._examples import WORKERS
 
 _SHARES = {
@@ -20,7 +19,7 @@ _SHARES = {
 _SHARE_WORDS = ("shard", "task_id", "task_index", "worker_id", "worker_index", "rank")
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     types = [each.annotation for each in module.nodes if isinstance(each, ast.arg)]
     given = {module.dotted(each) for each in types if each}
     if not (module.strategies | given) & MULTI_WORKER or _shards_itself(module):

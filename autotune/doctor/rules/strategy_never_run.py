@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from autotune.doctor import (
     STRATEGIES,
     Function,
-    Hit,
+    Hits,
     Kind,
     Module,
     PythonLoop,
@@ -38,7 +38,7 @@ _SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     if module.is_graph_mode or module.may_be_one_device or not module.strategies & STRATEGIES:
         return
     if any(map(module.attributes.get, _USES)):

@@ -9,9 +9,8 @@ at the end of the epoch.
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor import Hit, Kind, Module, Severity, Steps, StepValues, arguments, mended
+from autotune.doctor import Hits, Kind, Module, Severity, Steps, StepValues, arguments, mended
 from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
 
 _CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}
@@ -25,7 +24,7 @@ _SOMETIMES = (
 """What stands in one of these may not be needed in every round."""
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for loop, steps in Steps(module).loops():
         values = StepValues(module, loop, steps)
         seen: set[int] = set()

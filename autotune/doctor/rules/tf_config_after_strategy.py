@@ -7,16 +7,15 @@ Instead: Set TF_CONFIG before the strategy is created, or in the shell that star
 """
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, Hit, Module, argument
+from autotune.doctor import MULTI_WORKER, Hits, Module, argument
 
 _KEY = "TF_CONFIG"
 _STARTS_PROCESSES = {"subprocess", "multiprocessing", "Popen", "Process", "system", "fork"}
 _WRITES = {f"os.{name}" for name in ("environ.update", "environ.setdefault", "putenv")}
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     kinds = ast.Constant | ast.keyword
     said = [it for it in module.nodes if isinstance(it, kinds)]
     named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]

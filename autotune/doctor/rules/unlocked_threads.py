@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.doctor import Function, Hit, Kind, Module, PythonLoop, arguments, mended
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, mended
 
 _CHANGES = {
     **dict.fromkeys(("assign", "assign_add", "assign_sub"), Kind.VARIABLE),
@@ -36,7 +36,7 @@ class _Start:
     several: bool
 
 
-def check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     starts = [*_started(module)]
     runs = {each.function: module.all_called([each.function]) for each in starts}
     found = set().union(*runs.values())
