@@ -25,7 +25,6 @@ class Run:
     """A call of `strategy.run`."""
 
     call: ast.Call
-    strategy: ast.expr
     function: Function | None
     """What it runs on each replica, where that is a function of this module."""
     compiled: bool
@@ -63,13 +62,13 @@ class Module(Values):
 
     @cached_property
     def runs(self) -> list[Run]:
-        return [self._run(*each) for each in self.methods(Kind.STRATEGY, *RUNS)]
+        return [self._run(call) for call, _ in self.methods(Kind.STRATEGY, *RUNS)]
 
-    def _run(self, call: ast.Call, strategy: ast.expr) -> Run:
+    def _run(self, call: ast.Call) -> Run:
         named = (each.value for each in call.keywords if each.arg == "fn")
         found = next(filter(None, map(self.follow, (*call.args[:1], *named))), None)
         compiled = bool(found and (found.compiled or found.function in self.compiled))
-        return Run(call, strategy, found.function if found else None, compiled)
+        return Run(call, found.function if found else None, compiled)
 
     @cached_property
     def replica_functions(self) -> set[Function]:

@@ -13,13 +13,10 @@ from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, last_n
 from autotune.doctor.rules._examples import WORKERS
 from autotune.doctor.rules._guards import is_guarded
 
-PARAMETER_SERVER = {
-    "tf.distribute.ParameterServerStrategy",
-    "tf.distribute.experimental.ParameterServerStrategy",
-}
+_SERVERS = {each for each in STRATEGIES if each.endswith("ParameterServerStrategy")}
 FAILS = {
     **dict.fromkeys(MULTI_WORKER, ("fit", "evaluate", "train_on_batch", "test_on_batch")),
-    **dict.fromkeys(PARAMETER_SERVER, ("fit", "evaluate", "predict")),
+    **dict.fromkeys(_SERVERS, ("fit", "evaluate", "predict")),
 }
 """The methods of models that fail, by the strategy."""
 _METHODS = {method for methods in FAILS.values() for method in methods}
