@@ -7,8 +7,10 @@ from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import Limits, TrialRequest
+from autotune.engine.engine import Limits, Outcome, TrialRequest
+from autotune.reason import Message
 from autotune.testing.contract import Behaviour
+from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
@@ -50,3 +52,15 @@ def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> Tr
         limits=LIMITS.get(behaviour, Limits()),
         roles=gang if behaviour is Behaviour.GANG else gang[:1],
     )
+
+
+def ended_trial(number: int = 0, **fields: Any) -> Trial:
+    """Return a trial of one device that was measured, as a search records it."""
+    defaults = {
+        "stage": Stage.BASELINE,
+        "configuration": Configuration(),
+        "outcome": Outcome.MEASURED,
+        "reason": Message(text=""),
+        "examples_per_second": 100.0,
+    }
+    return Trial(number=number, **{**defaults, **fields})
