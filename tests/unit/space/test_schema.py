@@ -106,18 +106,3 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
     path.write_text("strategies: [one_device]\naxes: {cache: [off, memory], xla: [off]}\n")
     space = load_space(str(path))
     assert space.axes == {"cache": ("off", "memory"), "xla": (False,)}
-
-
-@pytest.mark.parametrize("name", ["nowhere", "nowhere.yaml"])
-def test_a_space_that_does_not_exist_is_an_error(name: str) -> None:
-    """A wrong name lists the ready-made spaces; a wrong path says that it cannot be read."""
-    with pytest.raises(SpaceError):
-        load_space(name)
-
-
-def test_broken_yaml_is_an_error(tmp_path: Path) -> None:
-    """YAML that cannot be parsed names the place, in one line."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("strategies: [one_device\n")
-    with pytest.raises(SpaceError, match="line"):
-        load_space(str(path))
