@@ -7,7 +7,7 @@
     result.save("out/")
 
 What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
-`autotune.reason`, what an `Engine` is handed in `autotune.engine.engine`.
+`autotune.reason`, what an `Engine` is handed in `autotune.engine.base`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from autotune.diagnose.breakdown import Breakdown as Breakdown
     from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
     from autotune.diagnose.remedies import Advice as Advice
-    from autotune.engine.engine import Engine as Engine, Outcome as Outcome
-    from autotune.engine.exclusive import Wait as Wait
+    from autotune.engine.base import Engine as Engine
     from autotune.engine.load import Load as Load
-    from autotune.engine.observation import Observation as Observation
+    from autotune.engine.lock import Wait as Wait
+    from autotune.engine.tasks.observe import Observation as Observation
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,
@@ -66,12 +66,12 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
+    from autotune.learning import Learning as Learning
     from autotune.machine import Machine as Machine
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
     from autotune.plan import Plan as Plan
-    from autotune.reason import Reason as Reason
+    from autotune.reason import Outcome as Outcome, Reason as Reason
     from autotune.result import (
         Alternative as Alternative,
         Result as Result,

@@ -107,7 +107,6 @@ def progress(measurement: Measurement) -> float | None:
 
     At another global batch the examples needed are those at the upper end of their interval. So a
     batch is preferred only where that pays in spite of what is not known; None where nothing is.
-    While trainings to a loss are still to come, it is the lower end, so that they see what may pay.
     """
     learning = measurement.facts.learning
     if learning is None:
@@ -115,7 +114,7 @@ def progress(measurement: Measurement) -> float | None:
     needed = examples_needed(learning, update_batch(measurement.configuration))
     if needed is None:
         return None
-    return measurement.examples_per_second / (needed.low if learning.proving else needed.high)
+    return measurement.examples_per_second / needed.high
 
 
 class Throughput(MaxThroughput):

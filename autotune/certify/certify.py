@@ -10,9 +10,9 @@ from autotune.certify.examples import check_elements, check_examples, check_size
 from autotune.certify.plan import Candidate, candidate_run, reference_run
 from autotune.certify.replicas import check_equal, check_places, check_random, check_start
 from autotune.certify.trajectory import NAME, Steps, check_trajectory
-from autotune.engine.engine import Engine, ObservationRequest
-from autotune.engine.observation import Observation, Reader
+from autotune.engine.base import Engine
 from autotune.engine.reasons import is_memory
+from autotune.engine.tasks.observe import Observation, ObservationRequest, Reader
 from autotune.reason import CheckKind, Raised, Reason, Seen
 from autotune.strategies import strategy
 
@@ -35,12 +35,12 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
             checks=(undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title)),)
         )
     run = candidate_run(candidate, folder / "candidate")
-    seen = engine.observe(run)
+    seen = engine.execute(run)
     if seen.failure is not None:
         check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
         return Certificate(checks=(check,), seconds=seen.seconds)
     count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
-    alone = engine.observe(reference_run(candidate, run, folder / "reference", count=count))
+    alone = engine.execute(reference_run(candidate, run, folder / "reference", count=count))
     checks = judge(candidate, run, seen, alone)
     return Certificate(checks=tuple(checks), seconds=seen.seconds + alone.seconds)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.config import Configuration, axes, default_of
-from autotune.engine.engine import Limits, ObservationRequest, TrialRequest
-from autotune.engine.requests import trial_request
+from autotune.engine.base import Limits
+from autotune.engine.tasks.observe import ObservationRequest
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
 from autotune.workload import Workload, WorkloadFacts
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from autotune.learning.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
-from autotune.learning.race import Examples
 from autotune.value import Value
 
 MODEL_FACTOR = 1.5
@@ -39,6 +39,14 @@ Formula = Callable[[Moments], float | None]
 """The logarithm of the examples needed, as some moments have it; None where they tell nothing."""
 
 
+class Examples(NamedTuple):
+    """To the same loss, per example of the user's own batch."""
+
+    low: float
+    value: float
+    high: float
+
+
 class Efficiency(Value):
     """What a batch costs in examples: those to the same loss, per example of the user's own."""
 
@@ -55,20 +63,9 @@ class Efficiency(Value):
 
 
 def examples_needed(learning: Learning, batch: int) -> Examples | None:
-    """Return what a batch costs in examples; None where nothing is known of it.
-
-    Where batches were trained to a loss, that counts, and of others nothing is known.
-
-    Args:
-        learning: What is known.
-        batch: Global batch.
-    """
-    race = learning.race
-    if race is None or race.refused or batch == learning.batch:
-        predicted = predicted_examples(learning, batch)
-        return predicted.examples if predicted else None
-    raced = race.of(batch)
-    return raced.needed if raced else None
+    """Return what a global batch costs in examples; None where nothing is known of it."""
+    predicted = predicted_examples(learning, batch)
+    return predicted.examples if predicted else None
 
 
 @lru_cache(maxsize=256)
@@ -93,10 +90,7 @@ def predicted_examples(learning: Learning, batch: int) -> Efficiency | None:
 
 
 def learning_rate_factor(learning: Learning, batch: int) -> float:
-    """Return by what the learning rate is multiplied at a batch; 1 where nothing is known of it.
-
-    It is what a training to a loss was made with, whatever that has shown.
-    """
+    """Return by what the learning rate is multiplied at a batch; 1 where nothing is known of it."""
     needed, k = predicted_examples(learning, batch), batch / learning.batch
     if needed is None:
         return 1.0

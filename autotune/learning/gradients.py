@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from autotune.learning.race import Race
 from autotune.value import Value
 
 GROUPS = 8
@@ -104,11 +103,6 @@ class Learning(Value):
     """At points of the training, the earliest first; none where nothing is known."""
     seconds: float = 0.0
     """What looking took, start and warm-up included."""
-    race: Race | None = None
-    """Trainings to the same loss, which replace what gradients let predict; None where nobody asked
-    for them."""
-    proving: bool = False
-    """Whether such trainings are still to come. Until then a batch counts as what it may be."""
 
 
 class GradientSums:

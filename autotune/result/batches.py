@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.learning import Learning, examples_needed
+from autotune.reason import Outcome
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
 from autotune.strategies import update_batch

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from autotune.certify import family
 from autotune.certify.certificate import Certificate
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.search.runner import Runner
 
 REFERENCE_RUNS = 2.0

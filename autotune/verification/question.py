@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from autotune.config import Configuration
 from autotune.machine import Machine
@@ -14,7 +13,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration
 from autotune.search.request import Subject
 from autotune.space import Situation
-from autotune.value import Scalar, Value
+from autotune.value import Value
 from autotune.verification.answer import Answer
 from autotune.version import VERSION
 from autotune.workload import WorkloadFacts, own_batch
@@ -43,21 +42,6 @@ class Case:
     def why_illegal(self, configuration: Configuration) -> Rule | None:
         """Return the rule that a configuration breaks here, or None if it can run."""
         return Situation(machine=self.machine, facts=self.facts).why_illegal(configuration)
-
-
-NONE: Mapping[str, Scalar] = MappingProxyType({})
-
-
-def default_for(facts: WorkloadFacts, own: Mapping[str, Scalar] = NONE) -> Configuration:
-    """Return one device with Keras's settings.
-
-    Args:
-        facts: Of the workload.
-        own: Values of the user's own axes, which have no default.
-    """
-    # With the batch that the search has taken for the user's own, where there was one.
-    batch = facts.learning.batch if facts.learning else own_batch(facts).size
-    return Configuration(per_replica_batch=batch, arguments=tuple(own.items()))
 
 
 class Question(Value):
@@ -137,8 +121,12 @@ def _against_distribution(rival: Configuration, margin: float) -> Question:
 
 
 def _against_default(case: Case) -> Question | None:
-    winner = case.saved.configuration
-    rival = default_for(case.facts, winner.own_values())
+    winner, facts = case.saved.configuration, case.facts
+    # With the batch that the search has taken for the user's own, where there was one.
+    batch = facts.learning.batch if facts.learning else own_batch(facts).size
+    # Values of the user's own axes have no default.
+    own = tuple(winner.own_values().items())
+    rival = Configuration(per_replica_batch=batch, arguments=own)
     if rival == winner or case.why_illegal(rival):
         return None
     return Question(

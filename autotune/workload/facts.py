@@ -120,8 +120,6 @@ class FitFacts(Value):
     """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
     """Every other call of a `fit` in the script."""
-    validates: bool = False
-    """Whether it is given what to validate with, which can be read more than once."""
     own_strategy: OwnStrategy | None = None
     """The first one that it makes; None where it makes none and asks for none."""
     alone: int | None = None
@@ -242,11 +240,6 @@ class WorkloadFacts(ModelFacts, DataFacts):
         """Whether the data is a `keras.utils.PyDataset`, whose workers make its batches."""
         of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET
         return self.returned.by_python or of_fit
-
-    @property
-    def validates(self) -> bool:
-        """Whether the user gives examples to validate with, beside those to train on."""
-        return self.returned.beside or (self.fit is not None and self.fit.validates)
 
     def certain(self, name: str) -> Any:
         """Return a fact if every other inspection finds the same or nothing; None otherwise."""

@@ -89,7 +89,7 @@ class Clock:
         if callbacks := self._callbacks():
             more["callbacks"] = callbacks
         if logs and LOST in logs:
-            more["lost"] = _read(logs[LOST])
+            more["result"] = {"lost_updates": _read(logs[LOST])}
         seconds = now - self._since
         self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **more)
         self._begin_window(now)

@@ -39,7 +39,6 @@ class Randomness(NamedTuple):
 
 
 def runs_python(dataset: Any) -> bool:
-    """Return whether a generator, `py_function` or `numpy_function` is part of the dataset."""
     return any(not _PYTHON.isdisjoint(_ops(each)) for each in _stages(dataset))
 
 
@@ -98,7 +97,6 @@ def _name(stage: Any) -> str:
 
 
 def _stages(dataset: Any) -> Iterator[Any]:
-    """Yield a dataset and all that it reads from, the last stage first."""
     yield dataset
     for source in dataset._inputs():  # noqa: SLF001 - see above
         yield from _stages(source)

@@ -36,7 +36,7 @@ def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWrit
             # What was read in the time can be read again.
             dataset, wanted = made(read), read
             read = read_epoch(dataset, wanted, 2 * seconds)
-        report.write(events.FILLED, examples=read if read == wanted else 0)
+        report.write(events.FILLED, result={"filled": read if read == wanted else 0})
         return dataset
 
     program.make_dataset = filled  # type: ignore[attr-defined] # the program's own name

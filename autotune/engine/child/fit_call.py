@@ -57,7 +57,6 @@ class FitCall:
 
     def _facts(self, line: int | None, others: Sequence[MethodCall]) -> dict[str, Any]:
         call = self._call
-        validates = call.validation_data is not None or bool(call.validation_split)
         left_out = [each for each in self._callbacks if isinstance(each, LEFT_OUT)]
         return {
             "line": line,
@@ -68,7 +67,6 @@ class FitCall:
             "callbacks": bool(self._callbacks),
             "left_out": [type(each).__name__ for each in left_out],
             "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
-            "validates": validates and not reads_once(call.validation_data),
             "alone": min((each.line for each in others), default=None),
         }
 

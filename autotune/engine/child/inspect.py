@@ -5,7 +5,6 @@ Every step is announced before it is taken, so that the tuner knows what blocks.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -20,11 +19,12 @@ from autotune.engine.child.factories import called, loaded
 from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.inspect_model import InspectedModel
+from autotune.engine.child.member import Member
 from autotune.engine.child.once import OpenGenerators, ReadOnce
 from autotune.engine.child.program import load_reader
 from autotune.engine.child.returned import BATCH, Taken, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
-from autotune.engine.events import EventWriter, Step
+from autotune.engine.events import Step
 from autotune.engine.failure import describe
 from autotune.engine.folder import TrialFolder
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
@@ -32,18 +32,15 @@ from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, Worklo
 Announce = Callable[[str], None]
 
 
-def look(folder: TrialFolder, writer: EventWriter) -> None:
-    """Write what was found, or what is wrong, as the folder's answer."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-
+def inspect(member: Member) -> None:
     def announce(what: str) -> None:
-        writer.write(events.DOING, what=what)
+        member.writer.write(events.DOING, what=what)
 
     try:
-        answer = {"facts": _facts(request, folder, announce)}
+        answer = {"facts": _facts(member.request, member.folder, announce)}
     except WorkloadError as exc:
         answer = {"complaint": _as_json(exc)}
-    folder.answer.write_text(json.dumps(answer), encoding="utf-8")
+    member.finish(answer)
 
 
 def _as_json(complaint: WorkloadError) -> dict[str, Any]:
@@ -124,7 +121,7 @@ def _script_facts(
 
 def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any]:
     """Return facts that say of what can be read once that no pass gives the same as another."""
-    return {**facts, "repeatable": False, "same_examples": False} if generators.once else facts
+    return {**facts, "repeatable": False} if generators.once else facts
 
 
 def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:

@@ -150,7 +150,6 @@ class InspectedDataset:
             "element": str(_ordered(self._example_spec())),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
-            "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
             "file_shards": shards.values[-1] if shards.values else 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,8 +13,6 @@ from autotune.engine.folder import TrialFolder
 
 PROGRAM = "autotune_train"
 """Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
-ENDLESS = 1_000_000_000
-"""Epochs. The tuner ends a trial, not the program."""
 
 
 def load_program(
@@ -27,10 +25,6 @@ def load_program(
     if hasattr(program, "run_script"):
         end_with_fit(program)
     return program
-
-
-def endless(request: Mapping[str, Any]) -> list[str]:
-    return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
 
 
 def input_of(program: ModuleType) -> str:

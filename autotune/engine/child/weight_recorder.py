@@ -31,7 +31,6 @@ class Held(NamedTuple):
 
 
 def variables_of(model: Any) -> list[Held]:
-    """Return what a model holds when its training begins: weights and random states."""
     return weights_of(model) + random_of(model)
 
 
@@ -75,7 +74,6 @@ def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
 
 
 def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
-    """Yield the value of each variable on the first local replica."""
     for held in everything:
         yield strategy.experimental_local_results(held.variable.value)[0].numpy()
 

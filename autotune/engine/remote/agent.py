@@ -1,8 +1,8 @@
 """One host's part in trials that are ordered from elsewhere.
 
-An agent keeps the process of its host that has imported TensorFlow, and the gang that this has
-forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If nothing
-is heard of it for `UNATTENDED_SECONDS` while a gang runs, the gang is ended.
+An agent keeps the process of its host that has imported TensorFlow, and the worker group that this
+has forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If
+nothing is heard of it for `UNATTENDED_SECONDS` while a worker group runs, that is ended.
 
 Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
 """
@@ -19,19 +19,18 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from autotune.cluster import Role
-from autotune.engine.exclusive import Claim, Wait
+from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
-from autotune.engine.gang import Environment, Gang
-from autotune.engine.load import Load, Meter
-from autotune.engine.local_host import LocalHost, environments_of
+from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
+from autotune.engine.load import Load
+from autotune.engine.local import LocalEngine, environments_of
+from autotune.engine.lock import Claim, Wait
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote import links
 from autotune.engine.remote.code import Code, install
-from autotune.engine.workers import POLL, Exit, MemoryUse, Report, WorkersLost
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
-from autotune.value import Scalar
 from autotune.version import VERSION
-from autotune.workload import Workload, WorkloadFacts
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20
@@ -49,7 +48,7 @@ class HostFacts(NamedTuple):
 
 
 class News(NamedTuple):
-    """What has become of the processes of a gang."""
+    """What has become of the processes of a worker group."""
 
     reports: Sequence[Report] = ()
     exits: Mapping[int, Exit] = {}
@@ -62,7 +61,7 @@ class News(NamedTuple):
 class Order(NamedTuple):
     """What the processes of a run on one host are to do."""
 
-    task: str
+    code: str
     files: Mapping[str, bytes]
     """What they read, by the path in their folder."""
     roles: tuple[Role, ...]
@@ -82,13 +81,12 @@ class Agent:
     """
 
     def __init__(self, environment: Environment | None = None) -> None:
-        self._host = LocalHost(environment)
-        self._host.start()
+        self._engine = LocalEngine(environment)
+        self._engine.start()
         self._lock = threading.Lock()
-        self._meter = Meter()
         self._ports = ExitStack()
         self._claim: Claim | None = None
-        self._gang: Gang | None = None
+        self._group: LocalGroup | None = None
         self._folder: TrialFolder | None = None
         self._given: frozenset[str] = frozenset()
         self._news = News()
@@ -97,58 +95,33 @@ class Agent:
         threading.Thread(target=self._attend, daemon=True).start()
 
     def clock(self) -> float:
-        """Return this host's monotonic clock."""
         self._heard = time.monotonic()
         return self._heard
 
     def wall_clock(self) -> float:
-        """Return this host's time of day."""
         return time.time()
 
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
-        """Keep the host from searches on it alone; return of which to wait, if one is running.
-
-        Args:
-            what: Names the search that this agent works for.
-            seconds: Its budget.
-        """
+        """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
             # Kept while it waits, because it has a place in the queue.
             self._claim = self._claim or Claim(what, seconds=seconds)
             return self._claim.take()
 
     def facts(self) -> HostFacts:
-        """Return what this host offers, once TensorFlow is imported.
-
-        Raises:
-            EngineError: TensorFlow cannot be imported.
-        """
         with self._lock:
-            return HostFacts(self._host.machine(), socket.gethostname(), VERSION)
+            return HostFacts(self._engine.machine(), socket.gethostname(), VERSION)
 
     def bring(self, code: Code) -> None:
-        """Work in the folder that holds the user's code from now on.
-
-        Raises:
-            UsageError: It cannot be brought here.
-        """
         with self._lock:
-            os.chdir(install(code, self._host.new_folder().path))
+            os.chdir(install(code, self._engine.new_folder().path))
 
-    def inspect(
-        self, workload: Workload, offered: Mapping[str, Scalar], seconds: float
-    ) -> WorkloadFacts:
-        """Call the factories in a process of their own and report what they give.
-
-        Raises:
-            WorkloadError: A factory does not fulfil its contract.
-        """
+    def execute(self, task: HostTask[A]) -> A:
         with self._lock:
-            return self._host.inspect(workload, offered, seconds)
+            return self._engine.execute(task)
 
     def load(self) -> Load | None:
-        """Return what other programs took of this host's cores since the last call."""
-        return self._meter.read()
+        return self._engine.load()
 
     def hold(self, count: int) -> list[int]:
         """Return ports that nobody else is given until the run has ended."""
@@ -167,8 +140,8 @@ class Agent:
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
-                self._gang = self._host.gang(self._folder, order.task, mine, order.memory)
-                self._gang.start()
+                self._group = self._engine.group(self._folder, order.code, mine, order.memory)
+                self._group.start()
             except WorkersLost as exc:
                 return exc.reason
         return None
@@ -186,14 +159,12 @@ class Agent:
         return self._news
 
     def last_words(self, member: int) -> str:
-        """Return the last lines that a process printed."""
         with self._lock:
-            return self._gang.last_words(member) if self._gang else ""
+            return self._group.last_words(member) if self._group else ""
 
     def stack(self, member: int) -> str:
-        """Make a process that hangs print where its threads stand, and return that."""
         with self._lock:
-            return self._gang.stack(member) if self._gang else ""
+            return self._group.stack(member) if self._group else ""
 
     def end(self) -> dict[str, int]:
         """End all processes; return the files that they have left, with their sizes.
@@ -203,11 +174,10 @@ class Agent:
         """
         self._ending = True
         with self._lock:
-            self._end_gang()
+            self._end_group()
             return self._left()
 
     def take(self, name: str, offset: int) -> bytes:
-        """Return a piece of a file that processes have left."""
         with self._lock:
             if self._folder is None:
                 return b""
@@ -216,12 +186,11 @@ class Agent:
                 return file.read(PIECE)
 
     def forget(self) -> None:
-        """Remove the files of the last run."""
         with self._lock:
             if self._folder is not None:
                 shutil.rmtree(self._folder.path, ignore_errors=True)
                 self._folder = None
-            self._host.remove_caches()
+            self._engine.remove_caches()
 
     def answer(self, seconds: float) -> int:
         """Let other agents reach this one for some seconds; return the port."""
@@ -232,16 +201,15 @@ class Agent:
         return links.measure(address, port)
 
     def close(self) -> None:
-        """End everything and remove all files."""
         self._ending = True
         with self._lock:
-            self._end_gang()
-            self._host.close()
+            self._end_group()
+            self._engine.close()
             if self._claim is not None:
                 self._claim.release()
 
     def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
-        folder = self._host.new_folder()
+        folder = self._engine.new_folder()
         for name, content in files.items():
             path = folder.path / name
             path.parent.mkdir(exist_ok=True)
@@ -258,25 +226,24 @@ class Agent:
         }
 
     def _look(self) -> News:
-        if self._gang is None:
+        if self._group is None:
             return self._news._replace(reports=())
         try:
-            reports = self._gang.listen(POLL)
+            reports = self._group.listen(POLL)
         except WorkersLost as exc:
             return News(lost=exc.reason)
-        return News(reports, self._gang.exits(), self._gang.memory())
+        return News(reports, self._group.exits(), self._group.memory())
 
-    def _end_gang(self) -> None:
+    def _end_group(self) -> None:
         self._ports.close()
-        gang, self._gang = self._gang, None
-        if gang is not None:
-            gang.end()
+        group, self._group = self._group, None
+        if group is not None:
+            group.end()
 
     def _attend(self) -> None:
-        """End the gang when nothing is heard of the tuner."""
         while True:
             time.sleep(UNATTENDED_SECONDS / 40)
             with self._lock:
-                if self._gang and time.monotonic() - self._heard > UNATTENDED_SECONDS:
-                    self._end_gang()
+                if self._group and time.monotonic() - self._heard > UNATTENDED_SECONDS:
+                    self._end_group()
                     self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from autotune.engine.failure import last_lines
+from autotune.engine.helper import Helper
 from autotune.errors import EngineError
 
-# As of the fork server: the tuner's own module path, and no `__main__` of a user's.
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from autotune.engine.remote.ray_bridge import main; main(sys.argv[1:])"
-)
 _CONNECT_SECONDS = 60.0
 _LEAVE_SECONDS = 10.0
 _REMEDY = (
@@ -42,7 +33,6 @@ class Node(NamedTuple):
     gpus: float
 
     def __str__(self) -> str:
-        """Return it for people."""
         return f"{self.name} ({self.address})"
 
 
@@ -68,7 +58,6 @@ class Gone(Exception):
     """An agent, or the connection, is gone.
 
     Args:
-        why: What the cluster says of it.
         memory: Whether it was ended for want of memory.
     """
 
@@ -90,27 +79,12 @@ class BridgeClient:
         self._connected = self._calls[0]
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
-        # No `with`: it lives as long as the bridge.
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        mine, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    _PROGRAM,
-                    str(theirs.fileno()),
-                    address,
-                    json.dumps([*map(str, sys.path)]),
-                ],
-                env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                start_new_session=True,
-            )
-        self._connection = Connection(mine.detach())
+        self._helper = Helper(
+            "autotune.engine.remote.ray_bridge",
+            address,
+            environment={"RAY_USAGE_STATS_ENABLED": "0"},
+        )
+        self._connection = Connection(self._helper.channel.detach())
         threading.Thread(target=self._receive, daemon=True).start()
 
     def nodes(self) -> list[Node]:
@@ -145,14 +119,9 @@ class BridgeClient:
             copy = os.dup(self._connection.fileno())
             with socket.socket(fileno=copy) as ours:
                 ours.shutdown(socket.SHUT_RDWR)
-        try:
-            self._process.wait(_LEAVE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._helper.wait(_LEAVE_SECONDS)
 
     def _receive(self) -> None:
-        """Give answers to those that wait for them."""
         with suppress(EOFError, OSError):
             while True:
                 answer: Answer = self._connection.recv()
@@ -171,8 +140,7 @@ class BridgeClient:
             future.set_exception(answer.error)
 
     def _refused(self, error: Exception) -> EngineError:
-        self._log.seek(0)
-        said = str(error) or last_lines(self._log.read().decode(errors="replace"), 1)
+        said = str(error) or self._helper.last_words()
         first = next(iter(said.splitlines()), "no answer").rstrip(".")
         where = "this machine is part of" if self._address == "auto" else f"at {self._address}"
         return EngineError(

@@ -27,7 +27,6 @@ class Code(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Equal for the same files in the same places."""
         found = hashlib.sha256(self.directory.encode())
         for path, content in self.files.items():
             found.update(path.encode() + hashlib.sha256(content).digest())
@@ -50,10 +49,6 @@ def install(code: Code, scratch: Path) -> Path:
 
     The same one where all files stand there as they do where the tuner runs. In a copy they have
     their paths below a folder of its own, so that paths from one to the other hold.
-
-    Args:
-        code: The files.
-        scratch: A folder for the copy.
 
     Raises:
         UsageError: There are too many to bring, and no such folder here.

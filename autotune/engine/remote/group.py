@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
-from autotune.engine.engine import TrialRequest
 from autotune.engine.folder import TrialFolder
+from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote.agent import PIECE, News, Order
 from autotune.engine.remote.code import code_of
 from autotune.engine.remote.hosts import SILENCE_SECONDS, RemoteHost, answer, answers, bring
-from autotune.engine.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
+from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import HostLost
 
 _POLL_SECONDS = 0.2
@@ -23,23 +24,16 @@ _LATE_SECONDS = 0.5
 
 
 class RemoteGroup(WorkerGroup):
-    """Worker processes on several hosts.
-
-    Args:
-        hosts: Of each process, by its position.
-        request: Names the processes.
-        folder: On the tuner's host.
-        task: What they do, by its name in `autotune.engine.child`.
-    """
+    """Worker processes on several hosts."""
 
     def __init__(
-        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, task: str
+        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
     ) -> None:
         self._of = hosts
         self._hosts = [*dict.fromkeys(hosts)]
         self._request = request
         self._folder = folder
-        self._task = task
+        self._code = code
         self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
         self._exits: dict[int, Exit] = {}
         self._uses: dict[RemoteHost, MemoryUse] = {}
@@ -59,7 +53,7 @@ class RemoteGroup(WorkerGroup):
         calls = {}
         for host in self._hosts:
             order = Order(
-                task=self._task,
+                code=self._code,
                 files=files,
                 roles=self._request.roles,
                 addresses=addresses,
@@ -72,7 +66,6 @@ class RemoteGroup(WorkerGroup):
                 raise WorkersLost(refused)
 
     def listen(self, seconds: float) -> list[Report]:
-        """Return what was reported since the last call, oldest first."""
         for host in self._hosts:
             if host not in self._polls:
                 self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
@@ -85,7 +78,6 @@ class RemoteGroup(WorkerGroup):
         return []
 
     def exits(self) -> Mapping[int, Exit]:
-        """Return how each process ended that is gone, by position."""
         return self._exits
 
     def memory(self) -> MemoryUse:
@@ -97,15 +89,12 @@ class RemoteGroup(WorkerGroup):
         )
 
     def last_words(self, member: int) -> str:
-        """Return the last lines that a process printed."""
         return self._text("last_words", member)
 
     def stack(self, member: int) -> str:
-        """Make a process that hangs print where its threads stand, and return that."""
         return self._text("stack", member)
 
     def end(self) -> None:
-        """End all processes and what they started, and bring home what they left."""
         calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
         for host, call in calls.items():
             try:

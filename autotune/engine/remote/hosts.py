@@ -11,11 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from autotune.engine.exclusive import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
+from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote.agent import HostFacts
 from autotune.engine.remote.bridge import BridgeClient, Gone, Node
 from autotune.engine.remote.code import Code
-from autotune.engine.workers import WorkersLost
 from autotune.errors import AutotuneError, EngineError, Interrupted
 from autotune.machine import Machine
 from autotune.reason import HostLost
@@ -39,12 +39,7 @@ _CLOCK_SECONDS = 60.0
 
 
 class RemoteHost:
-    """A host and its agent, as the tuner sees them.
-
-    Args:
-        bridge: Hands on calls.
-        node: The host.
-    """
+    """A host and its agent, as the tuner sees them."""
 
     def __init__(self, bridge: BridgeClient, node: Node) -> None:
         self._bridge = bridge
@@ -66,7 +61,6 @@ class RemoteHost:
         self._bridge.ask("", "place", self.node)
 
     def ask(self, method: str, *arguments: Any) -> Future[Any]:
-        """Call a method of the agent."""
         return self._bridge.ask(self.node.key, method, *arguments)
 
     def lose(self, *, silent: float | None = None, memory: bool = False) -> WorkersLost:
@@ -96,12 +90,7 @@ class RemoteHost:
         self._compared = time.monotonic()
 
     def ahead(self, method: str, ours: Callable[[], float]) -> float:
-        """Return how far one of its clocks is ahead of ours, by the quickest of some calls.
-
-        Args:
-            method: Of the agent, that reads the clock.
-            ours: Reads ours.
-        """
+        """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""
         found = []
         for _ in range(_PINGS):
             asked = ours()
@@ -111,7 +100,6 @@ class RemoteHost:
         return min(found)[1]
 
     def here(self, at: float) -> float:
-        """Return a time of its clock as one of the tuner's."""
         return at - self._offset
 
     def lacks(self, code: Code) -> bool:
@@ -126,7 +114,6 @@ def answers(
     """Wait for the answers of several hosts.
 
     Args:
-        calls: What was asked of each.
         seconds: Longest wait. A host that does not answer at all is given up sooner.
 
     Raises:
@@ -174,11 +161,7 @@ def bring(code: Code, hosts: Sequence[RemoteHost]) -> None:
 
 
 class Hosts:
-    """Those hosts of a cluster that a search uses, in the order of their addresses.
-
-    Args:
-        address: Of the cluster.
-    """
+    """Those hosts of a cluster that a search uses, in the order of their addresses."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -190,7 +173,6 @@ class Hosts:
 
     @property
     def left(self) -> list[RemoteHost]:
-        """Those that were not lost."""
         return [host for host in self._all if host.lost is None]
 
     @property
@@ -199,7 +181,6 @@ class Hosts:
         return tuple(str(host.node) for host in self._all if host.lost)
 
     def connect(self) -> BridgeClient:
-        """Begin to connect to the cluster."""
         if self._bridge is None:
             self._bridge = BridgeClient(self._address)
         return self._bridge
@@ -227,11 +208,6 @@ class Hosts:
 
     def reserve(self, what: str, tell: Tell, seconds: float | None = None) -> None:
         """Wait until no search is running on one of the hosts alone, then keep such waiting.
-
-        Args:
-            what: Names this search to those that wait for it.
-            tell: Is told at once whom it waits for, and again now and then.
-            seconds: The search's budget.
 
         Raises:
             Interrupted: Ctrl-C was pressed while waiting.
@@ -302,7 +278,6 @@ class Hosts:
                         host.ask("reserve", self._what, self._seconds)
 
     def close(self) -> None:
-        """End all agents and the connection; may be called twice."""
         if self._bridge is not None:
             self._bridge.close()
         self._all = []
@@ -335,11 +310,6 @@ def told() -> Iterator[None]:
 
 
 def _await_return(host: RemoteHost) -> None:
-    """Wait for a new agent, which says nothing until it is there.
-
-    Raises:
-        WorkersLost: It does not come.
-    """
     call = host.ask("clock")
     wait([call], _RETURN_SECONDS)
     if not call.done():

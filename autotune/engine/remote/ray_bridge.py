@@ -30,8 +30,8 @@ import psutil
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from autotune.engine.gang import Environment
-from autotune.engine.local_host import VISIBLE
+from autotune.engine.group import Environment
+from autotune.engine.local import VISIBLE
 from autotune.engine.remote.agent import Agent
 from autotune.engine.remote.bridge import Answer, Call, Gone, Node
 
@@ -66,11 +66,7 @@ class RayAgent(Agent):
 
 
 class Bridge:
-    """Hands calls to agents, and their answers to the tuner.
-
-    Args:
-        tuner: The connection to it.
-    """
+    """Hands calls to agents, and their answers to the tuner."""
 
     def __init__(self, tuner: Connection) -> None:
         self._tuner = tuner
@@ -84,7 +80,6 @@ class Bridge:
         }
 
     def serve(self) -> None:
-        """Serve until the tuner is gone."""
         with suppress(EOFError, OSError):
             while True:
                 self._obey(self._tuner.recv())
@@ -107,7 +102,6 @@ class Bridge:
         ray.wait(calls, num_returns=len(calls), timeout=_CLOSING_SECONDS) if calls else None
 
     def send(self, answer: Answer) -> None:
-        """Tell the tuner something."""
         with self._sending, suppress(OSError):
             self._tuner.send(answer)
 
@@ -154,12 +148,10 @@ class Bridge:
         )
 
     def _drop(self, key: str) -> None:
-        """End an agent, which may not answer any more."""
         ray.kill(self._agents.pop(key))
 
 
 def nodes() -> list[Node]:
-    """Return the nodes of the cluster that are alive and have cores."""
     cluster: Any = ray  # untyped in part
     found = [each for each in cluster.nodes() if each["Alive"] and each["Resources"].get("CPU")]
     return [
@@ -175,7 +167,6 @@ def nodes() -> list[Node]:
 
 
 def main(arguments: list[str]) -> None:
-    """Connect to the cluster, say so, and serve."""
     bridge = Bridge(Connection(int(arguments[0])))
     try:
         ray.init(address=arguments[1], log_to_driver=False, logging_level=logging.ERROR)

@@ -7,40 +7,33 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from itertools import permutations
 from typing import Self
 
-from autotune.engine.engine import NOTHING, RunResult, Tell, TrialRequest, Watch
+from autotune.engine.base import A, HostTask, RunResult, Watch
 from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
-from autotune.engine.process_engine import ProcessEngine
+from autotune.engine.local import ProcessEngine
+from autotune.engine.lock import Tell
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.remote.bridge import Node
 from autotune.engine.remote.code import code_of
 from autotune.engine.remote.group import RemoteGroup
 from autotune.engine.remote.hosts import Hosts, RemoteHost, answers, bring, told
 from autotune.engine.remote.links import Link
+from autotune.engine.tasks.inspect import EVERYWHERE
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
-from autotune.engine.workers import WorkersLost
-from autotune.errors import EngineError, FactoryFailed, UsageError, WorkloadError
+from autotune.errors import EngineError, UsageError, WorkloadError
 from autotune.extras import check_installed
 from autotune.machine import Machine
 from autotune.reason import Outcome, TooFewHosts
-from autotune.value import Scalar
-from autotune.workload import Workload, WorkloadFacts
 
 SCHEME = "ray://"
 _ADDRESS = "RAY_ADDRESS"
 _LINK_SECONDS = 10.0
-_INSPECT_STEPS = 10
-"""Steps of an inspection, two attempts and its start, at most; each has the same limit."""
-_EVERYWHERE = "Put the data in the same place on all machines, or on a file system that they share."
-_SAME = {
-    "element": "examples are",
-    "examples": "their number is",
-    "file_shards": "files to divide them by are",
-    "weights": "the model's weights are",
-}
-"""Facts that are equal on all hosts, and what to call them."""
+_STEPS = 10
+"""Steps of a task, two attempts and its start, at most; each has the same limit."""
 
 
 class RayEngine(ProcessEngine):
@@ -59,7 +52,6 @@ class RayEngine(ProcessEngine):
         self.hosts = Hosts(_address(url))
 
     def __enter__(self) -> Self:
-        """Begin to connect to the cluster."""
         self.hosts.connect()
         return self
 
@@ -76,7 +68,6 @@ class RayEngine(ProcessEngine):
         yield
 
     def load(self) -> Load | None:
-        """Return what other programs have taken of the hosts' cores since the last call."""
         found = answers({host: host.ask("load") for host in self.hosts.left})
         loads = [each for each in found.values() if each]
         return _together(loads) if loads else None
@@ -87,23 +78,17 @@ class RayEngine(ProcessEngine):
         return self.hosts.lost
 
     def machine(self) -> Machine:
-        """Return what the cluster's hosts offer, as TensorFlow sees it."""
         return self.hosts.machine()
 
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
-        """Call the factories on every host and report what they give, which has to be the same."""
+    def on_hosts(self, task: HostTask[A]) -> A:
+        """Do a task on every host; the answer has to be the same everywhere."""
         self.hosts.take(lambda _: None)
-        hosts, code = self.hosts.left, code_of(workload)
+        hosts = self.hosts.left
         with told(), self._interruptible(hosts):
-            bring(code, hosts)
-            asked = {host: host.ask("inspect", workload, dict(offered), seconds) for host in hosts}
-            return _same(asked, _INSPECT_STEPS * seconds)
+            if task.workload is not None:
+                bring(code_of(task.workload), hosts)
+            asked = {host: host.ask("execute", task) for host in hosts}
+            return task.together(_answered(asked, _STEPS * task.limits.window))
 
     def links(self) -> dict[tuple[str, str], Link | None]:
         """Return what the network gives from each host to each other one, by their addresses.
@@ -126,33 +111,30 @@ class RayEngine(ProcessEngine):
             return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
 
     def bandwidth(self) -> float | None:
-        """Return what the network gives between two of the hosts."""
         two = self.hosts.left[:2]
         with suppress(WorkersLost):
             link = _link(*two) if len(two) > 1 else None
             return link and link.bandwidth
         return None
 
-    def execute(
-        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+    def run_trial(
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
     ) -> RunResult:
-        """Run the processes of a request until something ends them."""
         left = self._left()
-        needed = 1 + max(role.host for role in request.roles)
+        needed = 1 + max(role.host for role in trial.roles)
         if needed > len(left):
             reason = TooFewHosts(needed=needed, left=len(left))
             return RunResult(outcome=Outcome.CRASHED, reason=reason)
-        group = RemoteGroup([left[role.host] for role in request.roles], request, folder, task)
-        result = TrialRun(request, group, watch).run()
+        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder, code)
+        result = TrialRun(trial.roles, trial.limits, group, watch).run()
         lost = group.lost
         if lost is None or result.outcome in (Outcome.MEASURED, Outcome.PRUNED):
             return result
         # What the other processes said of it may have come first.
         outcome = Outcome.OUT_OF_MEMORY if lost.memory else Outcome.CRASHED
-        return replace(result, outcome=outcome, reason=lost, detail="")
+        return result.model_copy(update={"outcome": outcome, "reason": lost, "detail": ""})
 
     def close(self) -> None:
-        """End everything that this engine started; may be called twice."""
         self.hosts.close()
 
     def _left(self) -> list[RemoteHost]:
@@ -199,43 +181,27 @@ def _address(url: str) -> str:
     return address
 
 
-def _same(asked: Mapping[RemoteHost, Future[WorkloadFacts]], seconds: float) -> WorkloadFacts:
-    """Return what the factories give on all hosts.
+def _answered(asked: Mapping[RemoteHost, Future[A]], seconds: float) -> dict[Node, A]:
+    """Return what all hosts have found.
 
     Raises:
-        WorkloadError: They fail, or do not give the same everywhere.
+        WorkloadError: On some of them the workload fails.
     """
-    found, failed = {}, {}
+    found: dict[Node, A] = {}
+    failed: dict[RemoteHost, WorkloadError] = {}
     for host, call in asked.items():
         try:
-            found.update(answers({host: call}, seconds))
+            found[host.node] = answers({host: call}, seconds)[host]
         except WorkloadError as exc:
             failed[host] = exc
     if not found:
         raise next(iter(failed.values()))
-    first = next(iter(found))
     for host, error in failed.items():
         raise type(error)(
-            f"On machine {host.node}, not on {first.node}: {error.cause}",
-            f"{error.next_step} {_EVERYWHERE}",
+            f"On machine {host.node}, not on {next(iter(found))}: {error.cause}",
+            f"{error.next_step} {EVERYWHERE}",
         ) from error
-    for name, words in _SAME.items():
-        _check_same(name, words, found)
-    return min(found.values(), key=lambda facts: len(facts.uncertain))
-
-
-def _check_same(name: str, words: str, found: Mapping[RemoteHost, WorkloadFacts]) -> None:
-    """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
-    told = {host: facts.certain(name) for host, facts in found.items()}
-    certain = {host: fact for host, fact in told.items() if fact is not None}
-    first = next(iter(certain), None)
-    for host, fact in certain.items():
-        if first and fact != certain[first]:
-            raise FactoryFailed(
-                f"The factories do not give the same on machine {host.node} and on {first.node}: "
-                f"{words} {fact} and {certain[first]}.",
-                _EVERYWHERE,
-            )
+    return found
 
 
 def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
@@ -250,7 +216,6 @@ def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
 
 
 def _together(loads: Sequence[Load]) -> Load:
-    """Return the load of several hosts."""
     return Load(
         seconds=max(each.seconds for each in loads),
         cores=sum(each.cores for each in loads),

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from autotune.engine.exclusive import exclusive
+from autotune.engine.lock import exclusive
 from autotune.engine.remote.ray_engine import RayEngine
 from tests.cluster.engine.nodes import Nodes
 

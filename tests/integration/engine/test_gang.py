@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,21 +12,17 @@ import pytest
 from autotune.cluster import Role
 from autotune.diagnose.straggler import straggler
 from autotune.engine import local
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, RunResult
 from autotune.engine.local import LocalEngine
-from autotune.reason import Message, Overdue, Phase
+from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
+from tests.trials import ENOUGH, request_for, stop_at_once
 
 pytestmark = pytest.mark.real
 
-MakeRequest = Callable[..., TrialRequest]
 TWO = (Role(index=0), Role(index=1))
 LOOP = (Path(__file__).parent / "programs" / "gang.py").read_text()
 MINE = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
-
-
-def go_on(_: Sequence[Window]) -> None:
-    return None
 
 
 @pytest.mark.parametrize(
@@ -37,42 +33,33 @@ def go_on(_: Sequence[Window]) -> None:
     ],
 )
 def test_the_first_real_error_is_told(
-    engine: LocalEngine,
-    make_request: MakeRequest,
-    tmp_path: Path,
-    misfortune: str,
-    outcome: Outcome,
-    reason: str,
+    engine: LocalEngine, tmp_path: Path, misfortune: str, outcome: Outcome, reason: str
 ) -> None:
     """When one worker ends, its own trouble is the reason, not what its peers say of it."""
     lines = f"        if call == 20 and {MINE} == 1: {misfortune}\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", lines)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO), go_on)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO))
     assert result.outcome is outcome
     assert reason_text(result.reason).startswith(reason)
 
 
-def test_a_member_that_blocks_at_its_start_is_a_hang(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_a_member_that_blocks_at_its_start_is_a_hang(engine: LocalEngine, tmp_path: Path) -> None:
     """A worker that never joins makes the trial hang at its start, by its limit."""
     program = f"import json, os, time\nif {MINE} == 1: time.sleep(1000)\n" + LOOP
     limits = Limits(start=3.0)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
     assert (result.outcome, result.reason) == (
         Outcome.HUNG,
         Overdue(phase=Phase.START, seconds=3.0),
     )
 
 
-def test_a_worker_that_freezes_ends_the_gang(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_a_worker_that_freezes_ends_the_gang(engine: LocalEngine, tmp_path: Path) -> None:
     """A worker that is stopped in the middle keeps the others waiting for its limit only."""
     line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
     limits = Limits(window=3.0)
-    result = engine.run(make_request(program, tmp_path / "t", roles=TWO, limits=limits), go_on)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
     assert (result.outcome, "no step finished" in reason_text(result.reason)) == (
         Outcome.HUNG,
         True,
@@ -80,15 +67,14 @@ def test_a_worker_that_freezes_ends_the_gang(
 
 
 def test_a_worker_that_works_longer_is_told_from_the_others(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
+    engine: LocalEngine, tmp_path: Path
 ) -> None:
     """What each worker works for a step is counted by itself, so that a straggler has a name."""
     busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", busy)
-    enough = Stop(Outcome.MEASURED, Message(text="Enough."))
-    result = engine.run(
-        make_request(program, tmp_path / "t", roles=TWO),
-        lambda windows: enough if len(windows) >= 10 else None,
+    result = engine.execute(
+        request_for(program, tmp_path / "t", roles=TWO),
+        lambda windows: ENOUGH if len(windows) >= 10 else None,
     )
     assert result.outcome is Outcome.MEASURED, result
     found = straggler(result.work_seconds)
@@ -107,20 +93,14 @@ def taken_port() -> Iterator[int]:
 
 
 def test_a_taken_port_is_replaced(
-    engine: LocalEngine,
-    make_request: MakeRequest,
-    tmp_path: Path,
-    taken_port: int,
-    monkeypatch: pytest.MonkeyPatch,
+    engine: LocalEngine, tmp_path: Path, taken_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When a port was taken in the meantime, the trial is started once more with others."""
     free = local.free_ports(2)
     offers = [(free[0], taken_port), free]
     monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
-    request = make_request("gang", tmp_path / "t", roles=TWO)
-    result: RunResult = engine.run(
-        request, lambda _: Stop(Outcome.MEASURED, Message(text="Enough."))
-    )
+    request = request_for("gang", tmp_path / "t", roles=TWO)
+    result: RunResult = engine.execute(request, stop_at_once)
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
     assert result.windows[0].steps % 2 == 0
     assert json.loads(request.folder.joinpath("request.json").read_text())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import ScriptFailed
 from autotune.workload import (
     FitCall,
@@ -41,7 +42,9 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
     def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
         path = tmp_path / "my train.py"
         path.write_text(HEAD + text)
-        return engine.inspect(script_workload(script_from_text(str(path), arguments, fit)))
+        return engine.execute(
+            InspectionRequest(script_workload(script_from_text(str(path), arguments, fit)))
+        )
 
     return inspect
 
@@ -50,7 +53,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, validates=True)
+    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
@@ -406,7 +409,9 @@ def test_a_script_may_be_part_of_a_package(
         "from ..rates import rate\nfrom mine.deep.sizes import size\nmodel.fit(x, y, rate * size)"
     )
     (tmp_path / "mine" / "deep" / "train.py").write_text(HEAD + text)
-    facts = engine.inspect(script_workload(script_from_text("mine/deep/train.py")))
+    facts = engine.execute(
+        InspectionRequest(script_workload(script_from_text("mine/deep/train.py")))
+    )
     assert facts.usual_batch == 40
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.observation import Copy, Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Copy, Numbers, Variable, Witness
 
 EPSILON = 2.0**-23
 

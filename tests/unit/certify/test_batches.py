@@ -6,7 +6,7 @@ import pytest
 
 from autotune.certify.certificate import Finding
 from autotune.certify.examples import check_elements, check_sizes
-from autotune.engine.observation import Reader
+from autotune.engine.tasks.observe import Reader
 
 
 def reader(*sizes: int, elements: tuple[str, ...] = ("float32 [8]",)) -> Reader:

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from autotune.certify.certificate import Finding
 from autotune.certify.examples import check_examples, excess, needs_whole
-from autotune.engine.observation import Reader, Whole
+from autotune.engine.tasks.observe import Reader, Whole
 
 Names = st.text("abcdefgh", min_size=1, max_size=2)
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from autotune.certify.certificate import Check, Finding
 from autotune.certify.trajectory import Steps, check_trajectory
-from autotune.engine.observation import Numbers, Witness
+from autotune.engine.tasks.observe import Numbers, Witness
 
 from .conftest import witness
 

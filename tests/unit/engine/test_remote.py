@@ -15,9 +15,10 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.engine import events
-from autotune.engine.engine import Outcome, TrialRequest
-from autotune.engine.exclusive import Holder, Wait
 from autotune.engine.folder import TrialFolder
+from autotune.engine.group import MemoryUse, Report
+from autotune.engine.lock import Holder, Wait
+from autotune.engine.reasons import WorkersLost
 from autotune.engine.remote import code, group, hosts, links
 from autotune.engine.remote.agent import HostFacts, News, Order
 from autotune.engine.remote.bridge import Gone, Node
@@ -25,11 +26,12 @@ from autotune.engine.remote.code import Code, code_of, install
 from autotune.engine.remote.group import RemoteGroup
 from autotune.engine.remote.hosts import Hosts, RemoteHost
 from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
-from autotune.engine.workers import MemoryUse, Report, WorkersLost
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.machine import Machine
-from autotune.reason import Exited, HostLost, Orphaned
+from autotune.reason import Exited, HostLost, Orphaned, Outcome
 from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.version import VERSION
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -107,7 +109,7 @@ def test_a_silent_host_is_lost_and_the_others_are_ended(
     monkeypatch.setattr(group, "_LATE_SECONDS", 0.01)
     agents = Agents(poll=lambda key, _: ... if key == "1" else News())
     gang, request = gang_of(agents, tmp_path / "run")
-    result = TrialRun(request, gang, lambda _: None).run()
+    result = TrialRun(request.roles, request.limits, gang).run()
     lost = HostLost(host="host1 (10.0.0.1)", silent=0.05)
     assert (result.outcome, result.reason) == (Outcome.CRASHED, lost)
     assert agents.asked("end") == [("0", ())]
@@ -296,9 +298,9 @@ def test_hosts_with_other_data_are_refused(other: dict[str, Any], words: str) ->
 def inspected(*facts: WorkloadFacts) -> WorkloadFacts:
     """Return what a cluster finds whose hosts find these facts."""
     engine = RayEngine("ray://10.0.0.0:6379")
-    engine.hosts = cluster_of(Agents(inspect=lambda key, *_: facts[int(key)]))
+    engine.hosts = cluster_of(Agents(execute=lambda key, *_: facts[int(key)]))
     named = Factory(name="make", module="json")
-    return engine.inspect(Workload(model=named, dataset=named))
+    return engine.execute(InspectionRequest(Workload(model=named, dataset=named)))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from autotune import (
     verify,
 )
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed

@@ -1,14 +1,16 @@
-"""What was seen in a short training that was looked at closely.
-
-The processes write it as JSON; here it gets types.
-"""
+"""A program that is run for a few steps, with an observer attached to each of its processes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
-from autotune.reason import Reason
+from autotune.engine.base import RunResult
+from autotune.engine.folder import TrialFolder
+from autotune.engine.tasks.train import TrialTask
+from autotune.reason import Outcome, Reason
 from autotune.value import Value
 
 Kind = Literal["trainable", "state", "optimizer", "random"]
@@ -85,3 +87,48 @@ class Observation(Value):
     """One for each process; of a reference, one for each of its runs."""
     whole: Whole | None = None
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRequest(TrialTask[Observation]):
+    """A program to be run for a few steps, with an observer attached to each of its processes.
+
+    The observer reads some steps of each replica's input, then has the program train on the first
+    of them again and again. A reference trains one device on the same batches.
+    """
+
+    code = "autotune.engine.child.observe:observe"
+
+    calls: int
+    """Calls of the training step."""
+    reads: int = 0
+    """Steps of input that are read and counted."""
+    kept: int = 0
+    """Of these, how many the training uses."""
+    reference_to: Path | None = None
+    """The folder of the run whose batches and first weights this one takes; None for that run."""
+    processes: int = 1
+    """Processes of that run."""
+    counting_seconds: float = 0.0
+    """Longest time for counting the whole dataset, in a reference; 0 leaves it out."""
+    batched: bool = False
+    """Whether the dataset factory batches by itself."""
+
+    def told(self) -> Mapping[str, Any]:
+        return {**super().told(), "reference_to": self.reference_to is not None}
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        if self.reference_to is not None:
+            folder.reference.symlink_to(self.reference_to.absolute())
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Observation:
+        if result.outcome is not Outcome.MEASURED:
+            return Observation(failure=result.reason, seconds=result.wall_seconds)
+        return Observation.model_validate(
+            {
+                "witnesses": [each for answer in answers for each in answer["witnesses"]],
+                "whole": answers[0].get("whole"),
+                "seconds": result.wall_seconds,
+            }
+        )

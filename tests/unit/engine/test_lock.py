@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine import exclusive as module
-from autotune.engine.exclusive import NAME, Claim, Holder, Wait, exclusive
+from autotune.engine import lock as module
+from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive
 from autotune.errors import EngineError, UsageError
 
 

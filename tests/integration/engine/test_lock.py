@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine import exclusive as module
-from autotune.engine.exclusive import NAME, Holder, Wait, exclusive
+from autotune.engine import lock as module
+from autotune.engine.lock import NAME, Holder, Wait, exclusive
 from autotune.errors import Interrupted
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from autotune.engine.exclusive import exclusive
+from autotune.engine.lock import exclusive
 with exclusive("theirs:model_fn", print, [Path(sys.argv[1])]):
     print("held", flush=True)
     time.sleep(60)

@@ -6,10 +6,6 @@ import json
 import os
 import select
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,18 +13,12 @@ from typing import Any
 
 import psutil
 
-from autotune.engine.failure import last_lines
 from autotune.engine.fork_server import send
-from autotune.engine.workers import WorkersLost
+from autotune.engine.helper import Helper
+from autotune.engine.reasons import WorkersLost
 from autotune.errors import EngineError
 from autotune.reason import Orphaned
 
-# The tuner's own module path finds the same autotune and the same TensorFlow as the tuner does,
-# and `-c` leaves no `__main__` that a process of the user's could try to import again.
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from autotune.engine.fork_server import main; main(sys.argv[1:])"
-)
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 """Unless the user says otherwise: TensorFlow's errors go to a trial's output, notices do not."""
 _IMPORT_SECONDS = 300.0
@@ -58,35 +48,16 @@ class ForkClient:
         self._live: list[int] = []
         self._ready = False
         self._received = b""
-        # No `with`: it lives as long as the server.
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        variables = {**QUIET, **os.environ, **environment}
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    _PROGRAM,
-                    str(theirs.fileno()),
-                    json.dumps([*map(str, sys.path)]),
-                ],
-                env={name: value for name, value in variables.items() if value is not None},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                start_new_session=True,
-            )
+        quiet = {name: os.environ.get(name, value) for name, value in QUIET.items()}
+        self._helper = Helper("autotune.engine.fork_server", environment={**quiet, **environment})
+        self._channel, self._process = self._helper.channel, self._helper.process
 
     @property
     def alive(self) -> bool:
-        """Whether the server can still be asked for something."""
         return self._channel.fileno() >= 0 and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
         return self._process.pid
 
     def wait_ready(self) -> None:
@@ -105,7 +76,7 @@ class ForkClient:
         except ForkServerDied as exc:
             if self._process.wait(_GO_SECONDS) == -signal.SIGKILL:
                 raise
-            raise _unusable(self._last_words() or "the process died") from exc
+            raise _unusable(self._helper.last_words() or "the process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:
         """Start a child and return its process id.
@@ -174,12 +145,7 @@ class ForkClient:
         if not self._ready:
             # It would notice only after its import, and has no children yet.
             self._process.kill()
-        try:
-            self._process.wait(_GO_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._log.close()
+        self._helper.wait(_GO_SECONDS)
 
     def _note(self, message: Mapping[str, Any]) -> None:
         if "exited" in message:
@@ -209,10 +175,6 @@ class ForkClient:
             send(self._channel, message)
         except OSError as exc:
             raise ForkServerDied from exc
-
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        return last_lines(self._log.read().decode(errors="replace"), 1)
 
 
 def _unusable(why: str) -> EngineError:

@@ -1,8 +1,10 @@
 """Keeps the machine to one search at a time: two would spoil each other's timings.
 
 The lock is the kernel's, on a file that all users share, and falls when its process ends, however
-it ends. Those who wait get it in the order in which they came. Containers that share no folder do
-not see each other.
+it ends. Those who wait get it in the order in which they came: each holds a ticket, a locked file
+in a folder beside it, named by when it was drawn. Containers that share no folder do not see each
+other. Files that all users share are traps where one does not look what they are, so no library's
+lock is used: it would write through a hard link.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from autotune.engine.tickets import SAFELY, Ticket
+from autotune.engine.folder import flocked
 from autotune.errors import Interrupted, UsageError
 from autotune.value import Value
 from autotune.wording import plural
@@ -34,6 +36,8 @@ IDLE_SECONDS = 5.0
 """Of a free machine, after which whoever is first but does not take it, as if it were stopped, is
 passed by."""
 _LONGEST = 100
+SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How to open what another user may have made."""
 _WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
 """How to open the file, best first. Never O_CREAT on one that exists: in a sticky folder the kernel
 may refuse that for another user's file. It may appear between two attempts."""
@@ -117,7 +121,7 @@ def exclusive(
         tell: Is told at once of whom it waits for, and again each minute. An error that it raises
             ends the wait.
         places: Where the file may be.
-        seconds: Its budget, from which others know how long they wait; None where it has none.
+        seconds: Its budget; None where it has none.
 
     Raises:
         Interrupted: Ctrl-C was pressed while waiting.
@@ -162,7 +166,7 @@ class Claim:
         what: Names the search.
         places: Where the file may be.
         seconds: The search's budget; None where it has none.
-        shared: Whether the name is that of one search alone, whose claims share the machine.
+        shared: Whether claims of that name share the machine.
     """
 
     def __init__(
@@ -192,8 +196,8 @@ class Claim:
         file = None if self.locks else self._queued()
         if file is None:
             return None
-        before = self._before()
-        if (not before or self._is_idle(file)) and _locked(file):
+        before = [_parsed(text) for text in self._ticket.before()] if self._ticket else []
+        if (not before or self._is_idle(file)) and flocked(file):
             self._hold(file)
             return None
         holder = _holder(file)
@@ -215,15 +219,11 @@ class Claim:
     def _queued(self) -> int | None:
         """Return the file of the lock, if one can be had, with a place in the queue for it."""
         if self._file is None:
-            self._file, folder = _first(self._places)
+            found = ((_opened(each), each) for each in self._places)
+            self._file, folder = next((each for each in found if each[0]), (None, Path()))
             if self._file is not None:
-                text = self._holder().model_dump_json()
-                self._ticket = Ticket(self._file, folder, text)
+                self._ticket = Ticket(self._file, folder, self._signature())
         return self._file
-
-    def _before(self) -> list[Holder | None]:
-        texts = self._ticket.before() if self._ticket else []
-        return [_parsed(text) for text in texts]
 
     def _is_idle(self, file: int) -> bool:
         """Whether the machine has been free for so long that those before do not take it."""
@@ -236,12 +236,14 @@ class Claim:
 
     def _hold(self, file: int) -> None:
         self.locks = True
-        _sign(file, self._holder().model_dump_json())
+        _sign(file, self._signature())
         if self._ticket is not None:
             self._ticket.give_back()
 
-    def _holder(self) -> Holder:
-        return Holder(pid=os.getpid(), since=time.time(), what=self._what, seconds=self._seconds)
+    def _signature(self) -> str:
+        now = time.time()
+        holder = Holder(pid=os.getpid(), since=now, what=self._what, seconds=self._seconds)
+        return holder.model_dump_json()
 
     def _waiting(self, holder: Holder | None, before: Sequence[Holder | None]) -> Wait:
         budgets = [each and each.seconds for each in (holder, *before)]
@@ -251,12 +253,6 @@ class Claim:
             until = max(holder.since + first, time.time()) + sum(others)
         waited = time.monotonic() - self._began
         return Wait(holder=holder, before=len(before), until=until, waited=waited)
-
-
-def _first(places: Sequence[Path]) -> tuple[int | None, Path]:
-    """Return a descriptor of the lock file in the first folder that has or takes it, and that."""
-    found = ((_opened(each), each) for each in places)
-    return next((each for each in found if each[0] is not None), (None, Path()))
 
 
 def _opened(folder: Path) -> int | None:
@@ -281,20 +277,12 @@ def _check(file: int) -> None:
     fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
 
 
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _is_free(file: int) -> bool:
     """Whether nobody holds the lock; it is not kept from whoever is first for longer than this."""
-    if not _locked(file):
-        return False
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return True
+    free = flocked(file)
+    if free:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return free
 
 
 def _holder(file: int) -> Holder | None:
@@ -320,3 +308,91 @@ def _release(file: int) -> None:
     _sign(file, "")
     # A process that was forked meanwhile may keep the file open, and with it the lock.
     fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Ticket:
+    """A place in the queue for a lock, kept until it is given back.
+
+    Where none can be drawn nobody is before.
+
+    Args:
+        lock: The file of the lock; each has a queue of its own.
+        folder: Holds it.
+        text: What those who come later may read of whoever waits.
+    """
+
+    def __init__(self, lock: int, folder: Path, text: str) -> None:
+        self._queue: int | None = None
+        self._file: int | None = None
+        # Of the machine's clock, which no process sets back.
+        self._name = f"{time.monotonic_ns():020d}-{os.getpid()}"
+        with suppress(OSError):
+            found = os.fstat(lock)
+            name = f"autotune-queue-{found.st_dev:x}-{found.st_ino:x}"
+            self._queue = _shared(folder / name)
+            self._file = self._drawn(self._queue, text)
+
+    def before(self) -> list[str]:
+        """Return the texts of those who came earlier and still wait, the first first."""
+        if self._queue is None or self._file is None:
+            return []
+        return list(_waiting(self._queue, self._name))
+
+    def give_back(self) -> None:
+        """Let the next one come; may be called twice."""
+        if self._file is not None:
+            with suppress(OSError):
+                os.unlink(self._name, dir_fd=self._queue)
+            # A process that was forked meanwhile may keep the file open.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            os.close(self._file)
+        if self._queue is not None:
+            os.close(self._queue)
+        self._file = self._queue = None
+
+    def _drawn(self, queue: int, text: str) -> int:
+        """Make the file under another name, because without its lock it would count as left."""
+        draft = f".{self._name}"
+        file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o644, dir_fd=queue)
+        try:
+            os.fchmod(file, 0o644)  # whatever the mask
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(file, text.encode())
+            os.rename(draft, self._name, src_dir_fd=queue, dst_dir_fd=queue)
+        except OSError:
+            os.close(file)
+            raise
+        return file
+
+
+def _shared(folder: Path) -> int:
+    """Return a descriptor of a folder in which every user may make files, and remove their own."""
+    with suppress(FileExistsError):
+        folder.mkdir()
+        folder.chmod(0o1777)
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
+
+
+def _waiting(queue: int, name: str) -> Iterator[str]:
+    """Yield the texts of the tickets before one, and remove what nobody holds any more."""
+    drawn = (each for each in os.listdir(queue) if each[0] != ".")
+    for each in sorted(drawn):
+        if each >= name:
+            return
+        with suppress(OSError):  # Gone meanwhile, or a trap.
+            if (text := _held(queue, each)) is not None:
+                yield text
+            else:
+                os.unlink(each, dir_fd=queue)
+
+
+def _held(queue: int, name: str) -> str | None:
+    """Return the text of a ticket that is held; None of one that was left."""
+    file = os.open(name, os.O_RDONLY | SAFELY, dir_fd=queue)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(file, 4096, 0).decode(errors="replace")
+    finally:
+        os.close(file)
+    return None
