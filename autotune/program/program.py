@@ -150,7 +150,7 @@ def _check_dotted(what: str, names: Iterable[str]) -> None:
 def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     return {
         **dict(configuration),
-        "gang": configuration.workers > 1,
+        "several_workers": configuration.workers > 1,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
         "batch": _batch(configuration),
@@ -254,7 +254,7 @@ def script_reader(script: Script) -> str:
         "own": OwnStrategy(),
         "data": None,
         "eager": "",
-        "gang": False,
+        "several_workers": False,
         "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",

@@ -109,7 +109,7 @@ def _script_facts(
         with generators:
             of_fit = stack.enter_context(fit_reached(program))
         calling = time.monotonic() - begun
-        found = _looked_at(program, of_fit, request["seconds"] / 4, announce)
+        found = _inspected(program, of_fit, request["seconds"] / 4, announce)
         return {
             "dataset_takes": ("batch_size",),
             "calling_seconds": calling,
@@ -140,29 +140,29 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     return min(told, counted + BATCH - 1) if few else counted
 
 
-def _looked_at(
+def _inspected(
     program: ModuleType, of_fit: Mapping[str, Any], patience: float, announce: Announce
 ) -> dict[str, Any]:
     """Return what is known of the model and the data that a script gives to its `fit`.
 
     Batches that are not of the script's own size are looked at first, because these are tuned.
     """
-    look = partial(_looked_at_batches, program, InspectedModel(program.calls[-1].model))
+    tried = partial(_inspected_in_batches, program, InspectedModel(program.calls[-1].model))
     own = of_fit["usual_batch"]
     try:
-        found = look(BATCH, patience, announce)
+        found = tried(BATCH, patience, announce)
         if not (found["built_in_batch"] or found["carried_state"]):
             return found
     except DatasetTooSmall:
-        return look(own, patience, announce)
+        return tried(own, patience, announce)
     except WorkloadError:
         pass  # Perhaps others cannot be made of its data, or trained with.
-    found = look(own, patience, announce, whole=True)
+    found = tried(own, patience, announce, whole=True)
     of_fit["fit"]["only_batch"] = own
     return found
 
 
-def _looked_at_batches(
+def _inspected_in_batches(
     program: ModuleType,
     model: InspectedModel,
     size: int,

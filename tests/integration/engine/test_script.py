@@ -31,7 +31,7 @@ model.compile("sgd", "mse")
 
 BUSY = """
 from autotune.engine.child import inspect_dataset as it
-it._COUNTING_SECONDS = it._STOCK_SECONDS = 0.0
+it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
 """
 
 
