@@ -65,13 +65,8 @@ def render(
 
     Every value in it is the `repr` of a number or a text, every name was seen to be one.
 
-    Args:
-        configuration: How it is distributed and fed.
-        workload: The factories.
-        facts: What they give.
-        machine: What it runs on.
-        held: Whether every step gets the first batch again, from memory: not to train with, but
-            to find out what the input takes.
+    Where it is `held`, every step gets the first batch again, from memory: not to train with, but
+    to find out what the input takes.
 
     Raises:
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a

@@ -37,11 +37,7 @@ class Backlog(Value):
 
 
 def backlog_of(curve: Sequence[Point]) -> Backlog | None:
-    """Return what a curve of reading shows to have been ready; None where it does not bend.
-
-    Args:
-        curve: Points in the order of time, from the beginning of the reading.
-    """
+    """Return what a curve of reading shows to have been ready; None where it does not bend."""
     if len(curve) < FEWEST or curve[-1][1] < LEAST_SECONDS:
         return None
     return next(filter(None, (_beyond(curve, share) for share in TAILS)), None)
