@@ -10,7 +10,7 @@ from functools import lru_cache
 from textwrap import indent
 
 from autotune.program.imports import Import, imports_in, sections
-from autotune.program.text import call, listing, literal
+from autotune.program.text import call, literal
 from autotune.workload import Factory, Workload, is_dotted_name
 from autotune.workload.declared import bound_names
 from autotune.workload.source import Source
@@ -155,7 +155,8 @@ def _guarded(source: Source) -> str:
 
 def _stub(role: str, source: Source) -> str:
     # What cannot be written down may have any name.
-    what = listing([each for each in source.missing if is_dotted_name(each)]) or "its source"
+    names = [each for each in source.missing if is_dotted_name(each)]
+    what = " and ".join(names) or "its source"
     return (
         f"def {role}(*arguments: object, **options: object) -> None:\n"
         f'    """Fill in: autotune could not write down {what}."""\n'

@@ -13,10 +13,11 @@ from autotune.program.factories import global_names, preamble, sketch
 from autotune.program.imports import Import, imports_in, sections
 from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
-from autotune.program.text import WIDTH, call, count, fill_in, literal
+from autotune.program.text import WIDTH, call, fill_in, literal
 from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.strategies import Training, strategy, update_batch
 from autotune.value import Value
+from autotune.wording import plural
 from autotune.workload import (
     FitData,
     OwnStrategy,
@@ -108,7 +109,7 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
         "total": len(kinds),
-        "processes": count(len(kinds), "process", "processes"),
+        "processes": f"{len(kinds)} processes",
         "chief": "chief" in kinds,
         "gpus": bool(machine.gpus),
     }
@@ -223,7 +224,7 @@ def _script(
     return {
         "script": script,
         "sets_epochs": "",
-        "script_epochs": facts.fit and facts.fit.epochs and count(facts.fit.epochs, "epoch"),
+        "script_epochs": facts.fit and facts.fit.epochs and plural(facts.fit.epochs, "epoch"),
         "own": facts.fit and facts.fit.own_strategy,
         "data": data,
         "whole": whole,
