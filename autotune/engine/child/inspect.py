@@ -59,7 +59,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     announce(Step.IMPORTING)
     begun, generators = time.monotonic(), OpenGenerators()
     own, handed = request["offered"], Handed()
-    with generators:
+    with generators.watching():
         dataset_fn = loaded("dataset", request, folder)
     model_fn = loaded("model", request, folder)
     dataset_fn.fill(offered(handed) | own)
@@ -67,7 +67,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     callbacks = _callbacks(request, folder)
 
     announce(Step.CALLING_DATASET)
-    with generators:
+    with generators.watching():
         made = dataset_fn()
     calling = time.monotonic() - begun
     announce(Step.FIRST_EXAMPLE)
@@ -106,7 +106,7 @@ def _script_facts(
     announce(Step.RUNNING)
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:
-        with generators:
+        with generators.watching():
             of_fit = stack.enter_context(fit_reached(program))
         calling = time.monotonic() - begun
         found = _inspected(program, of_fit, request["seconds"] / 4, announce)
