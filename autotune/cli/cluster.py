@@ -15,7 +15,7 @@ from autotune.wording import plural
 
 if TYPE_CHECKING:
     from autotune.engine.base import Engine
-    from autotune.engine.remote.links import Link
+    from autotune.engine.links import Link
     from autotune.machine import Machine
 
     Links = Mapping[tuple[str, str], Link | None]

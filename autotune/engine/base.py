@@ -104,19 +104,12 @@ class Task(ABC, Generic[A]):
     code: ClassVar[str]
     """What runs in each of its processes: `module:function`, which is given a `Member`."""
 
-    workload: Workload | None
-    """Whose factories it needs."""
-
     @abstractmethod
     def told(self) -> Mapping[str, Any]:
         """Return what its processes are told, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
         """Write what its processes read."""
-        factories = self.workload.factories if self.workload else {}
-        for name, each in factories.items():
-            if each.pickled:
-                folder.pickled(name).write_bytes(each.pickled)
         folder.request.write_text(json.dumps(self.told()), encoding="utf-8")
 
     @abstractmethod
@@ -133,10 +126,18 @@ class Task(ABC, Generic[A]):
         raise NotImplementedError(type(self).__name__)
 
 
+def write_pickles(workload: Workload, folder: TrialFolder) -> None:
+    """Write the factories that are shipped by value."""
+    for name, each in workload.factories.items():
+        if each.pickled:
+            folder.pickled(name).write_bytes(each.pickled)
+
+
 class HostTask(Task[A]):
     """A task for one process on each host, which trains nothing that counts."""
 
     workload: Workload | None = None
+    """Whose code has to be on the hosts."""
 
     @property
     @abstractmethod

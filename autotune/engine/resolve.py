@@ -19,7 +19,7 @@ GROUP = "autotune.engines"
 LOCAL = "local"
 BUILTINS = {
     LOCAL: "autotune.engine.local:LocalEngine",
-    "ray": "autotune.engine.remote.ray_engine:RayEngine",
+    "ray": "autotune.engine.ray:RayEngine",
 }
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from autotune.engine.base import Engine
 from autotune.engine.local import LocalEngine
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 PROGRAM = """\

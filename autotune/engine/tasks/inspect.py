@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from autotune.engine.base import HostTask, Limits, RunResult
+from autotune.engine.base import HostTask, Limits, RunResult, write_pickles
 from autotune.engine.events import Step
 from autotune.engine.failure import ERROR
+from autotune.engine.folder import TrialFolder
 from autotune.engine.reasons import explain
 from autotune.errors import (
     DatasetTooSmall,
@@ -66,6 +67,10 @@ class InspectionRequest(HostTask[WorkloadFacts]):
     @property
     def limits(self) -> Limits:
         return Limits(start=_START_SECONDS, window=self.seconds)
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        write_pickles(self.workload, folder)
 
     def told(self) -> Mapping[str, Any]:
         workload = self.workload

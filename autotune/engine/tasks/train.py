@@ -9,7 +9,7 @@ from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.base import A, Limits, RunResult, Task
+from autotune.engine.base import A, Limits, RunResult, Task, write_pickles
 from autotune.engine.folder import TrialFolder
 from autotune.machine import Machine
 from autotune.program import render
@@ -67,6 +67,7 @@ class TrialRequest(Task[RunResult]):
 
     def prepare(self, folder: TrialFolder) -> None:
         super().prepare(folder)
+        write_pickles(self.workload, folder)
         folder.script.write_text(self.script, encoding="utf-8")
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult:
@@ -80,13 +81,9 @@ class TrialTask(Task[A]):
 
     trial: TrialRequest
 
-    @property
-    def workload(self) -> Workload:  # type: ignore[override] # it is frozen
-        return self.trial.workload
-
     def prepare(self, folder: TrialFolder) -> None:
+        self.trial.prepare(folder)
         super().prepare(folder)
-        folder.script.write_text(self.trial.script, encoding="utf-8")
 
     def told(self) -> Mapping[str, Any]:
         """Return what the training is told, and the fields of the task."""

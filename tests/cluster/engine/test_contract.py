@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.testing.contract import Behaviour, ProcessContract
 from tests.cluster.engine.nodes import Nodes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 pytestmark = pytest.mark.real

@@ -14,7 +14,7 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.engine.base import RunResult, Stop
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
 from autotune.window import Window
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart

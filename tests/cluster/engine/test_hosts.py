@@ -23,7 +23,7 @@ from autotune.cluster import Role
 from autotune.reason import Message
 from autotune.reason import Outcome
 from autotune.engine.base import Stop
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 place, folder = sys.argv[1], Path(sys.argv[2])

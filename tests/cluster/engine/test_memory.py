@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.base import Limits
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.reason import HostLost, Outcome
 from tests.cluster.engine.nodes import Nodes, nodes_apart
 from tests.cluster.engine.test_faults import ENOUGH, TWO

@@ -8,7 +8,7 @@ import pytest
 
 from autotune import Outcome
 from autotune.config import Configuration
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject

@@ -52,7 +52,7 @@ from autotune.config import Configuration
 from autotune.diagnose.straggler import slow_worker
 from autotune.stats import EXPECTED
 from autotune.options import SearchOptions
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget

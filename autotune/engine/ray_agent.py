@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from autotune.cluster import Role
+from autotune.engine import links
 from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
@@ -26,8 +27,7 @@ from autotune.engine.load import Load
 from autotune.engine.local import LocalEngine, environments_of
 from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.remote import links
-from autotune.engine.remote.code import Code, install
+from autotune.engine.user_code import Code, install
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
 from autotune.version import VERSION

@@ -11,11 +11,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from autotune.engine.bridge import BridgeClient, Gone, Node
 from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
+from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.remote.agent import HostFacts
-from autotune.engine.remote.bridge import BridgeClient, Gone, Node
-from autotune.engine.remote.code import Code
+from autotune.engine.user_code import Code
 from autotune.errors import AutotuneError, EngineError, Interrupted
 from autotune.machine import Machine
 from autotune.reason import HostLost

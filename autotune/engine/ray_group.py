@@ -8,11 +8,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
+from autotune.engine.ray_agent import PIECE, News, Order
+from autotune.engine.ray_hosts import SILENCE_SECONDS, RemoteHost, answer, answers, bring
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.remote.agent import PIECE, News, Order
-from autotune.engine.remote.code import code_of
-from autotune.engine.remote.hosts import SILENCE_SECONDS, RemoteHost, answer, answers, bring
 from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.user_code import code_of
 from autotune.reason import HostLost
 
 _POLL_SECONDS = 0.2

@@ -12,7 +12,7 @@ import pytest
 from autotune.cluster import Role
 from autotune.diagnose.straggler import straggler
 from autotune.engine import local
-from autotune.engine.base import Limits, RunResult
+from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
@@ -54,7 +54,7 @@ def test_a_member_that_blocks_at_its_start_is_a_hang(engine: LocalEngine, tmp_pa
     )
 
 
-def test_a_worker_that_freezes_ends_the_gang(engine: LocalEngine, tmp_path: Path) -> None:
+def test_a_worker_that_freezes_ends_the_group(engine: LocalEngine, tmp_path: Path) -> None:
     """A worker that is stopped in the middle keeps the others waiting for its limit only."""
     line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
@@ -100,7 +100,6 @@ def test_a_taken_port_is_replaced(
     offers = [(free[0], taken_port), free]
     monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
     request = request_for("gang", tmp_path / "t", roles=TWO)
-    result: RunResult = engine.execute(request, stop_at_once)
+    result = engine.execute(request, stop_at_once)
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
-    assert result.windows[0].steps % 2 == 0
     assert json.loads(request.folder.joinpath("request.json").read_text())

@@ -80,7 +80,7 @@ class BridgeClient:
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
         self._helper = Helper(
-            "autotune.engine.remote.ray_bridge",
+            "autotune.engine.ray_bridge",
             address,
             environment={"RAY_USAGE_STATS_ENABLED": "0"},
         )

@@ -14,21 +14,20 @@ from typing import Any
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine import events
+from autotune.engine import events, links, ray_group as group, ray_hosts as hosts, user_code as code
+from autotune.engine.bridge import Gone, Node
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import MemoryUse, Report
 from autotune.engine.lock import Holder, Wait
+from autotune.engine.ray import RayEngine
+from autotune.engine.ray_agent import HostFacts, News, Order
+from autotune.engine.ray_group import RemoteGroup
+from autotune.engine.ray_hosts import Hosts, RemoteHost
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.remote import code, group, hosts, links
-from autotune.engine.remote.agent import HostFacts, News, Order
-from autotune.engine.remote.bridge import Gone, Node
-from autotune.engine.remote.code import Code, code_of, install
-from autotune.engine.remote.group import RemoteGroup
-from autotune.engine.remote.hosts import Hosts, RemoteHost
-from autotune.engine.remote.ray_engine import RayEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
+from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.machine import Machine
 from autotune.reason import Exited, HostLost, Orphaned, Outcome

@@ -11,19 +11,19 @@ from itertools import permutations
 from typing import Self
 
 from autotune.engine.base import A, HostTask, RunResult, Watch
+from autotune.engine.bridge import Node
 from autotune.engine.folder import TrialFolder
+from autotune.engine.links import Link
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
 from autotune.engine.lock import Tell
+from autotune.engine.ray_group import RemoteGroup
+from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, told
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.remote.bridge import Node
-from autotune.engine.remote.code import code_of
-from autotune.engine.remote.group import RemoteGroup
-from autotune.engine.remote.hosts import Hosts, RemoteHost, answers, bring, told
-from autotune.engine.remote.links import Link
 from autotune.engine.tasks.inspect import EVERYWHERE
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
+from autotune.engine.user_code import code_of
 from autotune.errors import EngineError, UsageError, WorkloadError
 from autotune.extras import check_installed
 from autotune.machine import Machine
