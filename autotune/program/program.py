@@ -252,7 +252,8 @@ def script_reader(script: Script) -> str:
         "eager": "",
         "several_workers": False,
         "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
-        "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
+        # An inspection times what the generator itself gives.
+        "reading": "read_by_python(call.x, shuffle=call.shuffle, peeked=0)",
         "imports": "",
     }
     used = _used(global_names(fill_in("script.py.j2", context)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -224,10 +225,39 @@ def test_an_epoch_is_as_long_as_that_of_fit(inspect: Inspect, data: str, example
     assert inspect(f"{pairs}\nmodel.fit({data}, epochs=7)").examples == examples
 
 
-def test_few_examples_are_a_batch(inspect: Inspect) -> None:
-    """As they are in fit."""
-    facts = inspect("model.fit(x[:6], y[:6])")
-    assert facts.fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+OTHER = (FitCall(line=8, of="model"),)
+CONNECTS = """
+import contextlib, socket, threading
+def ask(host):
+    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
+        asking.connect((host, 9))
+ask("127.0.0.1")
+"""
+IN_A_THREAD = """
+asking = threading.Thread(target=ask, args=["192.0.2.1"])
+asking.start(); asking.join()
+"""
+WARM_UP = "for _ in range(3): model.train_on_batch(x, y)\n"
+BACKEND = "import os; os.environ['KERAS_BACKEND'] = 'jax'\n"
+NO_FIT = "\nmodel.predict(x)\nmodel.evaluate(x, y)"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "found"),
+    [
+        (CONNECTS, NO_FIT, {"line": 12}),
+        (CONNECTS + IN_A_THREAD, "", {"line": 15, "network": 14}),
+        (WARM_UP, "", {"line": 7}),
+        (BACKEND, "", {"line": 7, "backend": "jax"}),
+        ("", "\nmodel.predict(x)\nmodel.fit(x, y)", {"line": 6, "alone": 8, "others": OTHER}),
+    ],
+)
+def test_what_a_script_does_beside_its_fit_is_found(
+    inspect: Inspect, before: str, behind: str, found: dict[str, Any]
+) -> None:
+    """Where it connects to another machine, and what several workers cannot do."""
+    facts = inspect(f"{before}model.fit(x[:6], y[:6]){behind}", fit="1")
+    assert facts.fit == FitFacts(epochs=1, data=FitData.ARRAYS, **found)
     assert (facts.usual_batch, facts.examples) == (6, 6)
 
 
@@ -257,15 +287,6 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
     )
     assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
-
-
-def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
-    """Another fit; to evaluate and to predict is nothing that they cannot."""
-    fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
-    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
-    more = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.fit(x, y)", fit="1").fit
-    assert more
-    assert more.alone == 8
 
 
 OTHERS = """
@@ -339,29 +360,6 @@ def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
     text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
     with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 14.*from: \d: model, line 15"):
         inspect(text, fit="scaler")
-
-
-def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
-    """Also where a thread of its own does so, but not what stays on this machine."""
-    text = """
-import contextlib, socket, threading
-def ask(host):
-    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
-        asking.connect((host, 9))
-ask("127.0.0.1")
-"""
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, epochs=1, data=FitData.ARRAYS)
-    text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
-    text += "asking.start(); asking.join()\n"
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(
-        line=14, epochs=1, data=FitData.ARRAYS, network=13
-    )
-
-
-def test_another_backend_is_found(inspect: Inspect) -> None:
-    """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
-    fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
-    assert fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS, backend="jax")
 
 
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
@@ -518,12 +516,6 @@ with MirroredStrategy(["CPU:0"]).scope():
     model.compile("sgd", "mse")
 model.fit(x, y)
 """
-
-
-def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> None:
-    """A script may train by itself first, where a `fit` of Keras may come."""
-    text = "for _ in range(3): model.train_on_batch(x, y)\nmodel.fit(x, y)"
-    assert inspect(text).fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS)
 
 
 @pytest.mark.parametrize(
