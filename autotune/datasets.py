@@ -67,12 +67,18 @@ def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf
     first = [source[0]] if lasting else [*islice(source, 2)]
     if not first:
         raise ValueError("The generator yields no batch.")
-    # Every pass goes on where the one before it ended, and closes nothing.
+    # Every pass goes on where the one before it ended, and closes nothing. One that is left early,
+    # as it is to create variables, has read nothing.
     once = chain(first, () if lasting else source)
+    early: list[Any] = []
 
     def batches() -> Iterator[Any]:
         if not lasting:
-            yield from map(keras.tree.lists_to_tuples, once)
+            again, early[:] = [*early], []
+            for number, batch in enumerate(chain(again, once)):
+                early[:] = [*early, batch] if number < 64 else []
+                yield keras.tree.lists_to_tuples(batch)
+            early.clear()
             return
         order = list(range(len(source)))
         if shuffle:

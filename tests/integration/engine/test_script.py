@@ -31,7 +31,7 @@ model.compile("sgd", "mse")
 
 BUSY = """
 from autotune.engine.child import inspect_dataset as it
-it._COUNTING_SECONDS = it._STOCK_SECONDS = 0.0
+it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
 """
 
 
@@ -57,58 +57,50 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
-def test_sparse_matrices_become_arrays(inspect: Inspect) -> None:
-    """As Keras reads them, but dense, because tf.data gathers examples of nothing else."""
-    facts = inspect("import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)")
-    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (80, 8 * 4 + 4, 16)
-
-
-def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
-    """As `fit` takes them for a model with several inputs."""
-    text = """
+SPARSE = "import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)"
+INPUTS = """
 left, right = keras.Input((8,)), keras.Input((8,))
 model = keras.Model([left, right], keras.layers.Dense(1)(left + right))
 model.compile("sgd", "mse")
 model.fit([x, x], y)
 """
-    facts = inspect(text)
-    assert (facts.examples, facts.example_bytes, facts.weights) == (80, 2 * 8 * 4 + 4, 9)
-
-
-def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:
-    """Those who validate are not counted, and a column of labels stays one."""
-    text = """
+TABLES = """
 import pandas as pd
 table = pd.DataFrame(x, index=np.linspace(0, 1, 80))
 model.fit(table, table[0], 16, validation_split=0.2)
 """
-    facts = inspect(text)
-    assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
-    assert "TensorSpec(shape=(1,)" in facts.element
-
-
-def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
-    """In the order of each epoch."""
-    text = """
+PY_DATASET = """
 class Batches(keras.utils.PyDataset):
     def __len__(self): return 8
     def __getitem__(self, index): return x[index * 10:][:10], y[index * 10:][:10]
 model.fit(Batches())
 """
+ENDLESS = """
+rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()
+model.fit(rows, steps_per_epoch=5, callbacks=[])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "examples", "size", "batch"),
+    [
+        (SPARSE, FitData.ARRAYS, 80, 8 * 4 + 4, 16),
+        (INPUTS, FitData.ARRAYS, 80, 2 * 8 * 4 + 4, 32),
+        (TABLES, FitData.ARRAYS, 64, 8 * 4 + 4, 16),
+        (PY_DATASET, FitData.PY_DATASET, 80, 8 * 4 + 8, 10),
+        (ENDLESS, FitData.DATASET, 35, 8 * 4 + 8, 7),
+    ],
+)
+def test_data_is_taken_as_fit_takes_it(
+    inspect: Inspect, text: str, data: FitData, examples: int, size: int, batch: int
+) -> None:
+    """Without those who validate; whatever size its batches have, and however long it would go."""
     facts = inspect(text)
-    assert (facts.examples, facts.python_input) == (80, True)
-    assert (facts.usual_batch, facts.py_dataset) == (10, True)
-
-
-def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
-    """Whatever size they have; steps tell how long an epoch of endless ones is."""
-    dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
-    facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
-    assert (facts.examples, facts.fit) == (
-        35,
-        FitFacts(line=6, epochs=1, steps=5, data=FitData.DATASET),
-    )
-    assert facts.usual_batch == 7
+    assert facts.fit
+    assert facts.fit.data is data
+    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (examples, size, batch)
+    assert facts.python_input == facts.py_dataset == (data is FitData.PY_DATASET)
+    assert "TensorSpec(shape=(1,)" in facts.element
 
 
 ONCE = """
