@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from autotune.axis import Place
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.program.factories import global_names, preamble, sketch
 from autotune.program.imports import Import, imports_in, sections
@@ -15,6 +14,7 @@ from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
 from autotune.program.text import WIDTH, call, fill_in, literal
 from autotune.program.words import UNKNOWN_STEPS, in_words
+from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Training, strategy, update_batch
 from autotune.value import Value
 from autotune.wording import plural

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from autotune.learning import (
-    Learning,
-    Unpredictable,
-    examples_needed,
-    learning_rate_factor,
-)
 from autotune.result import Result
 from autotune.result.batches import Arms, Gain, arms_of, compared_batches, gain, rows
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import distribution, update_batch
 from autotune.wording import times
 from autotune.workload import BatchSource, own_batch

@@ -15,11 +15,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
+from autotune.checks.breakdown import LIMITS
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import LIMITS
 from autotune.durations import at_least
 from autotune.engine.load import remark
-from autotune.learning import RULES, UpdateRule, learning_rate_factor
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text, rule_text
@@ -30,6 +29,8 @@ from autotune.result import Result
 from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
 from autotune.space import why_alone
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times

@@ -12,7 +12,7 @@ import tomli_w
 import yaml
 from pydantic import Field, ValidationError
 
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine

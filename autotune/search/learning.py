@@ -11,10 +11,10 @@ from autotune.engine.base import Engine, Limits
 from autotune.engine.tasks.learn import LearningRequest
 from autotune.engine.tasks.train import trial_request
 from autotune.events import Observer, Preparing
-from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches
 from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
+from autotune.stats.gradients import Learning, Unpredictable
 
 SECONDS = 10.0
 """For training and looking, at most."""

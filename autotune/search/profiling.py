@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
+from autotune.checks.breakdown import Straggler, breakdown
+from autotune.checks.crossover import break_even
+from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.checks.experiment import Experiment, Rounds, Variant, further, telling, variant
+from autotune.checks.remedies import Rated, advise
+from autotune.checks.scaling import MORE_HOSTS, of_runs, predict
+from autotune.checks.straggler import slow_worker, straggler
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Straggler, breakdown
-from autotune.diagnose.crossover import break_even
-from autotune.diagnose.diagnosis import Diagnosis, Predicted
-from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
-from autotune.diagnose.remedies import Rated, advise
-from autotune.diagnose.scaling import MORE_HOSTS, of_runs, predict
-from autotune.diagnose.straggler import slow_worker, straggler
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.history import History

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from autotune.certify import Candidate, certify
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.tasks.screen import ScreeningRequest, Setting

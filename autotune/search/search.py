@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.diagnosis import Diagnosis
+from autotune.checks.remedies import undivided
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.objective import Batches
 from autotune.options import SearchOptions

@@ -13,7 +13,6 @@ from autotune.engine.load import Load, warning
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
-from autotune.learning import Learning
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
@@ -45,6 +44,7 @@ from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.stats import expectation
+from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar

@@ -19,15 +19,9 @@ from autotune.engine.tasks.learn import LearningRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest
 from autotune.engine.tasks.train import TrialRequest
-from autotune.learning import (
-    BATCHES,
-    GradientProbe,
-    Learning,
-    Moments,
-    UpdateRule,
-)
 from autotune.machine import Host, Machine
 from autotune.reason import Completed, Message, Outcome, Reason
+from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
 from autotune.window import Window
 from autotune.workload import WorkloadFacts

@@ -26,11 +26,7 @@ from autotune.workload import Factory, Workload, WorkloadFacts
 
 
 def check_factories(workload: Workload) -> None:
-    """Make sure that every factory can be imported, is at hand, or is written down in full.
-
-    Raises:
-        FactoryNotFound: One is not; a file holds only the text of a function without a module.
-    """
+    """Refuse a file that holds only an incomplete text of a function without a module."""
     for factory in workload.factories.values():
         if not factory.module and not factory.pickled and not _written_down(factory):
             raise FactoryNotFound(

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from autotune.change import Change
-from autotune.learning import Learning
+from autotune.stats.gradients import Learning
 from autotune.value import Value
 from autotune.workload.backlog import Backlog
 

@@ -24,11 +24,12 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import nobody
-from autotune.learning import Learning, learning_rate_factor, predicted_examples, warm_up_examples
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.search.learning import learned
 from autotune.search.request import Subject, TuningRequest
+from autotune.stats.efficiency import learning_rate_factor, predicted_examples, warm_up_examples
+from autotune.stats.gradients import Learning
 from autotune.workload import Workload, factory_from_text
 from benchmarks.goodput.train import Found, Trained
 from benchmarks.goodput.workloads import TRAININGS

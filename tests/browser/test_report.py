@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from autotune import Outcome, SearchOptions, autotune
+from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import BreakEven
 from autotune.reason import Message
 from autotune.report.html.worth import worth
 from autotune.result import Result

@@ -20,7 +20,7 @@ import tensorflow as tf
 from autotune.engine import events
 from autotune.engine.child.member import Member
 from autotune.engine.events import EventWriter
-from autotune.learning import RULES, GradientProbe, GradientSums, Learning, Unpredictable
+from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
 """Steps before the first look; what gradients tell of the first ones changes within a few."""

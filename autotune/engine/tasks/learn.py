@@ -8,8 +8,8 @@ from typing import Any
 
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import TrialTask, is_over
-from autotune.learning import Learning, Unpredictable
 from autotune.reason import Outcome
+from autotune.stats.gradients import Learning, Unpredictable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autotune.learning import Examples, Learning, examples_needed, learning_rate_factor
 from autotune.reason import Outcome
 from autotune.report.html.charts import Mark, mark_of
 from autotune.report.html.scale import Scale, Tick, scale_for
@@ -17,6 +16,8 @@ from autotune.result import Result
 from autotune.result.batches import Arms, gain
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.stats import Interval
+from autotune.stats.efficiency import Examples, examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning
 from autotune.strategies import update_batch
 
 TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -49,7 +49,7 @@ from pathlib import Path
 
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.config import Configuration
-from autotune.diagnose.straggler import slow_worker
+from autotune.checks.straggler import slow_worker
 from autotune.stats import EXPECTED
 from autotune.options import SearchOptions
 from autotune.engine.ray import RayEngine

@@ -16,8 +16,8 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.learn import LearningRequest
 from autotune.engine.tasks.train import TrialRequest, trial_request
-from autotune.learning import Learning, Unpredictable
 from autotune.reason import Completed, Outcome
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload
 

@@ -9,8 +9,8 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.learn import LearningRequest
-from autotune.learning import Unpredictable
 from autotune.reason import Outcome, Overdue, Phase
+from autotune.stats.gradients import Unpredictable
 from autotune.testing.contract import Behaviour
 from autotune.testing.fake import fake_learning
 from tests.trials import request_of

@@ -8,10 +8,10 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
-from autotune.learning import Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
+from autotune.stats.gradients import Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import fake_learning
 from autotune.workload import FitFacts, Returned

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown
-from autotune.diagnose.diagnosis import Diagnosis
 from autotune.reason import Outcome
 from autotune.report.html.charts import (
     SHOWN,

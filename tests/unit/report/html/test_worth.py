@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.learning import Learning
 from autotune.report.html.worth import worth
 from autotune.result import Result
+from autotune.stats.gradients import Learning
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
 from autotune.trial import Trial

@@ -17,7 +17,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
-from autotune.certify.certificate import Certificate, passed, see
+from autotune.checks.certificate import Certificate, passed, see
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message, Outcome as TrialOutcome
