@@ -124,7 +124,7 @@ bench-slow-tracing: $(READY)
 bench-judged: $(READY)
 	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
 
-# The examples that a larger batch needs to the same loss, predicted, proved and trained; 45 minutes.
+# The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
 bench-goodput: $(READY)
 	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
 

@@ -7,7 +7,7 @@
     result.save("out/")
 
 What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
-`autotune.reason`, what an `Engine` is handed in `autotune.engine.engine`.
+`autotune.reason`, what an `Engine` is handed in `autotune.engine.base`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,17 @@ if TYPE_CHECKING:
     from autotune.api.needs import Needs as Needs
     from autotune.api.states import State as State
     from autotune.api.values import Job as Job, JobEvent as JobEvent
-    from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.axis import Axis as Axis
-    from autotune.certify.certificate import Certificate as Certificate
+    from autotune.checks.breakdown import Breakdown as Breakdown
+    from autotune.checks.certificate import Certificate as Certificate
+    from autotune.checks.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
+    from autotune.checks.remedies import Advice as Advice
     from autotune.client import AsyncClient as AsyncClient, Client as Client
     from autotune.config import Configuration as Configuration, register_axes as register_axes
-    from autotune.diagnose.breakdown import Breakdown as Breakdown
-    from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
-    from autotune.diagnose.remedies import Advice as Advice
-    from autotune.engine.engine import Engine as Engine, Outcome as Outcome
-    from autotune.engine.exclusive import Wait as Wait
+    from autotune.engine.base import Engine as Engine
     from autotune.engine.load import Load as Load
-    from autotune.engine.observation import Observation as Observation
+    from autotune.engine.lock import Wait as Wait
+    from autotune.engine.tasks.observe import Observation as Observation
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,
@@ -65,12 +64,11 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
     from autotune.machine import Machine as Machine
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
     from autotune.plan import Plan as Plan
-    from autotune.reason import Reason as Reason
+    from autotune.reason import Outcome as Outcome, Reason as Reason
     from autotune.result import (
         Alternative as Alternative,
         Result as Result,
@@ -82,6 +80,7 @@ if TYPE_CHECKING:
     from autotune.space import Limit as Limit, Space as Space
     from autotune.space.origin import Origin as Origin
     from autotune.stats import Interval as Interval
+    from autotune.stats.gradients import Learning as Learning
     from autotune.trial import Stage as Stage, Trial as Trial
     from autotune.tuning import Tuner as Tuner, autotune as autotune
     from autotune.verification.answer import Answer as Answer, Verification as Verification
@@ -92,9 +91,9 @@ if TYPE_CHECKING:
         Workload as Workload,
         WorkloadFacts as WorkloadFacts,
     )
+    from autotune.workload.backlog import Backlog as Backlog
     from autotune.workload.script import Script as Script
     from autotune.workload.source import Source as Source
-    from autotune.workload.stock import Stock as Stock
 
 
 def _homes() -> dict[str, str]:

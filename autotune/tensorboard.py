@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from autotune.config import axes, default_of
-from autotune.engine.engine import Outcome
 from autotune.errors import OutputError, in_words
 from autotune.events import Event, Observer, Planned, TrialEnded, nobody
 from autotune.extras import check_installed
 from autotune.plan import Plan
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.strategies import strategies
 from autotune.trial import Stage, Trial

@@ -1,98 +1,79 @@
-"""`autotune doctor`: how noisy is this machine, or what is wrong with this code?"""
+"""`autotune doctor`: what is wrong with this code?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
 from autotune.cli.code_check import Format, check_code
-from autotune.cli.console import notices, put, say, show
+from autotune.cli.console import show
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
     from autotune.doctor.settings import Settings
-    from autotune.workload import Workload
 
 EXIT_CODES = (
-    "Exit codes: 0 machine measured, or no findings in the code, 1 findings, 2 usage error or "
-    "unreadable file, 3 nothing could be measured, 130 interrupted."
+    "Exit codes: 0 no findings, 1 findings, 2 usage error or unreadable file, 130 interrupted."
 )
-NAME = "autotune doctor"
-_CODE = "Code check"
-_OF_THE_CODE = ("output_format", "select", "ignore", "target_version", "fix", "diff", "exit_zero")
-_OF_THE_MACHINE = ("model", "dataset", "model_arg", "dataset_arg", "seconds", "seed", "engine")
-
-
-def _code(
-    help_text: str, metavar: str | None = None, *, flag: str | None = None, shown: bool = False
-) -> Any:
-    """Return an option of the check of code."""
-    names, shown = [flag] if flag else [], shown or flag is not None
-    return typer.Option(
-        *names, help=help_text, metavar=metavar, show_default=shown, rich_help_panel=_CODE
-    )
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     *,
-    context: typer.Context,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="FILE|FOLDER",
-            help="Code to check for distributed TensorFlow mistakes; default: check the machine.",
+            help="Code to check for distributed TensorFlow mistakes.",
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FACTORY",
-            help="Function that returns the model to train; default: a small built-in one.",
-        ),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(metavar="FACTORY", help="Function that returns the dataset to train on."),
-    ] = None,
-    model_arg: take.ModelArg = None,
-    dataset_arg: take.DatasetArg = None,
-    seconds: Annotated[float, typer.Option(min=1.0, help="Time limit.")] = 45.0,
-    seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
-    engine: take.Engine = "local",
     json: take.Json = False,
-    output_format: Annotated[Format, _code("Format of the findings.", shown=True)] = Format.TEXT,
+    output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.TEXT,
     select: Annotated[
         list[str] | None,
-        _code("Comma-separated rules to enable; may be repeated. Default: all.", "RULE,..."),
+        typer.Option(
+            metavar="RULE,...",
+            help="Comma-separated rules to enable; may be repeated. Default: all.",
+            show_default=False,
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        _code("Comma-separated rules to disable; may be repeated.", "RULE,..."),
+        typer.Option(
+            metavar="RULE,...",
+            help="Comma-separated rules to disable; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
     target_version: Annotated[
         str | None,
-        _code(
-            "TensorFlow version of the code; default: the newest that the project allows.", "X.Y"
+        typer.Option(
+            metavar="X.Y",
+            help="TensorFlow version of the code; default: the newest that the project allows.",
+            show_default=False,
         ),
     ] = None,
-    fix: Annotated[bool, _code("Edit files where that is safe.", flag="--fix")] = False,
-    diff: Annotated[bool, _code("Show what --fix would edit.", flag="--diff")] = False,
-    exit_zero: Annotated[bool, _code("Exit with 0 despite findings.", flag="--exit-zero")] = False,
-    rules: Annotated[bool, _code("List all rules and exit.", flag="--rules")] = False,
-    explain: Annotated[str | None, _code("Explain a rule and exit.", "RULE", shown=True)] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Edit files where that is safe.")] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Show what --fix would edit."),
+    ] = False,
+    exit_zero: Annotated[
+        bool,
+        typer.Option("--exit-zero", help="Exit with 0 despite findings."),
+    ] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="List all rules and exit.")] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="Explain a rule and exit."),
+    ] = None,
 ) -> None:
-    """Measure the timing noise of this machine, or check code for mistakes.
-
-    Without files, it compares a configuration with itself in alternating fresh processes
-    (an A/A test) to show how small a gain can be detected. With files or folders, it checks
-    them for distributed TensorFlow mistakes without running them.
-    """
+    """Check code for mistakes of distributed TensorFlow, without running it."""
     if rules:
         from autotune.doctor.show import rule_list
 
@@ -102,67 +83,14 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         from autotune.doctor.show import explained
 
         return show(explained(find(explain)))
-    if files:
-        _refuse(context, _OF_THE_MACHINE, "does not apply to a code check.", "Remove it.")
-        if json:
-            output_format = Format.JSON
-        settings = _settings(select or (), ignore or (), target_version)
-        edit: Literal["fix", "diff"] | None = "diff" if diff else "fix" if fix else None
-        return check_code(files, settings, output_format, edit=edit, exit_zero=exit_zero)
-    _refuse(context, _OF_THE_CODE, "needs files to check.", "Pass files or folders.")
-    workload = _workload(model, dataset, model_arg, dataset_arg)
-    _check_machine(engine, workload, seconds, seed, as_json=json)
-    return None
-
-
-def _refuse(context: typer.Context, options: tuple[str, ...], cause: str, next_step: str) -> None:
-    """Raise UsageError if one of these options is given."""
-    for name in options:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"--{name.replace('_', '-')} {cause}", next_step)
-
-
-def _check_machine(
-    engine: str, workload: Workload | None, seconds: float, seed: int, *, as_json: bool
-) -> None:
-    from autotune.engine.resolve import reserved_engine
-
-    with reserved_engine(engine, NAME, say) as running:
-        # Imported while the engine's own process imports TensorFlow.
-        from autotune.options import SearchOptions
-        from autotune.report import TurnsReport, checkup_text, document
-        from autotune.verification.aa_test import aa_test
-
-        found = aa_test(
-            running,
-            workload,
-            options=SearchOptions(budget=seconds, seed=seed),
-            observer=TurnsReport(notices()),
-        )
-    put(document(found)) if as_json else show(checkup_text(found))
-
-
-def _workload(
-    model: str | None,
-    dataset: str | None,
-    model_arg: list[str] | None,
-    dataset_arg: list[str] | None,
-) -> Workload | None:
-    """Return the user's workload, or None for the built-in one.
-
-    Raises:
-        UsageError: Half of it is missing.
-    """
-    from autotune.workload import Workload, factory_from_text
-
-    if model is None and dataset is None and not model_arg and not dataset_arg:
-        return None
-    if model is None or dataset is None:
-        raise UsageError("--model and --dataset must be used together.", "Pass both or neither.")
-    return Workload(
-        model=factory_from_text(model, take.pairs(model_arg or (), "--model-arg")),
-        dataset=factory_from_text(dataset, take.pairs(dataset_arg or (), "--dataset-arg")),
+    if not files:
+        raise UsageError("There is nothing to check.", "Pass files or folders.")
+    return check_code(
+        files,
+        _settings(select or (), ignore or (), target_version),
+        Format.JSON if json else output_format,
+        edit="diff" if diff else "fix" if fix else None,
+        exit_zero=exit_zero,
     )
 
 

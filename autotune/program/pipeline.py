@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from autotune.axis import Place
 from autotune.config import Configuration, axes
-from autotune.owner import Owner
-from autotune.program.frozen import Frozen
 from autotune.program.text import call, literal
 from autotune.value import Scalar
 from autotune.workload import Factory, WorkloadFacts
@@ -40,37 +38,27 @@ def pipeline(
     *,
     apart: bool,
     held: bool,
-    frozen: Frozen | None,
 ) -> dict[str, object]:
-    """Return what the template of `make_dataset()` needs to know.
-
-    Args:
-        configuration: Its settings of the input.
-        dataset: The factory.
-        facts: What is known of it.
-        apart: Whether each worker takes steps of its own, on batches for one replica.
-        held: Whether every step gets the first batch again, from memory.
-        frozen: What stands in the configuration in place of AUTOTUNE, if anything does.
-    """
-    gang, distributed = configuration.workers > 1, configuration.distributed
+    """Return what the template of `make_dataset()` needs to know."""
+    several_workers, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
     whole = distributed and not source and not apart
-    batch = "PER_REPLICA_BATCH" if not whole else "global_batch" if gang else "GLOBAL_BATCH"
+    batch = (
+        "PER_REPLICA_BATCH" if not whole else "global_batch" if several_workers else "GLOBAL_BATCH"
+    )
     of_what = "global batches" if whole else "per-replica batches from this worker's shard"
-    of_gang = "worker: int, workers: int" if apart else "global_batch: int"
-    in_gang = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
+    of_workers = "worker: int, workers: int" if apart else "global_batch: int"
+    in_workers = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
     takes = {*facts.dataset_takes} - {*dict(dataset.arguments)}
     prefetch = configuration.prefetch
     return {
         "apart": apart,
         "held": held,
-        "parameter": _CONTEXT if source else of_gang if gang else "",
+        "parameter": _CONTEXT if source else of_workers if several_workers else "",
         "of_what": of_what if distributed else "batches",
         "lone_context": "input_context" in takes and not source,
-        "in_sync": in_gang if gang else "REPLICAS" if distributed else "1",
-        "comment_on_calls": frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else (),
+        "in_sync": in_workers if several_workers else "REPLICAS" if distributed else "1",
         "examples": _examples(configuration, dataset, facts, batch),
-        "comment_on_the_rest": frozen.comment_on_the_rest() if frozen else (),
         "example_lines": axis_lines(configuration, Place.EXAMPLES),
         "policy": configuration.shard_policy,
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
@@ -81,7 +69,6 @@ def pipeline(
         "caches": CACHES if configuration.cache == "file" else "",
         "cached": _CACHED["off" if "cache" in takes else configuration.cache],
         "shuffle": 0 if configuration.cache == "off" or "cache" in takes else facts.shuffle_buffer,
-        "comment_on_prefetch": frozen.comment(Owner.PREFETCH) if frozen else (),
         "prefetch": _automatic(prefetch) if prefetch else "",
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from textwrap import fill
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from autotune.errors import ConfigurationError
 from autotune.value import Scalar
 
 WIDTH = 100
@@ -61,25 +62,17 @@ def paragraph(text: str, *, indent: int = 0, first: int = 0) -> str:
     return ("\n" + " " * indent).join(lines).lstrip()
 
 
-def listing(names: Sequence[str]) -> str:
-    """Return names for people: `a`, `a and b`, `a, b and c`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def check_plain(what: str, text: str) -> None:
+    """Make sure that a text may stand anywhere in a file that is no Python program."""
+    if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
+        raise ConfigurationError(
+            f"The {what} {text!r} cannot be written into a file.",
+            "Use letters, digits, '.', '_', '+' and '-'.",
+        )
 
 
 def fill_in(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template with its values.
-
-    Args:
-        template: Its file's name.
-        context: The values; one that is missing is an error.
-    """
+    """Return the text of a template with its values."""
     return _environment().get_template(template).render(context)
 
 

@@ -5,7 +5,7 @@ imported by the processes that are timed.
 """
 
 from autotune.report.card import card, links_table, machine_table
-from autotune.report.checks import checkup_text, document, verification_text
+from autotune.report.checks import document, verification_text
 from autotune.report.follow import all_of, terminal_report
 from autotune.report.lines import PlainReport, TurnsReport
 from autotune.report.live import LiveReport
@@ -18,7 +18,6 @@ __all__ = [
     "TurnsReport",
     "all_of",
     "card",
-    "checkup_text",
     "document",
     "links_table",
     "machine_table",

@@ -13,8 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Planned, TrialEnded
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.card import card
 from autotune.report.progress import Progress

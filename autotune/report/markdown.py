@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autotune.autotuned_values import AutotunedValues
-from autotune.owner import Owner
 from autotune.reason.sentences import reason_text
 from autotune.report.result import row_in_short
 from autotune.report.verdict import FAILURES
@@ -15,14 +13,6 @@ from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import one_line, plural, rate_with_error, roughly, share
 
-OWNERS = {
-    Owner.PREFETCH: "the program (prefetch)",
-    Owner.NUM_PARALLEL_CALLS: "the program (num_parallel_calls)",
-    Owner.FACTORY: "dataset_fn",
-    Owner.TENSORFLOW: "TensorFlow itself",
-    Owner.UNKNOWN: "unknown",
-}
-"""Who left a number to AUTOTUNE."""
 _SPECIAL = "\\`*_{}[]<>()#+!|~"
 
 
@@ -37,9 +27,6 @@ def _lines(result: Result) -> Iterator[str]:
     yield from (f"- {_plain(each)}" for each in result.reasons)
     yield from ("", "## Configurations", "")
     yield from _configurations(result)
-    if result.automatic and result.automatic.choices:
-        yield from ("", "## Values chosen by AUTOTUNE", "")
-        yield from _automatic(result.automatic)
     failed = [trial for trial in result.trials if trial.outcome in FAILURES]
     if failed:
         yield from ("", "## Failed trials", "")
@@ -62,23 +49,6 @@ def _cells(row: Entry, result: Result) -> tuple[str, ...]:
         share(row.speedup),
         how,
     )
-
-
-def _automatic(automatic: AutotunedValues) -> Iterator[str]:
-    rows = (
-        (
-            _plain(each.stage),
-            _plain(each.parameter),
-            str(each.value),
-            each.unit,
-            _plain(OWNERS[each.owner]),
-            ", ".join(map(str, each.readings)),
-            str(each.worker),
-        )
-        for each in automatic.choices
-    )
-    head = ("stage", "parameter", "value", "unit", "set to AUTOTUNE by", "readings", "worker")
-    yield from _table(head, rows)
 
 
 def _failures(failed: Iterable[Trial]) -> Iterator[str]:

@@ -8,8 +8,8 @@ from threading import Event as Flag, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, TrialEnded
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.html.rendering import environment
 from autotune.report.progress import Progress

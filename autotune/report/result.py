@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from autotune.durations import at_least
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.tables import HEAD, Line, Stacked, columns, marked
 from autotune.report.verdict import FAILURES, Topic, told

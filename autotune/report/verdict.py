@@ -15,13 +15,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
-from autotune.autotuned_values import AXES, AutotunedValue, AutotunedValues
+from autotune.checks.breakdown import LIMITS
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import LIMITS
 from autotune.durations import at_least
 from autotune.engine.load import remark
-from autotune.learning import RULES, UpdateRule, learning_rate_factor
-from autotune.owner import Owner
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text, rule_text
@@ -32,6 +29,8 @@ from autotune.result import Result
 from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Conclusion
 from autotune.space import why_alone
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import distribution, in_short, strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
@@ -64,7 +63,6 @@ class Topic(StrEnum):
     FASTER = "faster and not recommended"
     LENGTHS = "lengths of examples"
     PROFILE = "profile"
-    AUTOTUNE = "values of AUTOTUNE"
     OBJECTIVE = "value of the objective"
     COST = "cost"
     PROOF = "proof"
@@ -133,7 +131,6 @@ def told(result: Result) -> Iterator[Told]:
         Topic.TUNING: _tuning(result),
         Topic.LENGTHS: _lengths(result),
         Topic.PROFILE: _profile(result),
-        Topic.AUTOTUNE: automatic_text(result.automatic) if result.automatic else (),
         Topic.PROOF: _proofs(trials),
         Topic.FAILURE: _failures(trials),
         Topic.MEMORY: _memory(trials, gpus=len(result.machine.gpus)),
@@ -566,44 +563,3 @@ def _noise(result: Result) -> str:
         f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
         f"{plural(found.repeats, 'repeat')} and a prior of {found.prior.sd:.0%})."
     )
-
-
-def automatic_text(automatic: AutotunedValues) -> Iterator[str]:
-    """Yield the values that tf.data.AUTOTUNE chose, in a sentence or a few."""
-    if automatic.why_not:
-        yield f"The values chosen by tf.data.AUTOTUNE were not read: {automatic.why_not}"
-        return
-    choices = automatic.choices
-    parts = ", ".join(dict.fromkeys(_part(each) + _whose(each, choices) for each in choices))
-    text = [f"tf.data.AUTOTUNE chose {parts} (after {automatic.seconds:.1f} s of steps)."]
-    if moving := dict.fromkeys(_readings(each, choices) for each in choices if each.moving):
-        text.append(f"Still changing: {'; '.join(moving)}.")
-    if automatic.of(*AXES):
-        text.append("`autotune script --freeze-autotune` writes those set by the program into it.")
-    if automatic.of(Owner.FACTORY):
-        text.append("Those inside dataset_fn can only be fixed in your code.")
-    yield " ".join(text)
-
-
-def _part(choice: AutotunedValue) -> str:
-    return f"{choice.title} {choice.amount}{_WHERE.get(choice.owner, '')}"
-
-
-def _whose(choice: AutotunedValue, choices: Sequence[AutotunedValue]) -> str:
-    """Return which worker's it is, where the workers differ."""
-    by_worker = {c.worker: {_part(o) for o in choices if o.worker == c.worker} for c in choices}
-    same = all(_part(choice) in each for each in by_worker.values())
-    return "" if same else f" in worker {choice.worker}"
-
-
-def _readings(choice: AutotunedValue, choices: Sequence[AutotunedValue]) -> str:
-    several = len({each.worker for each in choices}) > 1
-    whose = f" in worker {choice.worker}" if several else ""
-    return f"{choice.title} {', then '.join(map(str, choice.readings))}{whose}"
-
-
-_WHERE = {
-    Owner.FACTORY: " inside dataset_fn",
-    Owner.TENSORFLOW: " by TensorFlow itself",
-    Owner.UNKNOWN: " in nested or rewritten stages",
-}

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.learning import Learning, examples_needed
+from autotune.reason import Outcome
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
+from autotune.stats.efficiency import examples_needed
+from autotune.stats.gradients import Learning
 from autotune.strategies import update_batch
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError, computed_field, model_validator
 
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import Diagnosis
 from autotune.errors import ConfigurationError, first_mistake, in_words
 from autotune.machine import Machine
 from autotune.objective import Scorer, objective_named

@@ -11,23 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from autotune.autotuned_values import AutotunedValues
-from autotune.certify import Candidate, certify
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    Engine,
-    Limits,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Setting,
-    TrialRequest,
-)
+from autotune.engine.base import Engine, Limits, RunResult
+from autotune.engine.tasks.screen import ScreeningRequest, Setting
+from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
-from autotune.reason import BudgetEnded, Overdue, Reason, TooFewHosts, Uncertified
+from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
@@ -42,7 +35,6 @@ from autotune.search.stopping import (
     AHEAD_IN_FINALS,
     Budget,
     MeasureWatch,
-    read_out_watch,
 )
 from autotune.stats import UNMEASURED, Expected, Noise
 from autotune.strategies import strategy
@@ -52,9 +44,6 @@ from autotune.wording import plural
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
-
-
-NOT_OFFERED = "The engine does not report the values chosen by AUTOTUNE."
 
 
 class Keeper(Protocol):
@@ -164,11 +153,11 @@ class Runner:
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
-        result = self._engine.run(self._request(configuration, folder), watch)
+        result = self._engine.execute(self._request(configuration, folder), watch)
         if isinstance(result.reason, Overdue) and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
-            result = replace(result, outcome=Outcome.UNFINISHED, reason=ended)
+            result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
         trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
         self._learn(trial)
         self._tell_lost_hosts()
@@ -184,9 +173,9 @@ class Runner:
         Later runs have to use it up; earlier ones that ended before count by what goes on.
         """
         facts = self.subject.facts
-        found, known = stock_in(trial, facts), facts.stock
+        found, known = stock_in(trial, facts), facts.backlog
         if found and (known is None or found.examples > known.examples):
-            self.subject = replace(self.subject, facts=facts.model_copy(update={"stock": found}))
+            self.subject = replace(self.subject, facts=facts.model_copy(update={"backlog": found}))
             self.history.revise(lambda each: as_it_lasts(each, self.subject))
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
@@ -220,7 +209,7 @@ class Runner:
             trial = self._request(walk[0], Path(folder) / "run")
             settings = tuple(Setting(each, self._script(each)) for each in walk)
             request = ScreeningRequest(trial=trial, settings=settings)
-            result = self._engine.screen(request, late)
+            result = self._engine.execute(request, late)
         if result is None:
             return None
         screening = Screening(self._figures(walk, result), self._budget.elapsed - began)
@@ -274,18 +263,6 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_time(self._engine, replace(request, exchanges=exchanges))
-
-    def read_out(self, configuration: Configuration) -> AutotunedValues:
-        """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""
-        with tempfile.TemporaryDirectory() as folder:
-            request = self._request(configuration, Path(folder) / "run")
-            result = self._engine.run(replace(request, reads_out=True), read_out_watch)
-        if result.outcome is not Outcome.MEASURED:
-            told = reason_text(result.reason)
-            return AutotunedValues(
-                why_not=(f"The run that reads them ended as {result.outcome}: {told}")
-            )
-        return result.automatic or AutotunedValues(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -6,45 +6,25 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
-from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    NOTHING,
-    Engine,
-    LearningRequest,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Stop,
-    Tell,
-    TrainingRequest,
-    TrialRequest,
-    Watch,
-)
+from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
-from autotune.engine.observation import Observation
-from autotune.learning import (
-    BATCHES,
-    Curve,
-    GradientProbe,
-    Learning,
-    Look,
-    Moments,
-    Unraced,
-    UpdateRule,
-    examples_to,
-)
+from autotune.engine.lock import Tell
+from autotune.engine.tasks.devices import DevicesRequest
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks.screen import ScreeningRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
-from autotune.owner import Owner
-from autotune.reason import Completed, Message, Reason
+from autotune.reason import Completed, Message, Outcome, Reason
+from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
-from autotune.value import Scalar
 from autotune.window import Window
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1
 SETTING_SECONDS = 0.5
@@ -83,8 +63,6 @@ class FakeEngine(Engine):
         faults: What is wrong with the training of a configuration, if anything is.
         load: What it claims that others took since they were last asked for.
         learning: What it claims to have learned from gradients; None: it offers no look at them.
-        needs: Examples to any loss at a batch, as a multiple of those at a batch of 32; None: it
-            offers no trainings.
         bandwidth: Bytes per second between hosts that it claims.
         seed: Of the noise.
     """
@@ -107,7 +85,6 @@ class FakeEngine(Engine):
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
         learning: Learning | None = None,
-        needs: Callable[[int], float] | None = None,
         bandwidth: float | None = None,
         seed: int = 0,
     ) -> None:
@@ -124,7 +101,6 @@ class FakeEngine(Engine):
         self._faults = faults
         self._load = load
         self._learning = learning
-        self._needs = needs
         self._bandwidth = bandwidth
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
@@ -132,7 +108,6 @@ class FakeEngine(Engine):
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
         self.looks: list[LearningRequest] = []
-        self.trainings: list[TrainingRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -156,44 +131,36 @@ class FakeEngine(Engine):
         """Return the machine that it claims to be."""
         return self._machine
 
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        """Play a task: each kind has a method, which a test may override."""
+        answer: Any
+        match task:
+            case TrialRequest():
+                answer = self.run(task, watch)
+            case ObservationRequest():
+                answer = self.observe(task)
+            case ScreeningRequest():
+                answer = self.screen(task, watch)
+            case LearningRequest():
+                answer = self.learn(task)
+            case InspectionRequest():
+                answer = self.inspect(task)
+            case DevicesRequest():
+                answer = self.machine()
+            case _:
+                answer = task.not_offered()
+        return cast("A", answer)
+
+    def inspect(self, request: InspectionRequest) -> WorkloadFacts:
         """Return the same facts of any workload."""
-        del workload, offered, seconds
+        del request
         return self._facts
 
     def learn(self, request: LearningRequest) -> Learning:
         """Return what it claims, after as much time as it may take."""
         self.looks.append(request)
         self._time += request.seconds
-        return self._learning or super().learn(request)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Have the loss fall as one over the examples, with noise, at its speed."""
-        self.trainings.append(request)
-        configuration = request.trial.configuration
-        batch, rate = configuration.global_batch, self._speed(configuration)
-        self._time += self._start_of(request.trial)
-        if self._needs is None or isinstance(rate, Ending):
-            why = Unraced.NOT_OFFERED if self._needs is None else Unraced.FAILED
-            return Curve(refused=why)
-        # The seed alone makes it, so that a comparison of seeds is fair.
-        luck = random.Random(f"{request.trial.seed} {batch}").gauss(0, self._between)  # noqa: S311 - noise
-        scale = 1e4 * self._needs(batch) * math.exp(luck)
-        last = min(request.most, rate * (request.seconds or math.inf))
-        looks: list[Look] = []
-        while not looks or looks[-1].examples < last:
-            examples = (len(looks) + 1) * request.look
-            looks.append(Look(examples, 1 / (1 + examples / scale)))
-            if request.loss is not None and examples_to(looks[-4:], request.loss) is not None:
-                break
-        self._time += looks[-1].examples / rate
-        return Curve(looks=tuple(looks), held_out=100)
+        return self._learning or request.not_offered()
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""
@@ -269,13 +236,11 @@ class FakeEngine(Engine):
             stop = watch(tuple(windows))
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
-        result = self._result(stop, windows, began)
-        return replace(
-            result,
-            first_step_seconds=self._start / 2 + self._traced(request),
-            filled=request.fill.examples if request.fill else None,
-            automatic=FAKE_AUTOMATIC if request.reads_out else None,
-        )
+        shown = {
+            "first_step_seconds": self._start / 2 + self._traced(request),
+            "filled": request.fill.examples if request.fill else None,
+        }
+        return self._result(stop, windows, began).model_copy(update=shown)
 
     def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
         return RunResult(
@@ -322,27 +287,6 @@ def fake_learning(scale: float) -> Learning:
 
 
 FAKE_MACHINE = fake_machine()
-FAKE_AUTOMATIC = AutotunedValues(
-    choices=(
-        AutotunedValue(
-            stage="Prefetch",
-            parameter="buffer_size",
-            value=2,
-            unit="batches",
-            owner=Owner.PREFETCH,
-            readings=(2, 2, 2),
-        ),
-        AutotunedValue(
-            stage="ParallelMapV2",
-            parameter="parallelism",
-            value=4,
-            unit="parallel calls",
-            owner=Owner.FACTORY,
-            readings=(2, 3, 4),
-        ),
-    ),
-    seconds=3.0,
-)
 FAKE_FACTS = WorkloadFacts(
     examples=10_000,
     example_bytes=400,
@@ -350,7 +294,6 @@ FAKE_FACTS = WorkloadFacts(
     weights=7_000,
     gradient_bytes=28_000,
     repeatable=True,
-    same_examples=True,
     optimizer="Adam",
     loss="sparse_categorical_crossentropy",
 )

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from autotune.engine.engine import ObservationRequest
-from autotune.engine.observation import Copy, Numbers, Observation, Reader, Variable, Witness
+from autotune.engine.tasks.observe import (
+    Copy,
+    Numbers,
+    Observation,
+    ObservationRequest,
+    Reader,
+    Variable,
+    Witness,
+)
 from autotune.reason import Killed
 
 START: Numbers = (1.0, 2.0)
@@ -36,10 +43,10 @@ def observation(
         return Observation(
             witnesses=tuple(_witness([end], request.calls) for end in ends), seconds=seconds
         )
-    return Observation(witnesses=_gang(request, fault), seconds=seconds)
+    return Observation(witnesses=_group(request, fault), seconds=seconds)
 
 
-def _gang(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, ...]:
+def _group(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, ...]:
     configuration = request.trial.configuration
     found = []
     for worker in range(configuration.workers):

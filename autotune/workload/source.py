@@ -71,22 +71,13 @@ class _Collector:
     roots: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """Return all of it."""
         statements = sorted({each for several in self.imports.values() for each in several})
         constants = [f"{name} = {text}" for name, text in self.constants.items()]
         blocks = ["\n".join(statements), "\n".join(constants), *self.definitions.values()]
         return "\n\n\n".join(block for block in blocks if block)
 
     def add(self, thing: Any, beside: File | None = None) -> str:
-        """Add a function or class and all that it needs; return how it is called.
-
-        Args:
-            thing: The function or class.
-            beside: The file of what needs it.
-
-        Raises:
-            NotFound: Its text is out of reach, or fails where it is defined.
-        """
+        """Add a function or class and all that it needs; return how it is called."""
         thing = inspect.unwrap(thing)
         place = place_of(thing, beside)
         names = names_in(place.text)
@@ -164,23 +155,15 @@ def _imports_in(tree: ast.Module, name: str, value: Any) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= dict.fromkeys(_plain_imports(node, name, value))
+            named = {each.asname or each.name.partition(".")[0]: each for each in node.names}
+            each = named.get(name)
+            if each and sys.modules.get(each.name if each.asname else name) is value:
+                found[ast.unparse(ast.Import([each]))] = None
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= dict.fromkeys(_member_imports(node, node.module, name, value))
+            each = {each.asname or each.name: each for each in node.names}.get(name)
+            if each and _member(node.module, each.name) is value:
+                found[ast.unparse(ast.ImportFrom(node.module, [each], 0))] = None
     return tuple(found)
-
-
-def _plain_imports(node: ast.Import, name: str, value: Any) -> Iterator[str]:
-    for each in node.names:
-        module = each.name if each.asname else each.name.partition(".")[0]
-        if (each.asname or module) == name and sys.modules.get(module) is value:
-            yield f"import {_renamed(each.name, each.asname)}"
-
-
-def _member_imports(node: ast.ImportFrom, module: str, name: str, value: Any) -> Iterator[str]:
-    for each in node.names:
-        if (each.asname or each.name) == name and _member(module, each.name) is value:
-            yield f"from {module} import {_renamed(each.name, each.asname)}"
 
 
 def _import_for(name: str, value: Any) -> tuple[str, ...]:
@@ -267,8 +250,6 @@ class File:
 
 @dataclass(frozen=True)
 class Place:
-    """A function or class in its file."""
-
     file: File
     name: str
     text: str
@@ -277,16 +258,7 @@ class Place:
 
 
 def place_of(thing: Any, beside: File | None = None) -> Place:
-    """Find the text of a function or class.
-
-    Args:
-        thing: The function or class.
-        beside: Where to look for a class that Python cannot place: the main program's, or a
-            notebook's, that has no methods.
-
-    Raises:
-        NotFound: It is neither, or there is no text for it.
-    """
+    """Find the text of a function or class."""
     anchor = _anchor(thing)
     file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
     if file is None:
@@ -354,7 +326,6 @@ def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
 
 
 def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
-    """Yield what has the function's name and begins in its first line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
             name, line = "<lambda>", node.lineno

@@ -6,6 +6,7 @@ import hashlib
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,33 +19,27 @@ _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_functio
 """Methods of a strategy that turn a dataset into what its replicas read."""
 
 
+@dataclass
 class Readings:
-    """Takes note of the batches of one replica."""
+    """What is noted of the batches of one replica."""
 
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._elements: dict[str, None] = {}
-        self._examples: Counter[str] | None = Counter()
+    sizes: list[int] = field(default_factory=list)
+    elements: list[str] = field(default_factory=list)
+    """Structure, types and shapes, without the size of a batch; each once."""
+    examples: Counter[str] | None = field(default_factory=Counter)
+    """By their fingerprints; None where there are others than tensors."""
 
     def add(self, batch: Any) -> None:
-        """Take note of a batch."""
         leaves = tf.nest.flatten(batch)
-        self._elements[_described(batch, leaves)] = None
+        element = _described(batch, leaves)
+        self.elements += [element] * (element not in self.elements)
         if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
-            self._examples = None
+            self.examples = None
             return
         arrays = [leaf.numpy() for leaf in leaves]
-        self._sizes.append(min(len(each) if each.ndim else 0 for each in arrays))
-        if self._examples is not None:
-            self._examples.update(fingerprints(arrays))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what was noted."""
-        return {
-            "sizes": self._sizes,
-            "elements": list(self._elements),
-            "examples": self._examples,
-        }
+        self.sizes.append(min(len(each) if each.ndim else 0 for each in arrays))
+        if self.examples is not None:
+            self.examples.update(fingerprints(arrays))
 
 
 def fingerprints(arrays: list[Any]) -> Iterator[str]:
@@ -57,13 +52,7 @@ def fingerprints(arrays: list[Any]) -> Iterator[str]:
 
 
 def count_all(dataset: Any, seconds: float, *, batched: bool) -> dict[str, Any]:
-    """Count the examples of a dataset, as far as the time lets one come.
-
-    Args:
-        dataset: What the factory returned.
-        seconds: For how long.
-        batched: Whether its elements are batches.
-    """
+    """Count the examples of a dataset, as far as the time lets one come."""
     progress = within(seconds, _parts(dataset, batched=batched))
     counted: Counter[str] = Counter()
     for found in progress.values:
@@ -86,7 +75,6 @@ def _bytes(part: Any) -> bytes:
 
 
 def _described(batch: Any, leaves: list[Any]) -> str:
-    """Return structure, types and shapes of a batch, without its size."""
     specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
     return str(tf.nest.pack_sequence_as(batch, specs))
 
@@ -114,8 +102,7 @@ class Input:
             setattr(strategy, name, self._watched(getattr(strategy, name), strategy, deal_out))
 
     def as_json(self) -> list[Any]:
-        """Return what each local replica read."""
-        return [each.as_json() for each in self._readers]
+        return [vars(each) for each in self._readers]
 
     def kept_pickle(self) -> bytes:
         """Return the kept batches, for each step those of all local replicas."""
@@ -150,11 +137,7 @@ class Input:
 
 
 class GlobalBatches:
-    """The batches of all replicas of another run, put together step by step.
-
-    Args:
-        files: What each process of that run kept.
-    """
+    """The batches of all replicas of another run, put together step by step."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         kept = [load_pickle(file) for file in files]
@@ -162,16 +145,10 @@ class GlobalBatches:
         self._batches = [_joined([batch for part in step for batch in part]) for step in steps]
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
         return bool(self._batches)
 
     def dataset(self, runs: int, steps: int) -> Any:
-        """Return them for several runs, in each but the first with their examples mixed.
-
-        Args:
-            runs: How many.
-            steps: That each run takes, beginning with the first batch.
-        """
+        """Return them for several runs, in each but the first with their examples mixed."""
         draw = np.random.default_rng(0)
         dataset = _endless(self._batches).take(steps)
         for _ in range(1, runs):
@@ -181,7 +158,6 @@ class GlobalBatches:
 
 
 def load_pickle(path: Path) -> Any:
-    """Read what a process of this package wrote."""
     return pickle.loads(path.read_bytes())  # noqa: S301 - written by the observed processes
 
 

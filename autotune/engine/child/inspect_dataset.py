@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.change import Change
-from autotune.engine.child.autotuned_values import leaves_numbers
 from autotune.engine.child.dataset_graph import (
     Randomness,
     holds_cache,
@@ -20,11 +19,10 @@ from autotune.engine.child.dataset_graph import (
 )
 from autotune.engine.child.passes import (
     Stretch,
-    length_facts,
+    backlog_facts,
     pass_facts,
     read_on,
     read_pass,
-    stock_facts,
     successful,
 )
 from autotune.engine.child.repeatability import changes, tensors
@@ -41,7 +39,7 @@ _TRIED = 8
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_STOCK_SECONDS = 8.0
+_BACKLOG_SECONDS = 8.0
 """For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""
@@ -54,19 +52,11 @@ class Handed:
         self._datasets: list[Any] = []
 
     def __call__(self, dataset: Any) -> Any:
-        """Return the dataset as it is."""
         self._datasets.append(dataset)
         return dataset
 
     def facts(self, patience: float) -> list[dict[str, Any]]:
-        """Return what is known of each dataset that was handed over.
-
-        Args:
-            patience: Seconds that each look may take.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
+        """Return what is known of each dataset that was handed over."""
         if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
             raise FactoryFailed(
                 "dataset_fn declares `cache`, but does not apply it to a dataset.",
@@ -101,11 +91,7 @@ def offered(handed: Handed) -> dict[str, Any]:
 
 
 class InspectedDataset:
-    """Checks a dataset and describes it.
-
-    Args:
-        taken: What the program makes of what the factory returned.
-    """
+    """Checks a dataset and describes it."""
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
@@ -114,11 +100,6 @@ class InspectedDataset:
         self._shrinks = False
 
     def read_first(self) -> None:
-        """Read one element.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
         self._first = _first(iter(self._dataset))
         if self._first is None:
             raise DatasetTooSmall(
@@ -128,14 +109,7 @@ class InspectedDataset:
             )
 
     def check_rank(self, wanted: Sequence[int]) -> None:
-        """Make sure that what should be single examples are no batches.
-
-        Args:
-            wanted: The ranks of the model's inputs, with their batch dimension.
-
-        Raises:
-            WorkloadError: They are.
-        """
+        """Make sure that what should be single examples are no batches."""
         features = keras.utils.unpack_x_y_sample_weight(self._first)[0]
         found = tf.nest.flatten(features)
         if self._taken.batched or [len(each.shape) for each in found] != list(wanted):
@@ -147,14 +121,7 @@ class InspectedDataset:
         )
 
     def few(self, size: int | None = None) -> Any:
-        """Return a batch of a few examples.
-
-        Args:
-            size: Of the batch, where the model takes no other.
-
-        Raises:
-            WorkloadError: The examples do not fit into one batch.
-        """
+        """Return a batch of a few examples."""
         if self._taken.batched:
             return self._first
         try:
@@ -167,16 +134,11 @@ class InspectedDataset:
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
-        """Return what is known of the dataset.
-
-        Args:
-            patience: Seconds that each look may take.
-        """
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
         # First, because any other pass may fill a cache.
-        least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
+        least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
@@ -185,11 +147,9 @@ class InspectedDataset:
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(_ordered(self._dataset.element_spec)),
+            "element": str(_ordered(self._example_spec())),
             "python_input": python,
-            "automatic": leaves_numbers(self._dataset),
             "repeatable": found.change is Change.NOTHING,
-            "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
             "file_shards": shards.values[-1] if shards.values else 0,
@@ -199,15 +159,16 @@ class InspectedDataset:
             **read,
         }
 
+    def _example_spec(self) -> Any:
+        # Without the size of batches: which are looked at may depend on the time that a look has.
+        one = self._dataset.unbatch() if self._taken.batched else self._dataset
+        return one.element_spec
+
     def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.
 
         A number that is not known is counted; the least that it can be, or None, if that takes too
         long.
-
-        Args:
-            patience: Seconds that a pass may take.
-            least: Of all passes together, so that they show what was ready before.
         """
         known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY
@@ -219,8 +180,6 @@ class InspectedDataset:
         elif counting:
             known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
-        if found["first_pass"]:
-            found["first_pass"] |= length_facts(first, size)
         passes, certain = [first], bool(self._taken.examples) or not counting or first.done
         if self._taken.once:
             ends = 0.0 if first.done else ends
@@ -233,8 +192,8 @@ class InspectedDataset:
             passes.append(self._pass(left, known, read=read_on))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
-        stock = stock_facts(passes, known, size)
-        return {"examples": examples, **found, "stock": stock}, certain
+        backlog = backlog_facts(passes, known, size)
+        return {"examples": examples, **found, "backlog": backlog}, certain
 
     def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
         return successful(read(self._dataset, patience, known, batched=self._taken.batched))

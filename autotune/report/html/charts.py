@@ -11,10 +11,10 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
+from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
+from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
-from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
 from autotune.report.result import WHOSE

@@ -15,10 +15,9 @@ from typing import Any
 from jinja2 import Environment
 
 from autotune.config import describe
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.report.html import charts
-from autotune.report.html.curves import curves
 from autotune.report.html.rendering import SCRIPT, STYLE, environment, part
 from autotune.report.html.repeat import repeat
 from autotune.report.html.worth import worth
@@ -131,7 +130,6 @@ def parts(result: Result) -> dict[str, Any]:
         "grounds": grounds(result),
         "throughput": charts.throughput(result.finalists, result.explored, result.configuration),
         "worth": worth(result),
-        "curves": curves(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
         "importance": charts.importance(effects(explored)),

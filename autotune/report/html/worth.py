@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autotune.engine.engine import Outcome
-from autotune.learning import Examples, Learning, examples_needed, learning_rate_factor
+from autotune.reason import Outcome
 from autotune.report.html.charts import Mark, mark_of
 from autotune.report.html.scale import Scale, Tick, scale_for
 from autotune.report.learning import answer, batches
@@ -17,6 +16,8 @@ from autotune.result import Result
 from autotune.result.batches import Arms, gain
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.stats import Interval
+from autotune.stats.efficiency import Examples, examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning
 from autotune.strategies import update_batch
 
 TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -114,10 +115,7 @@ def _entries(result: Result) -> list[Entry]:
 
 
 def _is_known(known: Learning, batch: int) -> bool:
-    """Return whether a batch has a place: it is known, and came to the loss if it was trained."""
-    raced = known.race.of(batch) if known.race else None
-    reached = raced is None or not raced.unreached
-    return batch == known.batch or (reached and examples_needed(known, batch) is not None)
+    return batch == known.batch or examples_needed(known, batch) is not None
 
 
 def _needed(known: Learning, batch: int) -> Examples:

@@ -25,8 +25,7 @@ from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
-from autotune.engine.engine import Outcome
-from autotune.reason import SetAside
+from autotune.reason import Outcome, SetAside
 from tests.trials import ended_trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]

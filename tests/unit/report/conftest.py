@@ -11,9 +11,8 @@ import pytest
 from rich.console import Console, RenderableType
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.plan import Plan
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.search.tune import TuningRequest, dry_run

@@ -8,10 +8,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded
 from autotune.plan import Plan
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.report import PlainReport
 from autotune.trial import Trial
 

@@ -9,10 +9,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from autotune.engine.engine import Outcome
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
-from autotune.reason import SmallerRanOut
+from autotune.reason import Outcome, SmallerRanOut
 from autotune.report import LiveReport
 from autotune.report.live import LINES, REDRAWS_PER_SECOND, board_tables, head
 from autotune.report.progress import Progress

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from autotune.reason import Message
 from autotune.report.markdown import result_markdown
 from autotune.result import Result
-from autotune.testing import FAKE_AUTOMATIC
 
 Changed = Callable[..., Result]
 
@@ -37,12 +36,3 @@ def test_every_row_has_as_many_cells_as_the_head(result: Result, changed: Change
 def test_only_one_row_is_recommended(result: Result) -> None:
     """It is the configuration of the result."""
     assert result_markdown(result).count("**recommended**") == 1
-
-
-def test_what_autotune_settled_on_has_a_table(result: Result) -> None:
-    """Each number with its stage, unit, owner and readings; no table where nothing was read."""
-    read = result.model_copy(update={"automatic": FAKE_AUTOMATIC})
-    assert "| ParallelMapV2 | parallelism | 4 | parallel calls | dataset\\_fn | 2, 3, 4 | 0 |" in (
-        result_markdown(read)
-    )
-    assert "AUTOTUNE" not in result_markdown(result)

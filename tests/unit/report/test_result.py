@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autotune.engine.engine import Outcome
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.report import result_text
 from autotune.report.html.page import page
 from autotune.result import Result

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autotune.diagnose.breakdown import Breakdown, Part, Share
-from autotune.diagnose.diagnosis import BreakEven, Diagnosis
+from autotune.checks.breakdown import Breakdown, Part, Share
+from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.stats import Interval

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown
-from autotune.diagnose.diagnosis import Diagnosis
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.report.html.charts import (
     SHOWN,
     Mark,

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from autotune.certify.certificate import Certificate, see, undecided
+from autotune.checks.certificate import Certificate, see, undecided
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.errors import OutputError
-from autotune.reason import CheckKind, Message
+from autotune.reason import CheckKind, Message, Outcome
 from autotune.report.html.page import page
 from autotune.result import Result
 from autotune.testing import fake_machine

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.learning import Examples, Learning, Race, Raced
 from autotune.report.html.worth import worth
 from autotune.result import Result
+from autotune.stats.gradients import Learning
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
 from autotune.trial import Trial
@@ -86,19 +86,3 @@ def test_the_report_holds_it(weighed: Any) -> None:
     text = weighed(fake_learning(100.0)).report()
     assert text.index("Throughput against one device") < text.index("What each batch is worth")
     assert text.index("What each batch is worth") < text.index("Where the time goes")
-
-
-def test_only_what_came_to_the_loss_is_drawn_where_batches_were_trained(weighed: Any) -> None:
-    """Of one that was not trained nothing is known, and of one that lost only a bound."""
-    lost = Raced(batch=128, needed=Examples(3.0, 4.0, 1e9), ratios=(4.0, 4.0), unreached=2)
-    won = Raced(batch=512, needed=Examples(1.0, 1.5, 2.0), ratios=(1.4, 1.6))
-    drawn = [
-        worth(weighed(fake_learning(100.0).model_copy(update={"race": Race(raced=raced)})))
-        for raced in ((lost, won), (lost,))
-    ]
-    assert drawn[0] is not None
-    assert [(each.batch, each.answer) for each in drawn[0].rows] == [
-        (32, "your own"),
-        (512, "it likely pays, but was not measured again"),
-    ]
-    assert drawn[1] is None

@@ -1,0 +1,64 @@
+"""Factories are called with what they declare. How they are imported is tested with real ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from autotune.engine.child.factories import LoadedFactory
+from autotune.errors import FactoryFailed
+
+OFFERED = {"input_context": "context", "batch_size": 32}
+
+
+def plain() -> None: ...
+def batching(batch_size: int) -> None: ...
+def optional(folder: str = "here", *, input_context: Any = None) -> None: ...
+def open_ended(*args: Any, **kwargs: Any) -> None: ...
+def positional(path: str, /) -> None: ...
+def demanding(units: int, batch_size: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "fixed", "values"),
+    [
+        (plain, {}, {}),
+        (batching, {}, {"batch_size": 32}),
+        (optional, {}, {"input_context": "context"}),
+        (optional, {"folder": "there"}, {"input_context": "context", "folder": "there"}),
+        (demanding, {"units": 3}, {"batch_size": 32, "units": 3}),
+        (demanding, {"units": 3, "batch_size": 8}, {"batch_size": 8, "units": 3}),
+        (open_ended, {"anything": 1}, {"anything": 1}),
+    ],
+)
+def test_parameters_are_filled_by_name(
+    function: Any, fixed: dict[str, Any], values: dict[str, Any]
+) -> None:
+    """What is offered goes to who declares it; the user's own values win."""
+    factory = LoadedFactory("dataset", function, fixed)
+    factory.fill(OFFERED)
+    assert factory.values == values
+
+
+@pytest.mark.parametrize(
+    ("function", "fixed", "words"),
+    [
+        (demanding, {}, "--dataset-arg units=VALUE"),
+        (positional, {}, "'path'"),
+        (plain, {"units": 3}, "declares no parameters"),
+        (optional, {"unit": 3}, "declares folder, input_context"),
+    ],
+)
+def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], words: str) -> None:
+    """An unknown argument, or a parameter without a value, has an error with the next step."""
+    with pytest.raises(FactoryFailed) as caught:
+        LoadedFactory("dataset", function, fixed).fill(OFFERED)
+    assert words in f"{caught.value.cause} {caught.value.next_step}"
+
+
+def test_only_named_parameters_are_declared() -> None:
+    """A parameter that has no name of its own cannot be asked for."""
+    assert LoadedFactory("model", open_ended, {}).parameters == ()
+    assert LoadedFactory("model", positional, {}).parameters == ()
+    assert LoadedFactory("model", optional, {}).parameters == ("folder", "input_context")
