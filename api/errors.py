@@ -113,7 +113,7 @@ class OtherSchema(DatabaseUnavailable):
 
 
 class UnreadableRecord(ServiceError):
-    """Another version has written something in a way that this one cannot read."""
+    """What is kept of something is damaged."""
 
 
 class DiskFull(DatabaseUnavailable):
