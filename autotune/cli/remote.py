@@ -32,7 +32,6 @@ LOCAL_ONLY = (
     "callbacks",
     "study",
     "storage",
-    "tensorboard",
 )
 """Parameters of `tune` that a service has no use for."""
 WorkloadName = Annotated[

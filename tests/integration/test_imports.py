@@ -103,16 +103,3 @@ def test_a_trial_that_imports_the_built_in_workload_imports_little_else() -> Non
         "sys.exit(bool({'pydantic', 'scipy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_nothing_is_imported_for_those_who_did_not_ask(tmp_path: Path) -> None:
-    """Nor TensorFlow, ever: it would take the cores from what is timed."""
-    code = (
-        "import sys, autotune.tensorboard as board;"
-        "known = {'tensorboard', 'tensorflow', 'torch'};"
-        "assert not (known | {'tensorboardX', 'google.protobuf'}) & set(sys.modules);"
-        "board.board_for('logs');"
-        "sys.exit(bool(known & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
-    assert done.returncode == 0
