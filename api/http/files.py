@@ -17,7 +17,6 @@ from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import DIGITS, FOR_ONE, JobId
 from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.report.html.page import page, policy
-from autotune.report.markdown import result_markdown
 from autotune.result import Result
 from autotune.result.saved import configuration_text
 from autotune.value import Value
@@ -67,15 +66,6 @@ class Format(StrEnum):
     TOML = "toml"
 
 
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    MD = "md"
-    """Markdown."""
-    HTML = "html"
-    """A page in one file, which loads nothing."""
-
-
 class ConfigQuery(Value):
     """How to write the configuration."""
 
@@ -88,12 +78,6 @@ class ScriptQuery(Value):
     part: Part = Part.TRAIN
 
 
-class ReportQuery(Value):
-    """How to write the report."""
-
-    format: ReportFormat = ReportFormat.MD
-
-
 TrialNumber = Annotated[
     int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
 ]
@@ -101,7 +85,6 @@ _PROBLEMS = documented(*FOR_ONE, "no-recommendation")
 _CONFIG = text_answer({"application/yaml": "config"})
 _CONFIG["content"]["application/yaml"]["schema"] = {}
 _CONFIG["content"] |= {f"application/{each}": {"schema": {}} for each in (Format.JSON, Format.TOML)}
-_REPORTS = {"text/markdown": "report", "text/html": "page"}
 _OF_A_PAGE = {
     # Without `inline` it could be looked at only after a download.
     "Content-Disposition": 'inline; filename="report.html"',
@@ -152,15 +135,11 @@ def script(
     "/v1/tunings/{job_id}/report",
     summary="Get the report as a file",
     response_class=Response,
-    responses={200: text_answer(_REPORTS), **_PROBLEMS},
+    responses={200: text_answer({"text/html": "page"}), **_PROBLEMS},
 )
-def report(
-    job_id: JobId, query: Annotated[ReportQuery, Query()], key: Reader, jobs: TheJobs
-) -> Response:
-    """Get the verdict, the reasons and all configurations, as Markdown or as a page."""
+def report(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+    """Get report.html, a page in one file, which loads nothing."""
     result = jobs.recommendation(job_id, key.owner)
-    if query.format is ReportFormat.MD:
-        return _file("report.md", result_markdown(result), "text/markdown")
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 

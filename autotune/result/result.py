@@ -28,7 +28,6 @@ from autotune.value import Value
 from autotune.workload import WorkloadFacts
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 RESULT, TRIALS = "result.json", "trials.jsonl"
@@ -258,21 +257,6 @@ class Result(SavedConfiguration):
         """
         frame: DataFrame = _face("analysis", "trials_frame")(self)
         return frame
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot the throughput of the best configurations against one device, with 95% intervals.
-
-        Args:
-            ax: Axes to plot into; None creates a new figure.
-
-        Returns:
-            The axes.
-
-        Raises:
-            MissingPackage: matplotlib is not installed.
-        """
-        drawn: Axes = _face("analysis", "plot")(self, ax)
-        return drawn
 
     def __str__(self) -> str:
         """Return the verdict and the table, as the command prints them."""

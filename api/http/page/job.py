@@ -172,7 +172,7 @@ def _downloads(base: str, found: Result) -> Iterator[Download]:
     programs = found.programs()
     paths = {part.file: f"script?part={part}" for part in Part if programs[part.file]}
     paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
-    paths |= {f"report.{each}": f"report?format={each}" for each in ("html", "md")}
+    paths["report.html"] = "report"
     for name, path in paths.items():
         yield Download(name=name, address=f"{base}/{path}")
 

@@ -1,4 +1,4 @@
-"""The drawings: throughput of configurations, parts of a step, break-even, effects of settings.
+"""The drawings: throughput of configurations, parts of a step, break-even.
 
 Each is drawn by a fragment from what is computed here: places on a scale, and the sentence above.
 """
@@ -18,15 +18,12 @@ from autotune.engine.engine import Outcome
 from autotune.report.html.scale import Scale, percent, scale_for
 from autotune.report.profile import MEGABIT, waits_for_input, where_it_pays
 from autotune.report.result import WHOSE
-from autotune.result.effects import FEWEST, Effect, Effects
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.stats import Interval
 from autotune.wording import plural
 
 SHOWN = 30
 """Configurations that are drawn; the others stand in a table."""
-AXES_SHOWN = 12
-"""Axes that are drawn; a search has a handful that matter."""
 EXAMPLES = 1000
 """Steps of different batches are compared by the time of so many examples."""
 NETWORKS = (1000.0, 10_000.0)
@@ -271,44 +268,3 @@ def _network(bandwidth: Interval) -> Threshold:
 
 def _or_more(value: float, text: str) -> str:
     return text if value < BEYOND else "far more"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Importance:
-    """How much each setting matters."""
-
-    sentence: str
-    effects: Sequence[Effect]
-    scale: Scale | None
-    """None where there is nothing to draw."""
-
-
-def importance(found: Effects) -> Importance:
-    """Return the figure, or the sentence that says why there is none."""
-    shown = found.effects[:AXES_SHOWN]
-    if not shown:
-        return Importance(sentence=_why_not(found), effects=(), scale=None)
-    unclear = sum(each.factor.low <= 1 for each in found.effects)
-    whose = "1 axis has" if unclear == 1 else f"{unclear} axes have"
-    note = f" {whose} an interval that contains 1: no significant effect." if unclear else ""
-    return Importance(
-        sentence="Gain of the best value of an axis over its worst, all else equal, from an "
-        f"additive model of {plural(found.configurations, 'explored configuration')} "
-        f"(cross-validated R² {found.predicted or 0:.2f}).{note}",
-        effects=shown,
-        scale=scale_for([each.factor for each in shown], 1.0),
-    )
-
-
-def _why_not(found: Effects) -> str:
-    count = plural(found.configurations, "configuration")
-    if found.predicted is None:
-        return (
-            f"{count} measured, too few to separate the effects of the settings; at least "
-            f"{FEWEST} are needed. Increase the budget."
-        )
-    return (
-        f"The {count} measured do not show which setting matters: an additive model explains at "
-        f"most {found.predicted:.0%} of the differences. Settings may interact, or noise "
-        "dominates."
-    )

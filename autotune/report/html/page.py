@@ -24,7 +24,6 @@ from autotune.report.html.repeat import repeat
 from autotune.report.html.worth import worth
 from autotune.report.verdict import Topic, told
 from autotune.result import Result
-from autotune.result.effects import HOW, effects
 from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
@@ -42,7 +41,6 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uf
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 FUNCTIONS = {
     "describe": describe,
-    "how": HOW,
     "mark_of": charts.mark_of,
     "note_on": charts.note_on,
     "stages": {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"},
@@ -120,11 +118,6 @@ def page(result: Result, written: datetime | None = None) -> str:
 
 def parts(result: Result) -> dict[str, Any]:
     """Return what the fragments need to show a result, by the names that they have there."""
-    explored = {
-        each.configuration: each.examples_per_second.value
-        for each in result.compared
-        if not each.final
-    }
     return {
         "result": result,
         "figures": key_figures(result),
@@ -134,7 +127,6 @@ def parts(result: Result) -> dict[str, Any]:
         "curves": curves(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
-        "importance": charts.importance(effects(explored)),
         "endings": endings(result.trials),
         "programs": {name: text for name, text in result.programs().items() if text},
         "trials": result.trials,

@@ -1,4 +1,4 @@
-"""A result as data, as a table and as a picture."""
+"""A result as data and as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from autotune.errors import MissingPackage
 from autotune.result import Result
-from autotune.strategies import in_short
 
 Changed = Callable[..., Result]
 
@@ -40,30 +39,10 @@ def test_the_frame_of_no_trials_has_its_columns(changed: Changed) -> None:
     assert {"outcome", "examples_per_second", "strategy"} <= set(frame.columns)
 
 
-@pytest.fixture(scope="module")
-def _drawing() -> None:
-    """Let matplotlib find its fonts before any test, for which it starts a process once."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    pytest.importorskip("matplotlib.font_manager")
-
-
-@pytest.mark.usefixtures("_drawing")
-def test_the_picture_shows_intervals_and_names(result: Result) -> None:
-    """Every finalist has its interval, and the best single device a line."""
-    axes = result.plot()
-    labels = " ".join(label.get_text() for label in axes.get_yticklabels())
-    assert "recommended" in labels
-    assert in_short(result.config).partition(",")[0] in labels
-    assert len(axes.containers) == len(axes.get_yticks())
-    assert result.plot(axes) is axes
-
-
-@pytest.mark.parametrize(("call", "package"), [("plot", "matplotlib"), ("trials_frame", "pandas")])
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    result: Result, call: str, package: str, monkeypatch: pytest.MonkeyPatch
+    result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error says what to type."""
     monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
-    with pytest.raises(MissingPackage, match=rf"{package}.*pip install '\.\[notebook\]'"):
-        getattr(result, call)()
+    with pytest.raises(MissingPackage, match=r"pandas.*pip install '\.\[notebook\]'"):
+        result.trials_frame()
