@@ -16,8 +16,8 @@ from autotune.api.http.problems import documented
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import DIGITS, FOR_ONE, JobId
 from autotune.program.cluster import JOBSET, RAY, SLURM
-from autotune.report.html.page import page, policy
 from autotune.result import Result
+from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
 from autotune.value import Value
 

@@ -147,8 +147,9 @@ def _check_machine(
 
     with reserved_engine(engine, NAME, say) as running:
         # Imported while the engine's own process imports TensorFlow.
+        from autotune.cli.checks import checkup_text, document
         from autotune.options import SearchOptions
-        from autotune.report import TurnsReport, checkup_text, document
+        from autotune.result.following import TurnsReport
         from autotune.verification.aa_test import aa_test
 
         found = aa_test(

@@ -175,9 +175,9 @@ class Copies:
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    from autotune.report import card
+    from autotune.result.plan_text import plan_text
 
-    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(card(plan))
+    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The verdict of a search and what it rests on; `autotune.report.verdict` puts it into words."""
+"""The verdict of a search and what it rests on; `autotune.result.answer` puts it into words."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from autotune import Outcome, SearchOptions, autotune
 from autotune.config import Configuration
 from autotune.diagnose.diagnosis import BreakEven
 from autotune.reason import Message
-from autotune.report.html.curves import curves
-from autotune.report.html.worth import worth
 from autotune.result import Result
+from autotune.result.charts import worth
+from autotune.result.curves import curves
 from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning

@@ -29,8 +29,8 @@ from autotune.reason import (
     sentences,
 )
 from autotune.reason.sentences import check_text, reason_text, rule_text
-from autotune.report.verdict import reasons, summary
 from autotune.result import Result
+from autotune.result.answer import summary
 from autotune.result.verdict import Conclusion, Decision, Grounds, Verdict
 from autotune.search.tune import TuningRequest, tune
 from autotune.space.schema import parse_space
@@ -135,7 +135,7 @@ def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
 @pytest.mark.parametrize("kind", list(CheckKind))
 def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
     """With the figures that it names."""
-    names = {field for _, field, _, _ in string.Formatter().parse(sentences._CHECKS[kind]) if field}
+    names = {field for _, field, _, _ in string.Formatter().parse(sentences.CHECKS[kind]) if field}
     names = {name.removesuffix("_tiny") for name in names} - {"why"}
     figures = {n: n if n in WORDS else 0.25 if n in SHARES else 3 for n in names}
     seen = Seen(kind=kind, figures=tuple(figures.items()), reason=Message(text="It hung."))
@@ -223,12 +223,12 @@ def test_no_decision_depends_on_the_wording(
         return "".join(noise.choices(letters, k=40))
 
     monkeypatch.setattr(sentences, "_words", gibberish)
-    monkeypatch.setattr(sentences, "_RULES", {kind: gibberish() for kind in RuleKind})
+    monkeypatch.setattr(sentences, "RULES", {kind: gibberish() for kind in RuleKind})
     odd = search(workload, tmp_path / "odd")
     assert [decided(each) for each in odd] == [decided(each) for each in plain]
     kinds = {type(trial.reason) for trial in plain[1].trials}
     assert OneDeviceBound in kinds
-    assert set(reasons(odd[0])) != set(reasons(plain[0]))
+    assert set(odd[0].reasons) != set(plain[0].reasons)
 
 
 def test_a_saved_result_speaks_as_before(searched: Result, tmp_path: Path) -> None:

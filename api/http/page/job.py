@@ -15,11 +15,11 @@ from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.options import Group, SearchOptions, declared
 from autotune.reason.sentences import reason_text
-from autotune.report.html.charts import throughput
-from autotune.report.html.page import Figure, endings, figure, parts
-from autotune.report.progress import PHASES
 from autotune.result import Result
+from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.progress import PHASES
+from autotune.result.view import Figure, figure
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import clock, rate_with_error, roughly, sentence, share
@@ -119,7 +119,7 @@ def job_view(story: Story) -> JobView:
         running=_running(story),
         best=() if found else tuple(_best(board)),
         downloads=tuple(_downloads(job.url, found)) if found else (),
-        shown=parts(found) if found else _so_far(board),
+        shown=parts(found) if found else parts_so_far(board),
         outputs=tuple(_outputs(story.trials))[:MOST_OUTPUTS],
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
@@ -135,16 +135,6 @@ def left_out(count: int) -> str:
     if count <= 0:
         return ""
     return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
-
-
-def _so_far(board: Leaderboard) -> dict[str, Any]:
-    return {
-        "result": None,
-        "throughput": throughput(board.finalists, board.others, None),
-        "endings": endings(board.trials),
-        "trials": board.trials,
-        "board": board,
-    }
 
 
 def _best(board: Leaderboard) -> Iterator[Figure]:

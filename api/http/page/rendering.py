@@ -15,8 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from autotune.api.http.access import EVERYTHING, Reader
 from autotune.api.roles import Caller, Scope, is_person
 from autotune.api.values import moment
-from autotune.report.html.page import fragments
-from autotune.report.html.rendering import SCRIPT, STYLE, part
+from autotune.result.html import SCRIPT, STYLE, environment, part
 
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
@@ -105,7 +104,7 @@ def render(template: str, view: object, frame: Frame, status: int = 200) -> HTML
 
 @cache
 def _environment() -> Environment:
-    made = fragments(__package__ or "")
+    made = environment(__package__ or "")
     made.globals["asset"] = address
     made.filters["at"] = moment
     return made

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from autotune.config import Configuration
 from autotune.diagnose.breakdown import Breakdown, Part, breakdown
 from autotune.diagnose.experiment import Experiment, Round
-from autotune.report.profile import limits
+from autotune.result.profile import limits
 from autotune.stats import EXPECTED, Interval, Noise
 from autotune.workload import WorkloadFacts
 

@@ -12,8 +12,8 @@ from autotune.diagnose.breakdown import Part
 from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
 from autotune.owner import Owner
 from autotune.reason import Message
-from autotune.report.verdict import automatic_text
 from autotune.result import Result
+from autotune.result.automatic import automatic_text
 from autotune.space import parse_space
 from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, Ending, FakeEngine
 from autotune.testing.fake import FAKE_MACHINE

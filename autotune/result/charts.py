@@ -1,0 +1,303 @@
+"""The drawings: throughput of configurations, worth of batches, parts of a step, break-even.
+
+Each is drawn by a fragment from what is computed here: places on a scale, and the sentence above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import NamedTuple
+
+from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
+from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
+from autotune.engine.engine import Outcome
+from autotune.learning import Examples, Learning, examples_needed, learning_rate_factor
+from autotune.result.batches import Arms, gain
+from autotune.result.data import ResultData
+from autotune.result.leaderboard import ITSELF, Entry
+from autotune.result.learning import answer, batches
+from autotune.result.profile import MEGABIT, waits_for_input, where_it_pays
+from autotune.result.scale import Scale, percent, scale_for
+from autotune.result.view import Row
+from autotune.stats import Interval
+from autotune.wording import plural
+
+SHOWN = 30
+"""Configurations that are drawn; the others stand in a table."""
+EXAMPLES = 1000
+"""Steps of different batches are compared by the time of so many examples."""
+NETWORKS = (1000.0, 10_000.0)
+"""Mbit/s of usual networks, as a help to the eye."""
+
+
+class Mark(StrEnum):
+    """How a configuration is drawn; no two differ by colour alone."""
+
+    ALONE = "alone"
+    DISTRIBUTED = "distributed"
+    PRUNED = "pruned"
+
+    @property
+    def meaning(self) -> str:
+        """What it stands for."""
+        return {
+            Mark.ALONE: "one device",
+            Mark.DISTRIBUTED: "distributed",
+            Mark.PRUNED: "stopped early, significantly slower",
+        }[self]
+
+
+def mark_of(entry: Entry) -> Mark:
+    """Return how a configuration is drawn."""
+    if entry.outcome is not Outcome.MEASURED:
+        return Mark.PRUNED
+    return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The throughput of every configuration against one device, a row each with its interval."""
+
+    sentence: str
+    groups: Mapping[str, Sequence[Row]]
+    """What may be compared with each other, by the heading of the group."""
+    rest: Sequence[Row]
+    """The slowest, for which the drawing has no room."""
+    scale: Scale
+
+    @property
+    def marks(self) -> list[Mark]:
+        """The marks that occur."""
+        used = {mark_of(each.entry) for group in self.groups.values() for each in group}
+        return [mark for mark in Mark if mark in used]
+
+
+def throughput(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> Throughput:
+    """Return the figure of some configurations.
+
+    Args:
+        finalists: What was compared in the finals, the fastest first.
+        explored: What else was measured, likewise.
+        over: Whether the search has ended.
+    """
+    room = max(SHOWN - len(finalists), 0)
+    groups = {"Finals": finalists, "While exploring": explored[:room]}
+    shown = [e.entry.speedup for group in groups.values() for e in group if e.entry.speedup]
+    return Throughput(
+        sentence=_compared(finalists, explored, over=over),
+        groups={heading: group for heading, group in groups.items() if group},
+        rest=explored[room:],
+        scale=scale_for(shown or [ITSELF], 1.0),
+    )
+
+
+def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> str:
+    count = plural(len(finalists) + len(explored), "configuration")
+    text = f"{count} measured; lines are 95% intervals. "
+    if not finalists:
+        return f"{text}There were no finals." if over else text.strip()
+    return (
+        f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
+        "explored configurations are compared with one device during exploration."
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a global batch is worth."""
+
+    batch: int
+    learning_rate: str
+    """As a multiple of the user's own."""
+    examples_per_second: Interval
+    needed: Interval
+    """Examples to the same loss, as a multiple of those at the user's own batch."""
+    time: Interval
+    """To the same loss, as a multiple of that of the own batch."""
+    answer: str
+
+
+class Worth(NamedTuple):
+    """The time to the same loss with each batch."""
+
+    rows: Sequence[Batch]
+    """The user's own first."""
+    scale: Scale
+
+
+def worth(result: ResultData) -> Worth | None:
+    """Return the figure, or None where no other batch was compared of which enough is known."""
+    known = result.facts.learning
+    found = {b: arms for b, arms in batches(result).items() if known and _reached(known, b)}
+    if known is None or not found:
+        return None
+    own = max((arms.own for arms in found.values()), key=lambda o: o.examples_per_second.value)
+    first = Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own")
+    rows = [first, *(_batch(known, batch, found[batch]) for batch in sorted(found))]
+    return Worth(rows, scale_for([each.time for each in rows], 1.0))
+
+
+def _reached(known: Learning, batch: int) -> bool:
+    """Return whether it is known what a batch needs; a bound of one that was trained is not."""
+    raced = known.race.of(batch) if known.race else None
+    return not (raced and raced.unreached) and examples_needed(known, batch) is not None
+
+
+def _batch(known: Learning, batch: int, arms: Arms) -> Batch:
+    found, needed = gain(arms, known), examples_needed(known, batch) or Examples(1.0, 1.0, 1.0)
+    progress = found.progress if found else ITSELF
+    return Batch(
+        batch=batch,
+        learning_rate=f"{learning_rate_factor(known, batch):.2g}",
+        examples_per_second=arms.other.examples_per_second,
+        needed=Interval(**needed._asdict()),
+        time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
+        answer=answer(found) if found else "",
+    )
+
+
+class Kind(NamedTuple):
+    """What a stretch of a bar stands for."""
+
+    title: str
+    style: str
+    """Of its colour in the style sheet."""
+
+
+KINDS = (*(Kind(part, part.name.lower()) for part in Part), Kind(UNEXPLAINED, "unexplained"))
+"""In the order in which they stand in every bar."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
+
+    title: str
+    found: Breakdown
+
+    @property
+    def milliseconds(self) -> float:
+        """Of `EXAMPLES` examples."""
+        return self.found.milliseconds / self.found.configuration.global_batch * EXAMPLES
+
+    @property
+    def shares(self) -> dict[Kind, Interval]:
+        """The share of each part that is known, and of what they leave over."""
+        known: dict[str, Interval] = {each.part: each.share for each in self.found.shares}
+        if self.found.unexplained is not None:
+            known[UNEXPLAINED] = self.found.unexplained
+        return {kind: known[kind.title] for kind in KINDS if kind.title in known}
+
+    @property
+    def drawn(self) -> dict[Kind, float]:
+        """Milliseconds of what takes time."""
+        return {k: s.value * self.milliseconds for k, s in self.shares.items() if s.value > 0}
+
+    def segments(self, longest: float) -> list[tuple[Kind, str, str]]:
+        """Return what takes time, each with its place and its width.
+
+        Args:
+            longest: Milliseconds of the longest bar.
+        """
+        widths = {kind: 100 * each / longest for kind, each in self.drawn.items()}
+        ends = accumulate(widths.values())
+        return [
+            (kind, percent(end - width), percent(width))
+            for (kind, width), end in zip(widths.items(), ends, strict=True)
+        ]
+
+    def time(self, kind: Kind) -> str:
+        """Return the time of a part, for `EXAMPLES` examples."""
+        return f"{self.shares[kind].value * self.milliseconds:,.3g} ms"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where the time of a step goes: a bar for one device, one for the best distributed."""
+
+    sentence: str
+    bars: Sequence[Bar]
+
+    @property
+    def longest(self) -> float:
+        """Milliseconds of the longest bar."""
+        return max(sum(bar.drawn.values()) for bar in self.bars)
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """Those that occur."""
+        return [kind for kind in KINDS if any(kind in bar.shares for bar in self.bars)]
+
+
+def steps(diagnosis: Diagnosis | None) -> Steps | None:
+    """Return the figure of a diagnosis, or None if no step was taken apart."""
+    if diagnosis is None:
+        return None
+    named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
+    bars = [Bar(title, found) for title, found in named.items() if found and found.shares]
+    text = (
+        "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
+        "in memory, with more steps per call, without the exchange of gradients, and on a single "
+        "replica. What they do not explain is negative where parts overlap, or where something "
+        "disturbed the runs. "
+        f"Bars show the time for {EXAMPLES:,} examples."
+    )
+    if len(bars) < len(named):
+        text += " There was time for only one of the two."
+    return Steps(text, bars) if bars else None
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A figure from which distribution pays."""
+
+    what: str
+    figure: Interval
+    form: str
+    """How it is written."""
+    scale: Scale
+    here: float | None = None
+    """What was measured; None where nothing was."""
+
+    @property
+    def value(self) -> str:
+        return format(self.figure.value, self.form)
+
+    @property
+    def interval(self) -> str:
+        high = self.figure.high
+        most = format(high, self.form) if high < BEYOND / MEGABIT else "far more"
+        return f"{self.figure.low:{self.form}} to {most}"
+
+
+class Pays(NamedTuple):
+    """Where distribution would begin to pay."""
+
+    sentences: Sequence[str]
+    thresholds: Sequence[Threshold]
+
+
+def pays(diagnosis: Diagnosis | None) -> Pays | None:
+    """Return what a diagnosis knows of the break-even, or None if that is nothing."""
+    if diagnosis is None or diagnosis.break_even is None:
+        return None
+    found = diagnosis.break_even
+    sentences = where_it_pays(found, waits=waits_for_input(diagnosis.distributed))
+    return Pays(tuple(sentences), _thresholds(found))
+
+
+def _thresholds(found: BreakEven) -> list[Threshold]:
+    thresholds = []
+    if found.batch:
+        here = found.configuration.per_replica_batch
+        scale = scale_for([found.batch], here, found.farthest)
+        thresholds.append(Threshold("per-replica batch size", found.batch, ",.0f", scale, here))
+    if found.bandwidth:
+        every = found.bandwidth.model_dump().items()
+        speed = Interval(**{name: each / MEGABIT for name, each in every})
+        what = "Mbit/s between machines like this one"
+        thresholds.append(Threshold(what, speed, ",.3g", scale_for([speed], *NETWORKS)))
+    return thresholds
