@@ -5,21 +5,21 @@ Each is drawn by a fragment from what is computed here: places on a scale, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
 from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
-from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis
+from autotune.diagnose.diagnosis import BreakEven, Diagnosis
 from autotune.engine.engine import Outcome
 from autotune.learning import Examples, Learning, examples_needed, learning_rate_factor
 from autotune.result.batches import Arms, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.learning import answer, batches
-from autotune.result.profile import MEGABIT, waits_for_input, where_it_pays
+from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
 from autotune.result.scale import Scale, percent, scale_for
 from autotune.result.view import Row
 from autotune.stats import Interval
@@ -250,27 +250,16 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
     return Steps(text, bars) if bars else None
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(NamedTuple):
     """A figure from which distribution pays."""
 
     what: str
     figure: Interval
-    form: str
-    """How it is written."""
+    value: str
+    interval: str
     scale: Scale
     here: float | None = None
     """What was measured; None where nothing was."""
-
-    @property
-    def value(self) -> str:
-        return format(self.figure.value, self.form)
-
-    @property
-    def interval(self) -> str:
-        high = self.figure.high
-        most = format(high, self.form) if high < BEYOND / MEGABIT else "far more"
-        return f"{self.figure.low:{self.form}} to {most}"
 
 
 class Pays(NamedTuple):
@@ -286,18 +275,17 @@ def pays(diagnosis: Diagnosis | None) -> Pays | None:
         return None
     found = diagnosis.break_even
     sentences = where_it_pays(found, waits=waits_for_input(diagnosis.distributed))
-    return Pays(tuple(sentences), _thresholds(found))
+    return Pays(tuple(sentences), tuple(_thresholds(found)))
 
 
-def _thresholds(found: BreakEven) -> list[Threshold]:
-    thresholds = []
+def _thresholds(found: BreakEven) -> Iterator[Threshold]:
     if found.batch:
         here = found.configuration.per_replica_batch
+        value, _, interval = threshold(found.batch, form=",.0f").partition(" ")
         scale = scale_for([found.batch], here, found.farthest)
-        thresholds.append(Threshold("per-replica batch size", found.batch, ",.0f", scale, here))
+        yield Threshold("per-replica batch size", found.batch, value, interval[1:-1], scale, here)
     if found.bandwidth:
-        every = found.bandwidth.model_dump().items()
-        speed = Interval(**{name: each / MEGABIT for name, each in every})
         what = "Mbit/s between machines like this one"
-        thresholds.append(Threshold(what, speed, ",.3g", scale_for([speed], *NETWORKS)))
-    return thresholds
+        value, _, interval = threshold(found.bandwidth, MEGABIT, ",.3g").partition(" ")
+        scale = scale_for([found.bandwidth], *(MEGABIT * each for each in NETWORKS))
+        yield Threshold(what, found.bandwidth, value, interval[1:-1], scale)

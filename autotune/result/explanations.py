@@ -39,7 +39,7 @@ FAILURES = (
     Outcome.FAILED,
     Outcome.UNSTABLE,
 )
-EXPLORED, FAILED, CERTIFICATE = "exploration", "failures", "certificate"
+FAILED, CERTIFICATE = "failures", "certificate"
 """Topics that a table of some face shows as well."""
 
 
@@ -147,16 +147,21 @@ def _cost(result: ResultData) -> Iterator[str]:
 
 
 def _asynchronous(result: ResultData) -> Iterator[str]:
-    found = strategy(result.config.strategy)
-    if not found.asynchronous:
-        return
-    lost = _lost_updates(result, result.config)
-    share = f" {lost:.0%} of the updates were lost from optimizer.iterations." if lost else ""
-    yield (
-        f"{found.title} trains asynchronously: workers do not wait for each other, so gradients "
-        f"may be stale.{share} Compare the trained model with single-device training before "
-        "relying on it."
-    )
+    """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
+    several = (each.configuration for each in result.compared)
+    tried = (each for each in several if strategy(each.strategy).asynchronous)
+    chosen = result.config if strategy(result.config.strategy).asynchronous else None
+    found = chosen or next(tried, None)
+    lost = _lost_updates(result, found) if found else None
+    share = f"{lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
+    if chosen:
+        yield (
+            f"{strategy(chosen.strategy).title} trains asynchronously: workers do not wait for each other, so "
+            f"gradients may be stale.{f' {share}.' if share else ''} Compare the trained model "
+            "with single-device training before relying on it."
+        )
+    elif found and share:
+        yield f"With {in_short(found)}, {share}."
 
 
 def _lost_updates(result: ResultData, configuration: Configuration) -> float | None:
@@ -237,17 +242,6 @@ def _rejected(result: ResultData) -> Iterator[str]:
                 f"{title(trial.configuration)} failed certification (trial {trial.number}): "
                 f"{reason_text(trial.reason)}"
             )
-
-
-def _explored(result: ResultData) -> Iterator[str]:
-    adjective = result.grounds.adjective
-    for best in result.grounds.explored:
-        lost = _lost_updates(result, best.configuration)
-        price = f"; {lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
-        yield (
-            f"During exploration, {title(best.configuration)} was {best.share:.0%} as {adjective} "
-            f"as the best single device ({differences(best.configuration)}){price}."
-        )
 
 
 def _faster(result: ResultData) -> Iterator[str]:
@@ -389,7 +383,6 @@ _TOPICS: Mapping[str, Callable[[ResultData], Iterator[str]]] = {
     "strategy of the script": _own_strategy,
     CERTIFICATE: _certificate,
     "failed certification": _rejected,
-    EXPLORED: _explored,
     "faster and not recommended": _faster,
     "gain over the defaults": _defaults,
     "lengths of examples": _lengths,

@@ -54,13 +54,7 @@ def where_it_goes(found: Breakdown) -> str | None:
 
 
 def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
-    """Yield a sentence for each thing that limits a step, with what helps against it.
-
-    Args:
-        found: The step.
-        facts: Of the workload.
-        advice: What helps where it waits for input.
-    """
+    """Yield a sentence for each thing that limits a step, with what helps against it."""
     yield from _taken(found.configuration, advice)
     if waits_for_input(found):
         yield _input_limit(found, facts)
@@ -107,21 +101,24 @@ def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
     else:
         yield (
             f"Break-even for {name}: it pays from a per-replica batch of about "
-            f"{found.batch.value:.0f} ({found.batch.low:.0f} to {_up_to(found.batch)})."
+            f"{threshold(found.batch, form='.0f')}."
         )
     if found.bandwidth is not None:
-        low, value = found.bandwidth.low / MEGABIT, found.bandwidth.value / MEGABIT
         yield (
-            f"Across machines like this one, with one worker each, {name} would pay with a "
-            f"network of at least about {value:.3g} Mbit/s ({low:.3g} to "
-            f"{_megabits(found.bandwidth)})."
+            f"Across machines like this one, with one worker each, {name} would pay with a network "
+            f"of at least about {threshold(found.bandwidth, MEGABIT, unit=' Mbit/s')}."
         )
     if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
-        low, value = found.gradient_bytes.low / 1e6, found.gradient_bytes.value / 1e6
         yield (
             f"With this batch {name} would pay for a model with gradients of at most about "
-            f"{value:.3g} MB ({low:.3g} to {_megabytes(found.gradient_bytes)})."
+            f"{threshold(found.gradient_bytes, 1e6, unit=' MB')}."
         )
+
+
+def threshold(figure: Interval, each: float = 1.0, form: str = ".3g", unit: str = "") -> str:
+    """Return a figure from which something pays, in a unit, with its interval."""
+    low, value, high = (format(x / each, form) for x in (figure.low, figure.value, figure.high))
+    return f"{value}{unit} ({low} to {high if figure.high < BEYOND else 'far more'})"
 
 
 def on_more_hosts(predicted: Sequence[Predicted]) -> str:
@@ -261,18 +258,6 @@ def _ms(milliseconds: float) -> str:
 
 def _percent(share: Interval) -> str:
     return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
-
-
-def _up_to(batch: Interval) -> str:
-    return f"{batch.high:.0f}" if batch.high < BEYOND else "far more"
-
-
-def _megabits(bandwidth: Interval) -> str:
-    return f"{bandwidth.high / MEGABIT:.3g}" if bandwidth.high < BEYOND else "far more"
-
-
-def _megabytes(size: Interval) -> str:
-    return f"{size.high / 1e6:.3g}" if size.high < BEYOND else "far more"
 
 
 def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:

@@ -14,7 +14,6 @@ from autotune.reason import Message
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.terminal import result_html, result_text
-from autotune.result.verdict import Explored
 from autotune.space.origin import Origin
 from autotune.trial import Trial
 from autotune.workload import FitFacts
@@ -49,15 +48,11 @@ def test_the_verdict_comes_first_and_nothing_is_too_wide(
     assert "1.42 (" in lines[found]
 
 
-def test_what_the_tables_show_is_not_told_again(result: Result, draw: Draw) -> None:
-    """The best that was explored of each strategy, and the reason of a failure."""
-    explored = (Explored(configuration=result.config, share=1.5),)
-    grounds = result.grounds.model_copy(update={"explored": explored})
-    found = result.model_copy(update={"grounds": grounds})
-    assert any("During exploration" in each for each in found.reasons)
-    text = draw(result_text(found, OUT), 160)
+def test_what_the_table_of_failures_shows_is_not_told_again(result: Result, draw: Draw) -> None:
+    """The reasons stand above it."""
+    assert any("SIGSEGV" in each for each in result.reasons)
+    text = draw(result_text(result, OUT), 160)
     assert " - Run-to-run variation" in text
-    assert "During exploration" not in text
     assert text.count("Worker 1 was killed by SIGSEGV.") == 1
     assert "   2  crashed  MultiWorkerMirrored x2" in text
 
