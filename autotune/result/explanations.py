@@ -155,10 +155,11 @@ def _asynchronous(result: ResultData) -> Iterator[str]:
     lost = _lost_updates(result, found) if found else None
     share = f"{lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
     if chosen:
+        name = strategy(chosen.strategy).title
         yield (
-            f"{strategy(chosen.strategy).title} trains asynchronously: workers do not wait for each other, so "
-            f"gradients may be stale.{f' {share}.' if share else ''} Compare the trained model "
-            "with single-device training before relying on it."
+            f"{name} trains asynchronously: workers do not wait for each other, so gradients may "
+            f"be stale.{f' {share}.' if share else ''} Compare the trained model with "
+            "single-device training before relying on it."
         )
     elif found and share:
         yield f"With {in_short(found)}, {share}."
