@@ -42,7 +42,6 @@ class Mark(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What it stands for."""
         return {
             Mark.ALONE: "one device",
             Mark.DISTRIBUTED: "distributed",
@@ -51,7 +50,6 @@ class Mark(StrEnum):
 
 
 def mark_of(entry: Entry) -> Mark:
-    """Return how a configuration is drawn."""
     if entry.outcome is not Outcome.MEASURED:
         return Mark.PRUNED
     return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
@@ -70,7 +68,6 @@ class Throughput:
 
     @property
     def marks(self) -> list[Mark]:
-        """The marks that occur."""
         used = {mark_of(each.entry) for group in self.groups.values() for each in group}
         return [mark for mark in Mark if mark in used]
 
@@ -107,8 +104,6 @@ def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a global batch is worth."""
-
     batch: int
     learning_rate: str
     """As a multiple of the user's own."""
@@ -129,7 +124,6 @@ class Worth(NamedTuple):
 
 
 def worth(result: ResultData) -> Worth | None:
-    """Return the figure, or None where no other batch was compared of which enough is known."""
     known = result.facts.learning
     found = {b: arms for b, arms in batches(result).items() if known and _reached(known, b)}
     if known is None or not found:
@@ -210,7 +204,6 @@ class Bar:
         ]
 
     def time(self, kind: Kind) -> str:
-        """Return the time of a part, for `EXAMPLES` examples."""
         return f"{self.shares[kind].value * self.milliseconds:,.3g} ms"
 
 
@@ -223,17 +216,14 @@ class Steps:
 
     @property
     def longest(self) -> float:
-        """Milliseconds of the longest bar."""
         return max(sum(bar.drawn.values()) for bar in self.bars)
 
     @property
     def kinds(self) -> list[Kind]:
-        """Those that occur."""
         return [kind for kind in KINDS if any(kind in bar.shares for bar in self.bars)]
 
 
 def steps(diagnosis: Diagnosis | None) -> Steps | None:
-    """Return the figure of a diagnosis, or None if no step was taken apart."""
     if diagnosis is None:
         return None
     named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
@@ -251,8 +241,6 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
 
 
 class Threshold(NamedTuple):
-    """A figure from which distribution pays."""
-
     what: str
     figure: Interval
     value: str
@@ -263,14 +251,11 @@ class Threshold(NamedTuple):
 
 
 class Pays(NamedTuple):
-    """Where distribution would begin to pay."""
-
     sentences: Sequence[str]
     thresholds: Sequence[Threshold]
 
 
 def pays(diagnosis: Diagnosis | None) -> Pays | None:
-    """Return what a diagnosis knows of the break-even, or None if that is nothing."""
     if diagnosis is None or diagnosis.break_even is None:
         return None
     found = diagnosis.break_even

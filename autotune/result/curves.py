@@ -21,8 +21,6 @@ ROOM = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The trainings at a batch."""
-
     batch: int
     lines: Sequence[str]
     """Of each seed, as points in percent of the drawing."""
@@ -32,8 +30,6 @@ class Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
-    """What is drawn, and the same as a table."""
-
     sentence: str
     batches: Sequence[Batch]
     """The user's own first."""
@@ -44,7 +40,6 @@ class Curves:
 
 
 def curves(result: ResultData) -> Curves | None:
-    """Return the figure, or None where no batches were trained or the loss may be negative."""
     known = result.facts.learning
     race = known.race if known else None
     if known is None or race is None:

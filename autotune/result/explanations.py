@@ -44,8 +44,6 @@ FAILED, CERTIFICATE = "failures", "certificate"
 
 
 class Explanation(NamedTuple):
-    """A reason in words."""
-
     topic: str
     text: str
 
@@ -317,7 +315,6 @@ def _proofs(result: ResultData) -> Iterator[str]:
 
 
 def _failures(result: ResultData) -> Iterator[str]:
-    """Yield failures with one cause once."""
     causes: dict[tuple[Outcome, str, Reason], list[int]] = {}
     for t in _current(result):
         if t.outcome in FAILURES:

@@ -137,7 +137,6 @@ def trials_frame(trials: Sequence[Trial], board: Leaderboard) -> DataFrame:
 
 
 def _figures(trial: Trial) -> dict[str, Any]:
-    """Return the values of the columns, outcome and reason in words."""
     shown = {name: getattr(trial, name) for name in COLUMNS}
     words = {"stage": str(trial.stage), "outcome": str(trial.outcome)}
     return shown | words | {"reason": reason_text(trial.reason)}

@@ -137,7 +137,6 @@ class LiveReport:
             self._console.print()
 
     def __call__(self, event: Event) -> None:
-        """Take in an event; the view follows at its next redraw."""
         self._progress.take(event)
         if isinstance(event, Planned):
             self._console.print(plan_text(event.plan), Text(), sep="\n")
@@ -186,7 +185,6 @@ class NotebookReport:
             self._place.update("")
 
     def __call__(self, event: Event) -> None:
-        """Take in an event; the view follows at its next redraw."""
         self._progress.take(event)
         if isinstance(event, Notice):
             self._notices.append(one_line(event.text))
@@ -203,8 +201,6 @@ class NotebookReport:
 
 
 class _Cell:
-    """The output of the running cell."""
-
     def __init__(self) -> None:
         # Untyped, and there only where there is a notebook.
         self._shown: Any = import_module("IPython.display")
@@ -230,7 +226,6 @@ class TurnsReport:
         self._preparing = ""
 
     def __call__(self, event: Event) -> None:
-        """Print what an event tells."""
         self._progress.take(event)
         if isinstance(event, Preparing):
             # Some steps take turns with themselves, a run each; a log needs to hear of it once.
@@ -268,8 +263,6 @@ class TurnsReport:
 
 
 class PlainReport(TurnsReport):
-    """Follows a search, in lines for a log."""
-
     headings = (
         f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one device':>13}  configuration"
     )
@@ -286,7 +279,6 @@ class PlainReport(TurnsReport):
         self._console.print()
 
     def __call__(self, event: Event) -> None:
-        """Print what an event tells."""
         super().__call__(event)
         if isinstance(event, Planned):
             self._console.print(Text(), plan_text(event.plan), Text(), sep="\n")

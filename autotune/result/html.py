@@ -170,7 +170,6 @@ def environment(*packages: str) -> Environment:
 
 @cache
 def part(name: str) -> Markup:
-    """Return the text of the style sheet or the script."""
     text = (files(__package__) / "templates" / name).read_text("utf-8")
     return Markup(text)  # noqa: S704 - a file of ours
 

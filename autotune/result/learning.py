@@ -128,7 +128,6 @@ def _predicted(needed: Examples) -> str:
 
 
 def _shown(race: Race, raced: Raced) -> str:
-    """Return what the trainings at a batch have shown."""
     seeds = len(raced.ratios)
     if not raced.unreached:
         return (
@@ -143,7 +142,6 @@ def _shown(race: Race, raced: Raced) -> str:
 
 
 def answer(found: Gain) -> str:
-    """Return whether a batch pays."""
     if found.progress.low > 1:
         return "it pays" if found.pays else "it likely pays, but was not measured again"
     return "slower to the same loss" if found.progress.high < 1 else "it may pay or not"

@@ -95,7 +95,6 @@ def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
 
 
 def _own_strategy(own: OwnStrategy) -> str:
-    """Return what becomes of the strategy that a script makes."""
     line = f" in line {own.line}" if own.line else ""
     return (
         f"the {own.title}{line} is taken out: the script gets the strategy that is tried in its "

@@ -40,7 +40,6 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
 
 
 def where_it_goes(found: Breakdown) -> str | None:
-    """Return the parts of a step in sentences, or None if they are unknown."""
     told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
     if not told:
         return None
@@ -131,7 +130,6 @@ def on_more_hosts(predicted: Sequence[Predicted]) -> str:
 
 
 def waits_for_input(found: Breakdown | None) -> bool:
-    """Return whether the input is named as what limits a step."""
     return found is not None and found.is_limit(Part.INPUT)
 
 
@@ -169,7 +167,6 @@ def _left_over(found: Breakdown) -> str:
 
 
 def _hidden(found: Breakdown) -> Iterator[str]:
-    """Yield how the exchange by itself compares with what it adds to the step."""
     alone, hidden = found.exchange_alone, found.hidden
     if alone is None or hidden is None:
         return
@@ -244,7 +241,6 @@ def _sequential(found: Breakdown, fixed: Interval) -> str:
 
 
 def _half(fixed: Interval) -> Interval:
-    """Return what half a batch takes, as a share of the whole."""
     return Interval(**{name: (1 + getattr(fixed, name)) / 2 for name in ("low", "value", "high")})
 
 
@@ -282,7 +278,6 @@ def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
 
 
 def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
-    """Yield what the remedies that a configuration takes did for its input."""
     for each in advice:
         if each.tried and each.tried.factor >= TOLD and takes(configuration, each.remedy):
             yield f"{sentence(_measured(each.tried))}"
@@ -291,7 +286,6 @@ def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[s
 def _helps(
     configuration: Configuration, facts: WorkloadFacts, advice: Sequence[Advice]
 ) -> Iterator[str]:
-    """Yield what would help in a sentence, the most promising first."""
     left = [each for each in advice if not takes(configuration, each.remedy)]
     if advice and takes(configuration, Remedy.WORKERS):
         left.append(Advice(remedy=Remedy.WORKERS))  # One more than it has.

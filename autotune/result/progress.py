@@ -50,11 +50,9 @@ class Progress:
 
     @property
     def running_for(self) -> float:
-        """Seconds since the running trial began."""
         return self.elapsed - self.running_since
 
     def take(self, event: Event) -> None:
-        """Take in an event."""
         if self.waited is None and not isinstance(event, Notice):
             self.waited = self.elapsed
         if isinstance(event, Preparing):

@@ -13,14 +13,11 @@ from autotune.workload import Factory
 
 @dataclass(frozen=True, kw_only=True)
 class Repeat:
-    """A command, and what it does not tell."""
-
     command: str
     notes: tuple[str, ...]
 
 
 def repeat(result: ResultData) -> Repeat:
-    """Return the command that asks for the search of a result."""
     return Repeat(command=shlex.join(_words(result)), notes=tuple(_notes(result)))
 
 

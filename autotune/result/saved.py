@@ -37,7 +37,6 @@ class SavedConfiguration(Value):
     verdict: Verdict
     """Whether to distribute."""
     configuration: Configuration
-    """The recommended configuration."""
     global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
@@ -146,7 +145,6 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _numbers(value: Any) -> bool:
-    """Return whether a value is a list of numbers."""
     return isinstance(value, list) and all(isinstance(each, int | float) for each in value)
 
 

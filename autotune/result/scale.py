@@ -23,15 +23,11 @@ BEYOND_POINTS = 1.6
 
 
 class Tick(NamedTuple):
-    """A place on an axis."""
-
     at: str
     text: str
 
 
 class Reach(NamedTuple):
-    """A figure with its interval, as places."""
-
     at: str
     low: str
     high: str
@@ -50,11 +46,9 @@ class Scale(NamedTuple):
         return percent(self._place(value))
 
     def above(self, value: float) -> str:
-        """Return the place of a value on an upright axis, from above."""
         return percent(100 - self._place(value))
 
     def reach(self, interval: Interval) -> Reach:
-        """Return the places of a figure and its interval."""
         low, high = interval.low, interval.high
         return Reach(self.at(interval.value), self.at(low), self.at(high), low == high)
 
@@ -105,5 +99,4 @@ def scale_for(intervals: Iterable[Interval], *held: float) -> Scale:
 
 
 def percent(value: float) -> str:
-    """Return a place as SVG takes it."""
     return f"{value:.2f}%"

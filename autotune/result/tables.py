@@ -37,7 +37,6 @@ def columns(*heads: str) -> Table:
 
 
 def named(rows: Iterable[tuple[str, str]], indent: str = "") -> Table:
-    """Return values beside their names."""
     table = Table.grid(padding=(0, 2))
     for name, value in rows:
         table.add_row(Text(indent + name, style="dim"), Text(value))

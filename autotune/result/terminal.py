@@ -35,7 +35,6 @@ def result_text(result: ResultData, folder: Path) -> RenderableType:
 
 
 def brief(result: ResultData) -> str:
-    """Return the verdict and the table as text, as wide as the terminal."""
     with StringIO() as text:
         console = Console(file=text, color_system=None, highlight=False)
         console.print(*_answer(ResultView(result)), sep="\n")

@@ -38,8 +38,6 @@ PRUNED_OR_SKIPPED = {
 
 @dataclass(frozen=True)
 class Row:
-    """A configuration in a table."""
-
     entry: Entry
     chosen: bool = False
     """Whether it is the recommended one."""
@@ -84,8 +82,6 @@ class Row:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A trial in a table."""
-
     trial: Trial
     compared: float | None
     """Times the best single device of its time; None while that is not known."""
@@ -109,7 +105,6 @@ class TrialRow:
 
 
 def trial_rows(board: Leaderboard, trials: Iterable[Trial]) -> list[TrialRow]:
-    """Return a row for each of some trials."""
     return [TrialRow(trial, board.speedup_of(trial)) for trial in trials]
 
 
@@ -185,8 +180,6 @@ def _ended(found: Counter[Outcome]) -> str:
 
 
 class NextStep(NamedTuple):
-    """A command to go on with."""
-
     what: str
     command: str
     remark: str = ""
@@ -251,7 +244,6 @@ class ResultView:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures that are known, that of the verdict first."""
         result, found = self.result, []
         adjective, best = result.grounds.adjective, result.best_distributed
         if result.grounds.decision.gain:
@@ -267,7 +259,6 @@ class ResultView:
 
     @property
     def outcomes(self) -> str:
-        """How many trials ended how."""
         found = Counter(str(trial.outcome) for trial in self.result.trials)
         return ", ".join(f"{count} {outcome}" for outcome, count in found.items())
 
@@ -306,7 +297,6 @@ class ResultView:
             yield NextStep("Decide:", f"{again} --budget {at_least(more)}", f"\n{'':<16}{shows}")
 
     def _epochs(self) -> str:
-        """Return how many epochs the program makes by itself."""
         fit = self.result.facts.fit
         many = fit.epochs if fit and fit.epochs else 1
         return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"
