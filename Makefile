@@ -71,7 +71,7 @@ schemathesis: $(READY)
 	AUTOTUNE_SCHEMATHESIS=1000 $(BIN)/python -m pytest --timeout 0 tests/integration/api/http
 
 # What writes a page writes it only if it is told where (OUT=docs/benchmarks/NAME.md), and what changed
-# since the figures that are there (SINCE='...'); these are kept in the page.
+# since the figures that it replaces (SINCE='...').
 export SINCE
 PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 
@@ -124,7 +124,7 @@ bench-slow-tracing: $(READY)
 bench-judged: $(READY)
 	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
 
-# The examples that a larger batch needs to the same loss, predicted, proved and trained; 45 minutes.
+# The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
 bench-goodput: $(READY)
 	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
 

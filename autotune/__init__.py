@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from autotune.api.states import State as State
     from autotune.api.values import Job as Job, JobEvent as JobEvent
     from autotune.api.webhooks import Delivery as Delivery, Webhook as Webhook
-    from autotune.autotuned_values import AutotunedValues as AutotunedValues
     from autotune.axis import Axis as Axis
-    from autotune.certify.certificate import Certificate as Certificate
+    from autotune.checks.breakdown import Breakdown as Breakdown
+    from autotune.checks.certificate import Certificate as Certificate
+    from autotune.checks.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
+    from autotune.checks.remedies import Advice as Advice
     from autotune.client import AsyncClient as AsyncClient, Client as Client
     from autotune.config import Configuration as Configuration, register_axes as register_axes
-    from autotune.diagnose.breakdown import Breakdown as Breakdown
-    from autotune.diagnose.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
-    from autotune.diagnose.remedies import Advice as Advice
     from autotune.engine.engine import Engine as Engine, Outcome as Outcome
     from autotune.engine.exclusive import Wait as Wait
     from autotune.engine.load import Load as Load
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
         TrialEnded as TrialEnded,
         TrialStarted as TrialStarted,
     )
-    from autotune.learning import Curve as Curve, Learning as Learning, Race as Race
     from autotune.machine import Machine as Machine
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
@@ -84,6 +82,7 @@ if TYPE_CHECKING:
     from autotune.space import Limit as Limit, Space as Space
     from autotune.space.origin import Origin as Origin
     from autotune.stats import Interval as Interval
+    from autotune.stats.gradients import Learning as Learning
     from autotune.trial import Stage as Stage, Trial as Trial
     from autotune.tuning import Tuner as Tuner, autotune as autotune
     from autotune.verification.answer import Answer as Answer, Verification as Verification

@@ -17,10 +17,10 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.hints import hint
-from autotune.learning import examples_needed
 from autotune.machine import Machine
 from autotune.plugins import load_plugin, plugin_names
 from autotune.stats import Interval
+from autotune.stats.efficiency import examples_needed
 from autotune.strategies import update_batch
 from autotune.trial import Trial
 from autotune.wording import rate
@@ -107,7 +107,6 @@ def progress(measurement: Measurement) -> float | None:
 
     At another global batch the examples needed are those at the upper end of their interval. So a
     batch is preferred only where that pays in spite of what is not known; None where nothing is.
-    While trainings to a loss are still to come, it is the lower end, so that they see what may pay.
     """
     learning = measurement.facts.learning
     if learning is None:
@@ -115,7 +114,7 @@ def progress(measurement: Measurement) -> float | None:
     needed = examples_needed(learning, update_batch(measurement.configuration))
     if needed is None:
         return None
-    return measurement.examples_per_second / (needed.low if learning.proving else needed.high)
+    return measurement.examples_per_second / needed.high
 
 
 class Throughput(MaxThroughput):

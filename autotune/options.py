@@ -157,8 +157,6 @@ class SearchOptions(Value):
         Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _SEARCH
     ] = None
     """Price of a device for an hour, so that the report tells what an epoch costs."""
-    prove: Annotated[StrictBool, _SEARCH] = False
-    """Train the batches that may pay to the same held-out loss instead of predicting it."""
     global_batch: Annotated[Count | None, _BOUNDS] = None
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None

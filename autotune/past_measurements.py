@@ -1,22 +1,20 @@
-"""What past searches measured, kept for the next one in a database of the user's.
+"""What past searches measured, kept for the next one: a file for each search in the user's cache.
 
-Whatever is wrong with the database, a search goes on without it.
+Whatever is wrong with these files, a search continues without them.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import sqlite3
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
 
+from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
 
 from autotune.config import Configuration
@@ -27,36 +25,17 @@ from autotune.trial import Stage, Trial
 from autotune.value import Value
 
 CACHE = "AUTOTUNE_CACHE"
-"""Variable that names another folder for the database; empty or `off` keeps nothing."""
-FILE = "measurements.db"
+"""Variable that names another folder; empty or `off` keeps nothing."""
 SESSIONS = 10
 """Searches of one workload that are looked back at; older ones say little of today."""
 PESSIMISTIC = 0.75
 """Share of the searches that were at most as noisy as is expected of the next one."""
 LEAST_NOISE, MOST_NOISE = 0.02, 0.15
-"""Less or more is not expected, whatever the past was like."""
+"""Bounds of the noise that is expected, as standard deviations of log(rate)."""
 NOISE_SESSIONS = 20
 """Searches of any workload from which a machine's noise is known."""
-MOST_ROWS = 20_000
-"""Trials that are kept, some 10 MB; the oldest searches give way."""
-LOCK_SECONDS = 1.0
-"""How long to wait for another process."""
-_TABLES = """
-CREATE TABLE IF NOT EXISTS session (
-  id TEXT PRIMARY KEY, ended REAL, machine TEXT, workload TEXT, noise_sd REAL,
-  noise_degrees REAL, load REAL
-);
-CREATE INDEX IF NOT EXISTS session_machine ON session (machine, ended);
-CREATE TABLE IF NOT EXISTS measured (
-  number INTEGER PRIMARY KEY, session TEXT REFERENCES session (id) ON DELETE CASCADE,
-  configuration TEXT, examples_per_second REAL, stage TEXT, pruned INTEGER
-);
-CREATE INDEX IF NOT EXISTS measured_session ON measured (session);
-"""
-
-Tell = Callable[[str], None]
-"""Is given sentences that the user should know."""
-T = TypeVar("T")
+MOST_SESSIONS = 200
+"""Searches that are kept for a machine, some 4 MB; the oldest give way."""
 
 
 class Measured(Value):
@@ -89,111 +68,89 @@ class Session(Value):
 
 
 class PastMeasurements:
-    """Past measurements of this user. No method raises: the user is told once, and that is all.
+    """Past measurements of this user. No method raises: the user is told once.
 
     Args:
-        file: The database, which need not exist; None keeps nothing.
+        folder: Where the files are, which need not exist; None keeps nothing.
         tell: Is told when it cannot be used.
     """
 
-    def __init__(self, file: Path | None, tell: Tell = lambda _: None) -> None:
-        self._file = file
+    def __init__(self, folder: Path | None, tell: Callable[[str], None] = lambda _: None) -> None:
+        self._folder = folder
         self._tell = tell
         self._told = False
 
     def measurements(self, machine: str, workload: str) -> tuple[Measured, ...]:
-        """Return what was measured of a workload on a machine, the newest sessions first.
-
-        Args:
-            machine: Its fingerprint.
-            workload: Its fingerprint.
-        """
-        rows = self._rows(
-            "SELECT session, configuration, examples_per_second, stage, pruned FROM measured "
-            "JOIN (SELECT id, ended FROM session WHERE machine = ? AND workload = ? "
-            "ORDER BY ended DESC LIMIT ?) ON id = session ORDER BY ended DESC, session, number",
-            (machine, workload, SESSIONS),
-        )
-        return tuple(each for each in map(_measured, rows) if each is not None)
+        """Return what was measured of a workload on a machine, the newest sessions first."""
+        found = [each for each in self._sessions(machine) if each.workload == workload]
+        return tuple(row for each in found[:SESSIONS] for row in each.measured)
 
     def noise(self, machine: str) -> Noise | None:
         """Return the between-run noise of a machine that nobody else uses, or None.
 
         That of a session among the noisier ones, within bounds: one bad hour is not the rule.
         """
-        rows = self._rows(
-            "SELECT noise_sd, noise_degrees FROM session WHERE machine = ? AND noise_degrees > 0 "
-            "AND coalesce(load, 0) < ? ORDER BY ended DESC LIMIT ?",
-            (machine, NOTICEABLE, NOISE_SESSIONS),
-        )
-        if not rows:
+        quiet = (each for each in self._sessions(machine) if (each.load or 0.0) < NOTICEABLE)
+        found = [each.noise for each in quiet if each.noise][:NOISE_SESSIONS]
+        if not found:
             return None
-        sd = sorted(sd for sd, _ in rows)[math.ceil(PESSIMISTIC * len(rows)) - 1]
+        sd = sorted(each.sd for each in found)[math.ceil(PESSIMISTIC * len(found)) - 1]
         bounded = min(max(sd, LEAST_NOISE), MOST_NOISE)
-        return Noise(sd=bounded, degrees=sum(degrees for _, degrees in rows))
+        return Noise(sd=bounded, degrees=sum(each.degrees for each in found))
 
     def add(self, session: Session) -> None:
         """Keep a search that has ended, all of it or nothing; old ones give way to it."""
-        if self._file is not None and session.measured:
-            self._attempt(self._file, lambda database: _add(database, session), None)
-
-    def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        if self._file is None:
-            return []
-        return self._attempt(
-            self._file, lambda database: database.execute(query, values).fetchall(), [], make=False
-        )
-
-    def _attempt(
-        self, file: Path, work: Callable[[sqlite3.Connection], T], nothing: T, *, make: bool = True
-    ) -> T:
+        if self._folder is None or not session.measured:
+            return
+        place = self._folder / session.machine
         try:
-            if make:
-                file.parent.mkdir(parents=True, exist_ok=True)
-            elif not file.exists():
-                return nothing
-            with _opened(file) as database:
-                return work(database)
-        except (OSError, sqlite3.Error) as exc:
-            if not self._told:
-                self._told = True
-                self._tell(
-                    f"Past measurements in {file} cannot be used: {exc}. The search continues "
-                    f"without them; if this recurs, delete the file or set {CACHE} to another "
-                    "folder."
-                )
-            return nothing
+            place.mkdir(parents=True, exist_ok=True)
+            whole = place / f"{session.ended:020.6f}-{session.id}.json"
+            partial = whole.with_suffix(".partial")
+            partial.write_text(session.model_dump_json(), "utf-8")
+            partial.replace(whole)
+            for each in _files(place)[MOST_SESSIONS:]:
+                each.unlink(missing_ok=True)
+        except OSError as exc:
+            self._explain(exc)
+
+    def _sessions(self, machine: str) -> list[Session]:
+        """Return the searches of a machine, the newest first."""
+        if self._folder is None:
+            return []
+        try:
+            return [*_read(_files(self._folder / machine))]
+        except OSError as exc:
+            self._explain(exc)
+            return []
+
+    def _explain(self, exc: OSError) -> None:
+        if not self._told:
+            self._told = True
+            self._tell(
+                f"Past measurements in {self._folder} cannot be used: {exc}. The search continues "
+                f"without them; if this recurs, delete the folder or set {CACHE} to another one."
+            )
 
 
-def measurements_file(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the database of past measurements, or None where none is wanted.
+def measurements_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the folder of past measurements, or None where none is wanted; nothing is made.
 
-    It is in the folder that `AUTOTUNE_CACHE` names, else in `autotune` within the user's cache
-    folder (`XDG_CACHE_HOME`, or `~/.cache`). Nothing is made here.
+    It is the one that `AUTOTUNE_CACHE` names, else `autotune` within the user's cache folder.
     """
     chosen = environment.get(CACHE)
     if chosen is not None:
-        return None if chosen.lower() in ("", "off") else Path(chosen).absolute() / FILE
-    stated = Path(environment.get("XDG_CACHE_HOME", ""))
+        return None if chosen.lower() in ("", "off") else Path(chosen).absolute() / "searches"
     try:
-        # The specification says to ignore a relative path.
-        folder = stated if stated.is_absolute() else Path.home() / ".cache"
+        return user_cache_path("autotune") / "searches"
     except RuntimeError:  # a user without a home, as in some containers
         return None
-    return folder / "autotune" / FILE
 
 
 def session_of(
     machine: str, workload: str, trials: Iterable[Trial], load: Load | None = None
 ) -> Session:
-    """Return the record of a search that ends now.
-
-    Args:
-        machine: Fingerprint of what it ran on.
-        workload: Fingerprint of what was trained.
-        trials: Those that it made itself, not those of a study that it resumed.
-        load: What other programs took meanwhile; None where nobody looked.
-    """
+    """Return the record of a search that ends now."""
     name = uuid.uuid4().hex
     measured = tuple(
         Measured(
@@ -250,51 +207,16 @@ def _logs(measured: Iterable[Measured]) -> dict[Configuration, list[float]]:
     return logs
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(file, timeout=LOCK_SECONDS)) as database, database:
-        database.execute("PRAGMA foreign_keys = ON")
-        if database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
-            database.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT")
-        yield database
+def _files(place: Path) -> list[Path]:
+    """Return the files of searches, the newest first: their names begin with the time."""
+    return sorted(place.glob("*.json"), reverse=True)
 
 
-def _measured(row: Sequence[Any]) -> Measured | None:
-    session, configuration, rate, stage, pruned = row
-    try:
-        return Measured(
-            session=session,
-            configuration=Configuration.model_validate_json(configuration),
-            examples_per_second=rate,
-            stage=stage,
-            pruned=pruned,
-        )
-    except ValidationError:  # of a version with other axes
-        return None
-
-
-def _add(database: sqlite3.Connection, session: Session) -> None:
-    noise = session.noise or Noise(sd=0, degrees=0)
-    about = (session.id, session.ended, session.machine, session.workload)
-    known = (noise.sd, noise.degrees, session.load)
-    database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", about + known)
-    database.executemany(
-        "INSERT INTO measured VALUES (NULL, ?, ?, ?, ?, ?)",
-        [
-            (
-                each.session,
-                each.configuration.model_dump_json(),
-                each.examples_per_second,
-                each.stage,
-                each.pruned,
-            )
-            for each in session.measured
-        ],
-    )
-    # The oldest sessions go until the rest is few enough; the newest stays in any case.
-    database.execute(
-        "DELETE FROM session WHERE id IN (SELECT id FROM (SELECT session.id, count(number) AS own, "
-        "sum(count(number)) OVER (ORDER BY ended DESC) AS total FROM session LEFT JOIN measured "
-        "ON session = session.id GROUP BY session.id) WHERE own < total AND total > ?)",
-        (MOST_ROWS,),
-    )
+def _read(files: Iterable[Path]) -> Iterator[Session]:
+    for each in files:
+        try:
+            yield Session.model_validate_json(each.read_text("utf-8"))
+        except (ValidationError, UnicodeDecodeError):  # of another version, or torn
+            continue
+        except FileNotFoundError:  # another search has removed it
+            continue

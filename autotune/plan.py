@@ -53,13 +53,6 @@ class Plan(Value):
     most_seconds: float | None = None
     """... and with which it does so where the finals need all their rounds."""
 
-    prove: bool = False
-    """Whether batches are to be trained to the same loss; ..."""
-    prove_seconds: float = 0.0
-    """... what of the budget is kept for that, 0 where there is none or it is too short; ..."""
-    prove_budget: float = 0.0
-    """... and the least budget of which that is enough."""
-
     @property
     def too_short(self) -> bool:
         """Whether the budget is not expected to do for a verdict."""
@@ -86,17 +79,7 @@ def times_in_words(plan: Plan) -> str:
     if plan.budget_seconds is None:
         return f"{text}this search ends after --max-trials."
     text += f"this search takes at most {roughly(plan.budget_seconds)}."
-    return " ".join(filter(None, (text, _proof(plan), _too_short(plan))))
-
-
-def _proof(plan: Plan) -> str:
-    if not plan.prove:
-        return ""
-    if plan.prove_seconds:
-        kept = roughly(plan.prove_seconds)
-        return f"Up to {kept} of that is for training batches to the same loss."
-    enough = at_least(plan.prove_budget)
-    return f"That is too short to prove anything, which takes --budget {enough} at least."
+    return " ".join(filter(None, (text, _too_short(plan))))
 
 
 def _too_short(plan: Plan) -> str:

@@ -1,8 +1,7 @@
-"""A page of figures: what a command measured at a commit, and what it had measured before.
+"""A page of figures: what a command measured at a commit.
 
-A page begins with a head that says how the figures come about. Those of now stand under `NOW`. When
-others replace them they move under `EARLIER`, with what changed since; figures of the same commit
-are replaced for good, so that a run in parts leaves one table.
+A page begins with a head that says how the figures come about. The figures stand under `NOW`, after
+a line that names the commit of those that they replace, which git keeps, and what changed since.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from autotune.engine.local import LocalEngine
 from autotune.machine import Machine
 
 NOW = "## Figures at commit "
-EARLIER = "## Earlier figures"
+REPLACED = "Figures of "
 CODE = ("autotune", "api", "benchmarks", "examples", "pyproject.toml", "constraints.txt")
 """What figures depend on; a page that was just written is none of it."""
 ROOT = Path(__file__).parents[1]
@@ -29,7 +28,7 @@ class Page:
     """Where figures go.
 
     Attributes:
-        path: The file, which may hold earlier figures.
+        path: The file, which may hold figures of another commit.
         head: Title and explanations, in Markdown.
         since: What changed since the figures that are there, in a sentence or two.
     """
@@ -39,14 +38,21 @@ class Page:
     since: str
 
     def write(self, figures: Sequence[str], commit: str) -> None:
-        """Replace the figures of now, and keep those of another commit."""
+        """Replace the figures."""
         old = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        lines = [self.head.strip(), "", f"{NOW}{commit}", "", *figures]
-        kept = _kept(old, commit, self.since)
-        if kept:
-            lines += ["", EARLIER, "", kept]
+        before = self._before(old, commit)
+        lines = [self.head.strip(), "", f"{NOW}{commit}", "", *before, *figures]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+    def _before(self, old: str, commit: str) -> list[str]:
+        """Return the line about the figures that are replaced; parts of one commit keep theirs."""
+        found = commit_of(old)
+        if found == commit:
+            kept = re.search(rf"^{REPLACED}.+$", old, re.MULTILINE)
+            return [kept[0], ""] if kept else []
+        line = f"{REPLACED}{found} stood here before. Changed since: {self.since}"
+        return [line, ""] if found else []
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -94,21 +100,6 @@ def in_words(machine: Machine) -> str:
         f"{machine} ({machine.processor}), Python {machine.python}, "
         f"TensorFlow {machine.tensorflow}, Keras {machine.keras}"
     )
-
-
-def _kept(old: str, commit: str, since: str) -> str:
-    """Return what stands under the heading of earlier figures."""
-    now, _, earlier = old.partition(f"\n{EARLIER}\n")
-    found = commit_of(now)
-    if found in {None, commit}:
-        return earlier.strip()
-    figures = now.partition(f"{NOW}{found}\n")[2].strip()
-    parts = [f"### At commit {found}", f"Changed since: {since}", _demoted(figures)]
-    return "\n\n".join([*parts, earlier.strip()]).strip()
-
-
-def _demoted(text: str) -> str:
-    return re.sub(r"^(?=##+ )", "#", text, flags=re.MULTILINE)
 
 
 def _git(*arguments: str) -> str:

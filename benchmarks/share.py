@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from autotune.stats import Interval
+from autotune.stats.intervals import around, t_quantile
 
 NORMAL = 1.959964
 """The quantile of the normal distribution for 95 %."""
@@ -34,3 +39,9 @@ class Share:
         """Return it as text, with its interval."""
         low, high = self.interval
         return f"{self.count} of {self.of} ({low:.1%} to {high:.1%})"
+
+
+def log_interval(logs: Sequence[float]) -> Interval:
+    """Return Student's t interval of a geometric mean, from at least two logarithms."""
+    error = stdev(logs) / math.sqrt(len(logs))
+    return around(fmean(logs), t_quantile(len(logs) - 1, 0.975) * error)

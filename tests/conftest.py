@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 SEARCHES = tuple(
     f"tests/acceptance/test_{name}.py"
-    for name in ("tune", "verify", "interrupt", "script", "doctor", "bad_input", "field_scripts")
+    for name in ("tune", "verify", "interrupt", "script", "bad_input", "field_scripts")
 )
 """Files whose searches of this machine would wait for each other."""
 LONG = (

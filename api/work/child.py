@@ -30,18 +30,16 @@ from autotune.engine.engine import (
     Outcome,
     RunResult,
     ScreeningRequest,
-    TrainingRequest,
     TrialRequest,
 )
 from autotune.engine.exclusive import Wait
 from autotune.engine.observation import Observation
 from autotune.engine.resolve import new_engine
 from autotune.errors import OutputError
-from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.reason import SetAside
-from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.search.request import TuningRequest
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import (
     Workload,
     factory_from_text,
@@ -256,6 +254,4 @@ def _set_aside(request: Any) -> Any:
         case LearningRequest(trial=trial):
             batch = trial.configuration.global_batch
             return Learning(batch=batch, refused=Unpredictable.FAILED)
-        case TrainingRequest():
-            return Curve(refused=Unraced.FAILED, detail=reason_text(_ASIDE))
     return RunResult(outcome=Outcome.CRASHED, reason=_ASIDE)

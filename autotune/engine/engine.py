@@ -16,15 +16,14 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from autotune.autotuned_values import AutotunedValues
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.exclusive import Tell
 from autotune.engine.load import Load
 from autotune.engine.observation import Observation
-from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.value import Scalar
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
@@ -42,7 +41,6 @@ __all__ = [
     "Setting",
     "Stop",
     "Tell",
-    "TrainingRequest",
     "TrialRequest",
     "Watch",
     "Window",
@@ -94,8 +92,6 @@ class TrialRequest:
     exchanges: bool = True
     """Whether replicas exchange their gradients. Without, each trains by itself: no training that
     anybody wants, but one that shows what the exchange adds to a step."""
-    reads_out: bool = False
-    """Whether the run tells what AUTOTUNE chooses, which takes it time: it is none to be timed."""
     fill: Fill | None = None
     """What is read before the training; None where nothing is cached."""
     limits: Limits = field(default_factory=Limits)
@@ -161,26 +157,6 @@ class LearningRequest:
     """For training and looking together, once training has begun."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingRequest:
-    """A training to a loss on examples that it does not see."""
-
-    trial: TrialRequest
-    """Of one device."""
-    examples: int
-    """Of an epoch, those that are held out included."""
-    validates: bool = False
-    """Whether the loss is that of what the user validates with; else examples are held out."""
-    look: int
-    """Examples between two looks at the loss, about."""
-    most: int
-    """Examples after which it ends: the training that the learning rate warms up for."""
-    loss: float | None = None
-    """At which it ends; None for the training that sets it."""
-    seconds: float | None = None
-    """After which it ends, from its first step on; None: only the examples count."""
-
-
 class Stop(NamedTuple):
     """A watch's order to end a trial."""
 
@@ -223,8 +199,6 @@ class RunResult:
     """Each callback of the first worker with its seconds of a step, the heaviest first."""
     detail: str = ""
     """The last lines of what it printed, where that explains the outcome."""
-    automatic: AutotunedValues | None = None
-    """What AUTOTUNE chose, where the request has asked for it."""
 
 
 NOTHING: Mapping[str, Scalar] = MappingProxyType({})
@@ -339,14 +313,6 @@ class Engine(Protocol):
         """
         batch = request.trial.configuration.global_batch
         return Learning(batch=batch, refused=Unpredictable.NOT_OFFERED)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Train to a loss, and tell how it fell.
-
-        Like `run`, it never raises because of the program and leaves nothing running.
-        """
-        del request
-        return Curve(refused=Unraced.NOT_OFFERED)
 
     def now(self) -> float:
         """Return the engine's clock in seconds; only differences mean anything."""

@@ -27,7 +27,6 @@ ERROR = "error"
 FINISHED = "finished"
 DOING = "doing"
 ANSWERED = "answered"
-READ_OUT = "read_out"
 
 
 class Step(StrEnum):

@@ -14,14 +14,12 @@ from autotune.engine.engine import (
     ObservationRequest,
     RunResult,
     ScreeningRequest,
-    TrainingRequest,
     TrialRequest,
 )
 from autotune.engine.folder import TrialFolder
 from autotune.engine.observation import Observation
-from autotune.learning import Curve, Learning, Unpredictable, Unraced
 from autotune.reason import Outcome, Overdue, Phase
-from autotune.reason.sentences import reason_text
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import Workload
 
 
@@ -73,22 +71,6 @@ def prepare_learning(request: LearningRequest) -> TrialFolder:
     return prepare(request.trial, order={"batch": batch, "seconds": request.seconds})
 
 
-def prepare_training(request: TrainingRequest) -> TrialFolder:
-    """Write the folder of a training to a loss."""
-    configuration = request.trial.configuration
-    batch, calls = configuration.global_batch, configuration.steps_per_execution
-    order = {
-        "batch": batch,
-        "examples": request.examples,
-        "steps": max(round(request.look / (batch * calls)), 1) * calls,
-        "most": request.most,
-        "target": request.loss,
-        "seconds": request.seconds,
-        "validates": request.validates,
-    }
-    return prepare(request.trial, order=order)
-
-
 def write_pickles(folder: TrialFolder, workload: Workload) -> list[str]:
     """Write the factories that are shipped by value; return their names in the program."""
     by_value = {name: each.pickled for name, each in workload.factories.items() if each.pickled}
@@ -119,15 +101,6 @@ def learning(folder: TrialFolder, result: RunResult, batch: int) -> Learning:
         return found.model_copy(update={"seconds": seconds})
     why = Unpredictable.NO_TIME if over else Unpredictable.FAILED
     return Learning(batch=batch, refused=why, seconds=seconds)
-
-
-def curve(folder: TrialFolder, result: RunResult) -> Curve:
-    """Return how the loss of a training fell, or why nobody knows."""
-    if result.outcome is Outcome.MEASURED:
-        return Curve.model_validate_json(folder.answers(0).read_text("utf-8"))
-    if _is_over(result):
-        return Curve(refused=Unraced.NO_TIME)
-    return Curve(refused=Unraced.FAILED, detail=reason_text(result.reason))
 
 
 def _is_over(result: RunResult) -> bool:

@@ -12,23 +12,20 @@ from autotune.engine.engine import (
     ObservationRequest,
     RunResult,
     ScreeningRequest,
-    TrainingRequest,
     TrialRequest,
     Watch,
 )
 from autotune.engine.folder import TrialFolder
 from autotune.engine.observation import Observation
 from autotune.engine.orders import (
-    curve,
     learning,
     observation,
     prepare,
     prepare_learning,
     prepare_observation,
     prepare_screening,
-    prepare_training,
 )
-from autotune.learning import Curve, Learning
+from autotune.stats.gradients import Learning
 
 
 class ProcessEngine(Engine):
@@ -49,7 +46,9 @@ class ProcessEngine(Engine):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run one trial until its watch stops it or something goes wrong."""
-        return self._timed(request, watch, prepare(request), _task(request))
+        return self._timed(
+            request, watch, prepare(request), "train" if request.exchanges else "train apart"
+        )
 
     def observe(self, request: ObservationRequest) -> Observation:
         """Run a program for a few steps and report what its replicas read and how they trained."""
@@ -68,11 +67,6 @@ class ProcessEngine(Engine):
         result = self._timed(request.trial, lambda _: None, folder, "learn")
         return learning(folder, result, request.trial.configuration.global_batch)
 
-    def train(self, request: TrainingRequest) -> Curve:
-        """Train to a loss, and tell how it fell."""
-        folder = prepare_training(request)
-        return curve(folder, self._timed(request.trial, lambda _: None, folder, "train to loss"))
-
     def now(self) -> float:
         """Return this host's monotonic clock in seconds."""
         return time.monotonic()
@@ -83,9 +77,3 @@ class ProcessEngine(Engine):
         begun = self.now()
         result = self.execute(request, watch, folder, task)
         return replace(result, wall_seconds=self.now() - begun)
-
-
-def _task(request: TrialRequest) -> str:
-    if request.reads_out:
-        return "read out"
-    return "train" if request.exchanges else "train apart"

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from autotune.autotuned_values import autotuned_values
 from autotune.engine import events, reasons
 from autotune.engine.engine import Limits, Outcome, RunResult, TrialRequest, Watch, Window
 from autotune.engine.events import Event
@@ -72,7 +71,6 @@ class TrialRun:
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
         self._steps = WorkerSteps(len(request.roles))
-        self._read_out: list[Report] = []
         self._answered: set[int] = set()
         self._start_seconds: float | None = None
         self._first_step_seconds: float | None = None
@@ -97,8 +95,6 @@ class TrialRun:
         for member, event in reports:
             self._note_trouble(member, event)
             self._steps.note(member, event)
-            if event["event"] == events.READ_OUT:
-                self._read_out.append(Report(member, event))
             if event["event"] == events.ANSWERED:
                 self._answered.add(member)
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
@@ -192,7 +188,6 @@ class TrialRun:
             work_seconds=self._steps.each("work"),
             step_seconds=self._steps.each("seconds"),
             callback_seconds=self._steps.callbacks(),
-            automatic=autotuned_values(self._read_out) if self._request.reads_out else None,
         )
 
     def _name(self, member: int) -> str:

@@ -2,17 +2,14 @@
 
 from autotune.program.cluster import cluster_files
 from autotune.program.epoch import epoch_in_words
-from autotune.program.frozen import Frozen, freeze
 from autotune.program.pipeline import CACHES
 from autotune.program.program import Program, render, script_reader
 
 __all__ = [
     "CACHES",
-    "Frozen",
     "Program",
     "cluster_files",
     "epoch_in_words",
-    "freeze",
     "render",
     "script_reader",
 ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from autotune.axis import Place
 from autotune.config import Configuration, axes
-from autotune.owner import Owner
-from autotune.program.frozen import Frozen
 from autotune.program.text import call, literal
 from autotune.value import Scalar
 from autotune.workload import Factory, WorkloadFacts
@@ -40,7 +38,6 @@ def pipeline(
     *,
     apart: bool,
     held: bool,
-    frozen: Frozen | None,
 ) -> dict[str, object]:
     """Return what the template of `make_dataset()` needs to know.
 
@@ -50,7 +47,6 @@ def pipeline(
         facts: What is known of it.
         apart: Whether each worker takes steps of its own, on batches for one replica.
         held: Whether every step gets the first batch again, from memory.
-        frozen: What stands in the configuration in place of AUTOTUNE, if anything does.
     """
     gang, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
@@ -68,9 +64,7 @@ def pipeline(
         "of_what": of_what if distributed else "batches",
         "lone_context": "input_context" in takes and not source,
         "in_sync": in_gang if gang else "REPLICAS" if distributed else "1",
-        "comment_on_calls": frozen.comment(Owner.NUM_PARALLEL_CALLS) if frozen else (),
         "examples": _examples(configuration, dataset, facts, batch),
-        "comment_on_the_rest": frozen.comment_on_the_rest() if frozen else (),
         "example_lines": axis_lines(configuration, Place.EXAMPLES),
         "policy": configuration.shard_policy,
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
@@ -81,7 +75,6 @@ def pipeline(
         "caches": CACHES if configuration.cache == "file" else "",
         "cached": _CACHED["off" if "cache" in takes else configuration.cache],
         "shuffle": 0 if configuration.cache == "off" or "cache" in takes else facts.shuffle_buffer,
-        "comment_on_prefetch": frozen.comment(Owner.PREFETCH) if frozen else (),
         "prefetch": _automatic(prefetch) if prefetch else "",
     }
 

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Mapping
 from autotune.axis import AxisRole, Place
 from autotune.config import Configuration, axes, axes_of
 from autotune.errors import ConfigurationError
-from autotune.learning import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.machine import Machine
 from autotune.program.epoch import UNKNOWN_STEPS, epoch_in_words
 from autotune.program.factories import global_names, preamble, sketch
-from autotune.program.frozen import Frozen
 from autotune.program.imports import Import, sections
 from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
 from autotune.program.structure import Placeholders, check_names, check_structure
 from autotune.program.text import WIDTH, call, count, fill_in, literal
+from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Setup, Training, strategy, update_batch
 from autotune.value import Scalar, Value
 from autotune.workload import (
@@ -73,7 +72,6 @@ def render(
     machine: Machine,
     *,
     held: bool = False,
-    frozen: Frozen | None = None,
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
 
@@ -84,7 +82,6 @@ def render(
         machine: What it runs on.
         held: Whether every step gets the first batch again, from memory: not to train with, but
             to find out what the input takes.
-        frozen: Says of the configuration which numbers in it took AUTOTUNE's place.
 
     Raises:
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
@@ -100,7 +97,7 @@ def render(
         machine,
         held=held,
     )
-    program = _written(configuration, workload, facts, machine, held=held, frozen=frozen)
+    program = _written(configuration, workload, facts, machine, held=held)
     check_structure(program.train, plain.train, placeholders.values)
     check_structure(program.launch, plain.launch, placeholders.values)
     return program
@@ -113,7 +110,6 @@ def _written(
     machine: Machine,
     *,
     held: bool,
-    frozen: Frozen | None = None,
 ) -> Program:
     """Return the program, unchecked."""
     plan = strategy(configuration.strategy)
@@ -132,7 +128,6 @@ def _written(
             facts,
             apart=training == "coordinator",
             held=held,
-            frozen=frozen,
         ),
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),

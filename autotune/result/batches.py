@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
-from autotune.learning import Learning, examples_needed
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
+from autotune.stats.efficiency import examples_needed
+from autotune.stats.gradients import Learning
 from autotune.strategies import update_batch
 
 

@@ -11,10 +11,9 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
-from autotune.diagnose.breakdown import UNEXPLAINED, Breakdown, Part
-from autotune.diagnose.diagnosis import BreakEven, Diagnosis
+from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
+from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.engine.engine import Outcome
-from autotune.learning import Examples, Learning, examples_needed, learning_rate_factor
 from autotune.result.batches import Arms, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
@@ -23,6 +22,8 @@ from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_i
 from autotune.result.scale import Scale, percent, scale_for
 from autotune.result.view import Row
 from autotune.stats import Interval
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning
 from autotune.wording import plural
 
 SHOWN = 30
@@ -124,32 +125,29 @@ class Worth(NamedTuple):
 
 
 def worth(result: ResultData) -> Worth | None:
-    known = result.facts.learning
-    found = {b: arms for b, arms in batches(result).items() if known and _reached(known, b)}
-    if known is None or not found:
+    known, compared = result.facts.learning, batches(result)
+    others = [_batch(known, each, compared[each]) for each in sorted(compared)] if known else []
+    rows = [each for each in others if each]
+    if known is None or not rows:
         return None
-    own = max((arms.own for arms in found.values()), key=lambda o: o.examples_per_second.value)
-    first = Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own")
-    rows = [first, *(_batch(known, batch, found[batch]) for batch in sorted(found))]
+    own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
+    rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
     return Worth(rows, scale_for([each.time for each in rows], 1.0))
 
 
-def _reached(known: Learning, batch: int) -> bool:
-    """Return whether it is known what a batch needs; a bound of one that was trained is not."""
-    raced = known.race.of(batch) if known.race else None
-    return not (raced and raced.unreached) and examples_needed(known, batch) is not None
-
-
-def _batch(known: Learning, batch: int, arms: Arms) -> Batch:
-    found, needed = gain(arms, known), examples_needed(known, batch) or Examples(1.0, 1.0, 1.0)
-    progress = found.progress if found else ITSELF
+def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
+    """Return the row of a batch; None where it is not known what an example teaches there."""
+    needed, found = examples_needed(known, batch), gain(arms, known)
+    if needed is None or found is None:
+        return None
+    progress = found.progress
     return Batch(
         batch=batch,
         learning_rate=f"{learning_rate_factor(known, batch):.2g}",
         examples_per_second=arms.other.examples_per_second,
         needed=Interval(**needed._asdict()),
         time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
-        answer=answer(found) if found else "",
+        answer=answer(found),
     )
 
 

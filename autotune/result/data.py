@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import Diagnosis
 from autotune.machine import Machine
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions

@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 from typing import NamedTuple
 
+from autotune.checks.breakdown import LIMITS
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import LIMITS
 from autotune.engine.load import remark
-from autotune.learning import RULES, UpdateRule
 from autotune.objective import COST, Scorer, devices
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import differences
-from autotune.result.automatic import automatic_lines
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
 from autotune.result.learning import learning_lines
 from autotune.result.profile import callbacks_in_words, profile
+from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
 from autotune.trial import Trial
 from autotune.wording import plural, rate, times
@@ -385,7 +384,6 @@ _TOPICS: Mapping[str, Callable[[ResultData], Iterator[str]]] = {
     "gain over the defaults": _defaults,
     "lengths of examples": _lengths,
     "profile": _profile,
-    "values of AUTOTUNE": automatic_lines,
     "proofs": _proofs,
     FAILED: _failures,
     "memory": _memory,

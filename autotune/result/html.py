@@ -19,7 +19,6 @@ from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
 from autotune.config import describe
 from autotune.result import charts
-from autotune.result.curves import curves
 from autotune.result.data import ResultData
 from autotune.result.explanations import CERTIFICATE, FAILED
 from autotune.result.leaderboard import Leaderboard
@@ -87,7 +86,6 @@ def _parts(view: ResultView) -> dict[str, Any]:
         "grounds": view.reasons(FAILED, CERTIFICATE),
         "throughput": charts.throughput(view.finalists, view.explored, over=True),
         "worth": charts.worth(result),
-        "curves": curves(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
         "programs": {name: text for name, text in result.programs().items() if text},

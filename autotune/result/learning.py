@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from autotune.learning import (
-    Examples,
-    Learning,
-    Race,
-    Raced,
-    Unpredictable,
-    Unraced,
-    examples_needed,
-    learning_rate_factor,
-)
 from autotune.result.batches import Arms, Gain, arms_of, compared_batches, gain, rows
 from autotune.result.data import ResultData
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import distribution, update_batch
-from autotune.wording import plural, times
+from autotune.wording import times
 from autotune.workload import BatchSource, own_batch
 
 OTHERS = 2
@@ -33,16 +25,6 @@ WHY = {
     Unpredictable.TOO_FEW: "too few gradients could be looked at",
     Unpredictable.NO_TIME: "the budget is too short to look at gradients",
     Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
-}
-UNPROVED = {
-    Unraced.NO_RIVAL: "no other batch that was measured may pay",
-    Unraced.NO_TIME: "the budget is too short for two seeds of two batches",
-    Unraced.CHANGING: "the dataset gives other examples in each pass, so none can be held out",
-    Unraced.PADDED: "examples are padded to the longest of their batch, so none can be held out",
-    Unraced.UNCOUNTED: "the dataset never ends or is too long to count, so none can be held out",
-    Unraced.FEW: "there are too few examples to hold some out",
-    Unraced.FAILED: "the training at your own batch failed",
-    Unraced.NOT_OFFERED: "this engine cannot train to a loss",
 }
 SOURCES = {
     BatchSource.FIT: "what the script gives to fit",
@@ -61,9 +43,7 @@ def learning_lines(result: ResultData) -> Iterator[str]:
     yield _own(result, known)
     yield from _unknown(known)
     yield from (told := list(_others(result, known)))
-    if known.race and not known.race.refused:
-        yield _trained(known.race)
-    elif told and known.probes:
+    if told and known.probes:
         yield _looked(known)
 
 
@@ -89,10 +69,7 @@ def _own(result: ResultData, known: Learning) -> str:
 
 
 def _unknown(known: Learning) -> Iterator[str]:
-    race = known.race
-    if race and race.refused:
-        yield f"Nothing was proved of other batches: {UNPROVED[race.refused]}."
-    if known.refused and not (race and race.raced):
+    if known.refused:
         yield (
             f"Only a global batch of {known.batch} was compared: how the model learns at others is "
             f"not known, because {WHY[known.refused]}."
@@ -110,35 +87,16 @@ def _others(result: ResultData, known: Learning) -> Iterator[str]:
 
 
 def _worth(known: Learning, batch: int, arms: Arms) -> str:
-    needed, raced = examples_needed(known, batch), known.race and known.race.of(batch)
-    found = gain(arms, known)
+    needed, found = examples_needed(known, batch), gain(arms, known)
     gives = (
         f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
         f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
     )
     if needed is None or found is None:
         return f"{gives}; what an example teaches there is not known."
-    shown = _shown(known.race, raced) if known.race and raced else _predicted(needed)
+    costs = f"needs {times(needed)} the examples to the same loss"
     factor = learning_rate_factor(known, batch)
-    return f"{gives} and {shown}, at {factor:.2g} times the learning rate: {answer(found)}."
-
-
-def _predicted(needed: Examples) -> str:
-    return f"needs {times(needed)} the examples to the same loss"
-
-
-def _shown(race: Race, raced: Raced) -> str:
-    seeds = len(raced.ratios)
-    if not raced.unreached:
-        return (
-            f"reached a held-out loss of {race.loss:.3g} after {times(raced.needed)} the examples, "
-            f"{plural(seeds, 'seed')}"
-        )
-    most = f"within {max(raced.ratios):.2f} times the examples"
-    return (
-        f"did not reach a held-out loss of {race.loss:.3g} {most} from {raced.unreached} of "
-        f"{plural(seeds, 'seed')}"
-    )
+    return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
 
 
 def answer(found: Gain) -> str:
@@ -152,18 +110,4 @@ def _looked(known: Learning) -> str:
     return (
         f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; it "
         "says nothing of the loss that is reached in the end."
-    )
-
-
-def _trained(race: Race) -> str:
-    held_out = plural(race.held_out, "example")
-    of = (
-        f"The loss is that of {held_out} of your own validation data"
-        if race.validates
-        else f"For it, {held_out} were held out of every training"
-    )
-    return (
-        f"What reached that loss, or did not, was trained on one device, {race.seconds:.0f} s in "
-        f"all. {of}. It is the loss to which your own batch came in its share of the time, and not "
-        "the one in the end."
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
+from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
+from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole, takes
 from autotune.config import Configuration, axis_of
-from autotune.diagnose.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
-from autotune.diagnose.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
-from autotune.diagnose.input_limit import read_by_one, read_whole
-from autotune.diagnose.remedies import Advice, Obstacle, Remedy, Tried, takes
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.stats import Interval

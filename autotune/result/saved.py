@@ -12,8 +12,7 @@ import tomli_w
 import yaml
 from pydantic import Field, ValidationError
 
-from autotune.autotuned_values import AutotunedValues
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
 from autotune.machine import Machine
@@ -57,8 +56,6 @@ class SavedConfiguration(Value):
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
     """The correctness checks of the recommended distributed configuration."""
-    automatic: AutotunedValues | None = None
-    """Values chosen by `tf.data.AUTOTUNE`; None if there was no time to read them."""
     workload: Workload
     facts: WorkloadFacts
     machine: Machine
@@ -74,7 +71,7 @@ def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
     dump = _dumpers().get(suffix)
     if dump is None:
         raise OutputError(f"Unknown format {suffix!r}.", "Use .yaml, .json or .toml.")
-    return dump(saved.model_dump(mode="json", exclude_none=True, exclude={**PICKLES, **CURVES}))
+    return dump(saved.model_dump(mode="json", exclude_none=True, exclude=PICKLES))
 
 
 def save_configuration(saved: SavedConfiguration, path: Path) -> None:
@@ -120,8 +117,6 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
 
 # A pickle is good for trials only; the file keeps the text of the function instead.
 PICKLES = {"workload": {name: {"pickled"} for name in ("model", "dataset", "callbacks")}}
-# They are for the drawings of a report, which a configuration has none of.
-CURVES = {"facts": {"learning": {"race": {"trainings"}}}}
 
 _LOADERS: dict[str, Callable[[str], Any]] = {
     ".yaml": yaml.safe_load,

@@ -32,7 +32,7 @@ class OtherBatches:
         Args:
             measure: Runs a configuration to its end, if there is time; returns whether it did.
         """
-        if not self._compares:
+        if self._runner.subject.facts.learning is None:
             return
         while (missing := self._missing()) and measure(missing):
             pass
@@ -49,7 +49,7 @@ class OtherBatches:
             configuration: Measured.
             shown: The row of each configuration.
         """
-        if not self._compares or self._is_own(configuration):
+        if self._is_own(configuration):
             return True
         found = self._gain(configuration, shown)
         return found is not None and found.pays
@@ -69,7 +69,7 @@ class OtherBatches:
     def missing_arm(self, configuration: Configuration) -> Configuration | None:
         """Return the same settings at the own batch, if they can run and did not to their end."""
         learning = self._runner.subject.facts.learning
-        if not self._compares or learning is None or self._is_own(configuration):
+        if learning is None or self._is_own(configuration):
             return None
         arm = own_arm(configuration, learning.batch)
         return arm if arm in self._pool and arm not in self._ended() else None
@@ -77,7 +77,7 @@ class OtherBatches:
     def measured_arm(self, configuration: Configuration) -> Configuration | None:
         """Return the same settings at the own batch, if they were measured and that is another."""
         learning, history = self._runner.subject.facts.learning, self._runner.history
-        if not self._compares or learning is None or self._is_own(configuration):
+        if learning is None or self._is_own(configuration):
             return None
         arm = own_arm(configuration, learning.batch)
         return arm if history.scores(arm) else None
@@ -114,12 +114,6 @@ class OtherBatches:
         """Return the table of the result; as `shown`."""
         runner = self._runner
         return Leaderboard(runner.history.trials, baseline, known, score=runner.subject.scorer)
-
-    @property
-    def _compares(self) -> bool:
-        """Whether batches are weighed by what an example teaches, and not yet to be proved."""
-        learning = self._runner.subject.facts.learning
-        return learning is not None and not learning.proving
 
     def _is_own(self, configuration: Configuration) -> bool:
         learning = self._runner.subject.facts.learning

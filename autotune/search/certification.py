@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autotune.certify import family
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
 from autotune.search.runner import Runner

@@ -8,8 +8,6 @@ and between single devices.
 from __future__ import annotations
 
 import math
-import random
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from statistics import fmean
@@ -18,13 +16,13 @@ from autotune.config import Configuration
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.certification import Certification
-from autotune.search.epochs import as_it_lasts
 from autotune.search.finalists import CHALLENGERS, DEFAULT_ROUNDS, Finalists
 from autotune.search.history import Observed
 from autotune.search.levels import agreeing, has_two_levels, may_be_a_level
 from autotune.search.runner import Runner
 from autotune.search.stopping import AHEAD, Budget
 from autotune.search.surrogate import Expectations
+from autotune.search.turns import Turns
 from autotune.search.verdict import (
     FEWEST,
     LAST_LOOK,
@@ -38,13 +36,11 @@ from autotune.stats import (
     Noise,
     joined,
     mean_rate,
-    paired_ratio,
     rate_of_winner,
     root_mean_square,
-    shared_rounds,
     surely_below,
 )
-from autotune.trial import Stage, Trial, sustained
+from autotune.trial import sustained
 
 SINGLE_ROUNDS = 6
 """Rounds in which they are told apart, once no challenger is left."""
@@ -94,10 +90,9 @@ class Finals:
         self._budget = budget
         self._certification = certification
         self._margin = margin
-        self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
-        self._scores: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        self._trials: dict[Configuration, dict[int, Trial]] = defaultdict(dict)
-        self._failures: Counter[Configuration] = Counter()
+        self._turns = Turns(runner, budget, seed=seed)
+        self._scores = self._turns.scores
+        self._trials = self._turns.trials
         self._one_device = finalists.one_device
         self._default = finalists.default
         self._rivals = finalists.challengers
@@ -117,11 +112,7 @@ class Finals:
                 break
             # A level shows at once, and nothing else is in question where only one runs.
             ahead = AHEAD if running == [self._passed] else None
-            for configuration in self._random.sample(running, len(running)):
-                self._note(
-                    self._runner.run(configuration, Stage.FINAL, turn=number, ahead=ahead),
-                    number,
-                )
+            self._turns.take(running, number, ahead=ahead)
             self._settle_baseline(number + 1)
             self._drop()
             self._readmit()
@@ -137,7 +128,7 @@ class Finals:
             return
         alone = [configuration]
         if self._affords(alone) or (self._budget.take_held() and self._affords(alone)):
-            self._note(self._runner.run(configuration, Stage.FINAL, turn=0), 0)
+            self._turns.take(alone, 0)
 
     def decision(self) -> Decision:
         """Return what the rounds so far allow to say."""
@@ -206,7 +197,10 @@ class Finals:
     @property
     def _sound(self) -> list[Configuration]:
         """Challengers that were not refused, did not fail, and whose hosts are left."""
-        return self._able(c for c in self._rivals if self._failures[c] < FAILURES)
+        return self._able(c for c in self._rivals if self._failures(c) < FAILURES)
+
+    def _failures(self, configuration: Configuration) -> int:
+        return sum(not each.interrupted for each in self._turns.unmeasured[configuration])
 
     def _able(self, configurations: Iterable[Configuration]) -> list[Configuration]:
         """Return those that were not refused, and whose hosts are left."""
@@ -242,8 +236,7 @@ class Finals:
 
     def gain_over(self, configuration: Configuration, other: Configuration) -> Interval | None:
         """Return how many times faster one finalist is than another, if both ran twice."""
-        mine, theirs = shared_rounds(configuration, other, self._scores)
-        return paired_ratio(mine, theirs, self.noise) if len(mine) > 1 else None
+        return self._turns.ratio(configuration, other, self.noise)
 
     def throughput(self, configuration: Configuration) -> Interval | None:
         """Return the examples per second that a finalist will sustain, if it ran at all."""
@@ -313,21 +306,6 @@ class Finals:
             return []
         return self._doubts(leader.challenger)[:DEFENDERS]
 
-    def _note(self, trial: Trial, number: int) -> None:
-        if trial.measured and self._runner.subject.scorer(trial):
-            self._trials[trial.configuration][number] = trial
-        elif not trial.interrupted:
-            self._failures[trial.configuration] += 1
-        self._rate_runs()
-
-    def _rate_runs(self) -> None:
-        """Score all runs, earlier ones as well: one may show what the others had found ready."""
-        subject = self._runner.subject
-        for configuration, runs in self._trials.items():
-            for number, trial in runs.items():
-                runs[number] = as_it_lasts(trial, subject)
-                self._scores[configuration][number] = subject.scorer(runs[number]) or 0.0
-
     def _typical(self, configuration: Configuration) -> float:
         """Return the log(score) that all runs together let expect of a single device.
 
@@ -341,8 +319,7 @@ class Finals:
 
     def _affords(self, running: list[Configuration]) -> bool:
         certifying = self._certification.seconds(self._winning())
-        costs = self._runner.history.costs.total(running)
-        return self._budget.left >= costs + certifying
+        return self._turns.affords(running, certifying)
 
     def _affords_with_held(self, running: list[Configuration]) -> bool:
         """Take what is kept for the profile while somebody leads: a verdict is worth more."""
@@ -433,8 +410,8 @@ class Finals:
         # Who joined late may beat them all.
         self._one_device = tuple(left) or (baseline,)
         for challenger in self._contenders:
-            mine, theirs = shared_rounds(challenger, baseline, self._scores)
-            if len(mine) >= FEWEST and self._ratio(mine, theirs).high < 1:
+            ratio = self._turns.ratio(challenger, baseline, self.noise, confidence=OUT)
+            if self._rounds(challenger) >= FEWEST and ratio and ratio.high < 1:
                 self._lost.add(challenger)
         # All runs together: those that made it a challenger speak rather in its favour.
         slower = (
@@ -454,8 +431,5 @@ class Finals:
         back = (c for c in left_out if not history.certainly_beats(baseline, c))
         self._rivals = (*self._rivals, *self._able(back))[: len(self._rivals) + CHALLENGERS]
 
-    def _ratio(self, mine: list[float], theirs: list[float]) -> Interval:
-        return paired_ratio(mine, theirs, self.noise, confidence=OUT)
-
     def _rounds(self, challenger: Configuration) -> int:
-        return len(shared_rounds(challenger, self.baseline, self._scores)[0])
+        return self._turns.rounds(challenger, self.baseline)

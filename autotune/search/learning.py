@@ -10,10 +10,10 @@ from autotune.config import Configuration
 from autotune.engine.engine import Engine, LearningRequest, Limits
 from autotune.engine.requests import trial_request
 from autotune.events import Observer, Preparing
-from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches
 from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
+from autotune.stats.gradients import Learning, Unpredictable
 
 SECONDS = 10.0
 """For training and looking, at most."""

@@ -1,8 +1,7 @@
 """Profiles the recommended configuration and its rivals with the time that the search reserved.
 
-First it times parts of a step of the baseline and of its best rival, in as many rounds as the time
-allows, then it reads the values that tf.data's AUTOTUNE chose. What does not fit into the budget is
-left out.
+It times parts of a step of the baseline and of its best rival, in as many rounds as the time
+allows. What does not fit into the budget is left out.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from autotune.autotuned_values import AutotunedValues
+from autotune.checks.breakdown import Straggler, breakdown
+from autotune.checks.crossover import break_even
+from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.checks.experiment import Experiment, Rounds, Variant, further, telling, variant
+from autotune.checks.remedies import Rated, advise
+from autotune.checks.scaling import MORE_HOSTS, of_runs, predict
+from autotune.checks.straggler import slow_worker, straggler
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Straggler, breakdown
-from autotune.diagnose.crossover import break_even
-from autotune.diagnose.diagnosis import Diagnosis, Predicted
-from autotune.diagnose.experiment import Experiment, Rounds, Variant, further, telling, variant
-from autotune.diagnose.remedies import Rated, advise
-from autotune.diagnose.scaling import MORE_HOSTS, of_runs, predict
-from autotune.diagnose.straggler import slow_worker, straggler
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.history import History
 from autotune.search.runner import Runner
 from autotune.search.search import Findings
-from autotune.search.stopping import MEASURE_SECONDS, READ_OUT_SECONDS, Budget
+from autotune.search.stopping import Budget
 from autotune.space import Candidates
 from autotune.stats import Noise
 from autotune.strategies import strategy
@@ -33,7 +31,6 @@ from autotune.trial import Trial
 
 MOST_ROUNDS = 3
 """With more, the figures would become better than the questions that are asked of them."""
-SERVED = "With {title} the input is read by processes that cannot be inspected."
 
 Round = dict[Configuration, dict[Experiment, float]]
 """Seconds of a step in each experiment, of everything that is taken apart."""
@@ -52,7 +49,7 @@ def reserved_seconds(options: SearchOptions, history: History) -> float:
 
 
 class Profiler:
-    """Finds out where the time of a step goes, and what AUTOTUNE chose.
+    """Finds out where the time of a step goes.
 
     Args:
         runner: Makes the runs.
@@ -69,32 +66,13 @@ class Profiler:
         self._budget = budget
         self._observer = observer
         self._costs = runner.history.costs
-        self._kept = 0.0
         self._broken: set[Variant] = set()
         self._own: dict[Configuration, tuple[float, ...]] = {}
 
     def run(self, findings: Findings) -> Findings:
-        """Return the findings with the diagnosis and the values, None where there was no time."""
+        """Return the findings with the diagnosis, None where there was no time."""
         compared = [findings.baseline, *_rival(findings)]
-        self._kept = self._kept_for_reading(findings.recommended, compared)
-        diagnosis = self._diagnosed(compared)
-        self._kept = 0.0
-        return replace(
-            findings, diagnosis=diagnosis, automatic=self._automatic(findings.recommended)
-        )
-
-    def _kept_for_reading(self, chosen: Configuration, compared: Sequence[Configuration]) -> float:
-        """Return the seconds that are kept for AUTOTUNE's values.
-
-        None are kept without time for the runs that tell more.
-        """
-        if not self._has_values(chosen):
-            return 0.0
-        seconds = self._reading_seconds(chosen)
-        facts = self._runner.subject.facts
-        runs = {variant(each, one, facts) for each in compared for one in telling(each)} - {None}
-        first = self._costs.total([each.configuration for each in runs if each])
-        return seconds if self._budget.left >= seconds + first else 0.0
+        return replace(findings, diagnosis=self._diagnosed(compared))
 
     def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
         rounds: list[Round] = []
@@ -221,7 +199,7 @@ class Profiler:
 
     def _seconds(self, what: Variant) -> float | None:
         """Return the seconds of a step; None without the time for it, or if it fails."""
-        affordable = self._costs.seconds(what.configuration) <= self._budget.left - self._kept
+        affordable = self._costs.seconds(what.configuration) <= self._budget.left
         if what in self._broken or not affordable:
             return None
         self._observer(Preparing(what="Profiling the step time"))
@@ -238,25 +216,6 @@ class Profiler:
         if found and not what.exchanges:
             self._own[configuration] = found.workers
         return found and found.seconds
-
-    def _automatic(self, chosen: Configuration) -> AutotunedValues | None:
-        """Return AUTOTUNE's values; None without the time for it, or if there are none."""
-        if not self._has_values(chosen):
-            return None
-        program = strategy(chosen.strategy)
-        if program.asynchronous:
-            return AutotunedValues(why_not=SERVED.format(title=program.title))
-        if self._budget.left < self._reading_seconds(chosen):
-            return None
-        self._observer(Preparing(what="Reading the values chosen by tf.data.AUTOTUNE"))
-        return self._runner.read_out(chosen)
-
-    def _has_values(self, configuration: Configuration) -> bool:
-        return configuration.prefetch == "auto" or self._runner.subject.facts.automatic
-
-    def _reading_seconds(self, configuration: Configuration) -> float:
-        """Return how long such a run takes: a trial, with a longer time of steps."""
-        return self._costs.seconds(configuration) + READ_OUT_SECONDS - MEASURE_SECONDS
 
 
 def _rival(findings: Findings) -> list[Configuration]:

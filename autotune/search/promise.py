@@ -13,7 +13,6 @@ from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
 from autotune.search.design import openers, own_default
 from autotune.search.finalists import SURE
-from autotune.search.prove import least_budget, reserved_seconds
 from autotune.search.stopping import MAX_FINALS_SHARE
 from autotune.search.verdict import LOOKS, MAX_ROUNDS
 from autotune.space import Candidates
@@ -53,8 +52,6 @@ def with_times(
             "tracing_seconds": costs.first_call(default),
             "enough_seconds": enough,
             "most_seconds": most,
-            "prove_seconds": reserved_seconds(options, plan.facts),
-            "prove_budget": least_budget(plan.facts),
         }
     )
 

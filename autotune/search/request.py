@@ -15,7 +15,7 @@ from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, OutputError, UsageError
 from autotune.hints import hint
 from autotune.machine import Machine
-from autotune.objective import MAX_THROUGHPUT, Batches, Objective, Scorer, objective_named
+from autotune.objective import MAX_THROUGHPUT, Objective, Scorer
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.value import Value
@@ -98,7 +98,6 @@ def check_names(request: TuningRequest) -> None:
     Raises:
         UsageError: Something is not; the text says what.
     """
-    _check_proof(request.options)
     for factory in request.workload.factories.values():
         factory.check_name()
     space, takes = named_space(request), _parameters(request.workload)
@@ -155,22 +154,6 @@ def named_space(request: TuningRequest) -> Space | None:
     named = space if isinstance(space, Space) else None
     check_arguments(request.workload, named.own_axes if named else ())
     return named
-
-
-def _check_proof(options: SearchOptions) -> None:
-    """Make sure that there is something to prove, if that is asked for."""
-    weighed = objective_named(options.objective).batches is Batches.WEIGHED
-    if not options.prove or (weighed and options.global_batch is None):
-        return
-    if weighed:
-        raise UsageError(
-            "prove compares global batches, and global_batch fixes one.", "Omit one of the two."
-        )
-    raise UsageError(
-        f"prove is not possible with the objective {options.objective}, which does not ask what an "
-        "example teaches.",
-        "Use the objective time_to_loss or cost, or omit prove.",
-    )
 
 
 def _check_name(name: str) -> None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from autotune.autotuned_values import AutotunedValues
-from autotune.certify import Candidate, certify
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.engine import (
     Engine,
@@ -42,7 +41,6 @@ from autotune.search.stopping import (
     AHEAD_IN_FINALS,
     Budget,
     MeasureWatch,
-    read_out_watch,
 )
 from autotune.stats import UNMEASURED, Expected, Noise
 from autotune.strategies import strategy
@@ -52,9 +50,6 @@ from autotune.wording import plural
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
-
-
-NOT_OFFERED = "The engine does not report the values chosen by AUTOTUNE."
 
 
 class Keeper(Protocol):
@@ -274,18 +269,6 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_time(self._engine, replace(request, exchanges=exchanges))
-
-    def read_out(self, configuration: Configuration) -> AutotunedValues:
-        """Find out what tf.data's AUTOTUNE settles on, in a run of its own that is not timed."""
-        with tempfile.TemporaryDirectory() as folder:
-            request = self._request(configuration, Path(folder) / "run")
-            result = self._engine.run(replace(request, reads_out=True), read_out_watch)
-        if result.outcome is not Outcome.MEASURED:
-            told = reason_text(result.reason)
-            return AutotunedValues(
-                why_not=(f"The run that reads them ended as {result.outcome}: {told}")
-            )
-        return result.automatic or AutotunedValues(why_not=NOT_OFFERED)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from autotune.autotuned_values import AutotunedValues
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
+from autotune.checks.diagnosis import Diagnosis
+from autotune.checks.remedies import undivided
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import Diagnosis
-from autotune.diagnose.input_limit import undivided
 from autotune.errors import Interrupted
 from autotune.objective import Batches
 from autotune.options import SearchOptions
@@ -21,7 +20,7 @@ from autotune.search.batches import OtherBatches
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.coverage import may_gain
-from autotune.search.design import default_in, openers, own_default, plain
+from autotune.search.design import openers, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.search.explore import Explorer, begin, find_baseline, find_challenger, open_strategies
 from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
@@ -88,8 +87,6 @@ class Findings:
     """What ended the search early; None where nothing did."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
-    automatic: AutotunedValues | None = None
-    """What AUTOTUNE settled on in the recommended configuration; likewise."""
 
     @property
     def interrupted(self) -> bool:
@@ -202,11 +199,8 @@ class Search:
         """
         begin(self._explorer(self._reserve), self._default, self._one_device)
 
-    def explore(self, *, batches: bool = False) -> None:
+    def explore(self) -> None:
         """Look for what promises most, and leave the time for a decision.
-
-        Args:
-            batches: Whether to try the default with every larger batch before anything else.
 
         Raises:
             NothingMeasured: No single-device configuration could be measured.
@@ -215,8 +209,6 @@ class Search:
         start = plain(self._default, self._one_device)
         if start != self._default:
             explorer.try_all([self._default, start])
-        if batches:
-            explorer.try_all([start, *self._with_larger_batches()])
         find_baseline(
             explorer,
             start,
@@ -256,12 +248,6 @@ class Search:
         needed = ONE_DEVICE_FIRST * self._runner.history.costs.seconds(self._default)
         exploring = self._budget.exploring(self._reserve())
         return min(max(needed / exploring, least), most) if exploring > 0 else most
-
-    def _with_larger_batches(self) -> list[Configuration]:
-        own, alone = self._default.global_batch, [*self._one_device]
-        alone += [c for c in self._aside if not c.distributed]
-        sizes = sorted({c.global_batch for c in alone if c.global_batch > own})
-        return [default_in(alone, size) for size in sizes]
 
     def _explorer(self, reserve: Callable[[], float]) -> Explorer:
         return Explorer(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from autotune.engine.engine import Outcome, Stop
 from autotune.options import SearchOptions
-from autotune.reason import BudgetEnded, Completed, Measured, Slower, Unsettled
+from autotune.reason import BudgetEnded, Measured, Slower, Unsettled
 from autotune.stats import (
     UNKNOWN,
     Epoch,
@@ -47,10 +47,6 @@ OVERTIME_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
 SETTLE_WINDOWS = 12
-READ_OUT_SECONDS = 3.5
-"""Of steps; by then the processes have read the numbers as often as they do."""
-READ_OUT_WINDOWS = 4
-"""Of slow steps, each of which lets them read once."""
 LOOKS = (0.6, 1.5, 5.0)
 """Steady or not, a run is compared with one device after so many seconds past its warm-up, and no
 more often, because every look may err."""
@@ -139,14 +135,6 @@ class MeasureWatch:
         if bound is None:
             return None
         return Stop(Outcome.PRUNED, Slower(most=bound))
-
-
-def read_out_watch(windows: Sequence[Window]) -> Stop | None:
-    """Stop a run once the numbers that AUTOTUNE chose have been read."""
-    seconds = sum(window.seconds for window in windows)
-    if seconds < READ_OUT_SECONDS or len(windows) < READ_OUT_WINDOWS:
-        return None
-    return Stop(Outcome.MEASURED, Completed())
 
 
 def enough(steady: Sequence[Window]) -> bool:

@@ -31,9 +31,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
 from autotune.errors import OutputError, StudyMismatch, UsageError
-from autotune.learning import Learning
 from autotune.objective import Score, Scorer, throughput_of
 from autotune.reason.sentences import reason_text
+from autotune.stats.gradients import Learning
 from autotune.trial import Stage, Trial
 from autotune.value import Scalar
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
@@ -13,10 +12,9 @@ from autotune.engine.engine import Engine
 from autotune.engine.load import Load, warning
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
-from autotune.learning import Learning, Race, Unraced
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
-from autotune.past_measurements import PastMeasurements, measurements_file, session_of
+from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
@@ -38,7 +36,6 @@ from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.promise import Correction, shown_gain, with_times
-from autotune.search.prove import Prover, optimistic, reserved_seconds as race_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.search import Findings, Search
@@ -46,6 +43,7 @@ from autotune.search.stopping import Budget
 from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.stats import expectation
+from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
@@ -56,8 +54,6 @@ __all__ = ["TuningRequest", "dry_run", "tune"]
 
 INSPECTION_SECONDS = 60.0
 """Longest time for each step of the inspection, where the budget does not allow more."""
-EXPLORED_FIRST = 0.67
-"""Of the trials, those before batches are trained to a loss: they look at what may pay."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +120,13 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     """
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
-    kept_in = measurements_file() if engine.keeps_history else None
+    kept_in = measurements_folder() if engine.keeps_history else None
     past = PastMeasurements(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
     request = request.model_copy(update={"options": prepared.options})
     with claims(request.out) as claim:
-        study, asked = _open(request, prepared, claim, observer), prepared
+        study = _open(request, prepared, claim, observer)
         learning = foreknown(request, prepared.subject, prepared.default, study.learning)
         if learning and prepared.weighs:
             prepared = prepared.knowing(learning)
@@ -146,8 +142,6 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         session = _Session(request, engine, study, whole, told)
         try:
             prepared, cut = session.begun(prepared)
-            if not cut:
-                prepared, cut = session.proved(prepared, asked)
             runner, search = session.search(prepared)
             findings = search.cut_short(cut) if cut else search.run()
             if request.options.diagnose and not (findings.interrupted or search.hurried):
@@ -176,7 +170,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
 
 @dataclass(frozen=True)
 class _Session:
-    """What makes the trials of a search, before batches were trained to a loss and after that."""
+    """What makes the trials of a search."""
 
     request: TuningRequest
     engine: Engine
@@ -184,23 +178,10 @@ class _Session:
     whole: Budget
     observer: Observer
 
-    def search(
-        self,
-        prepared: _Prepared,
-        options: SearchOptions | None = None,
-        kept: Callable[[], float] = lambda: 0.0,
-    ) -> tuple[Runner, Search]:
-        """Return a search that goes on from all trials of the study.
-
-        Args:
-            prepared: What it may try, and what is known.
-            options: None: those that were asked for.
-            kept: Tells the seconds that are left to what comes after it.
-        """
-        asked = self.request.options
-        budget = self.whole.within(
-            options or asked, lambda: reserved_seconds(asked, runner.history) + kept()
-        )
+    def search(self, prepared: _Prepared) -> tuple[Runner, Search]:
+        """Return a search that goes on from all trials of the study."""
+        options = self.request.options
+        budget = self.whole.within(options, lambda: reserved_seconds(options, runner.history))
         runner = Runner(
             self.engine,
             prepared.subject,
@@ -210,9 +191,7 @@ class _Session:
             observer=self.observer,
             expected=expectation(prepared.start.noise),
         )
-        return runner, Search(
-            runner, budget, prepared.found, options or asked, start=prepared.start
-        )
+        return runner, Search(runner, budget, prepared.found, options, start=prepared.start)
 
     def begun(self, prepared: _Prepared) -> tuple[_Prepared, Interruption | None]:
         """Return what is known of other batches, and what ended that early.
@@ -250,56 +229,6 @@ class _Session:
                 text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
                 self.observer(Notice(text=text))
         return found
-
-    def proved(
-        self, prepared: _Prepared, asked: _Prepared
-    ) -> tuple[_Prepared, Interruption | None]:
-        """Return what is known once batches were trained to a loss, and what ended that early.
-
-        Args:
-            prepared: What is known before.
-            asked: The same without what gradients tell, so that no batch is left out.
-        """
-        learning, options = prepared.subject.facts.learning, self.request.options
-        if not options.prove or learning is None or _is_proved(learning):
-            return prepared, None
-        race = Race(refused=Unraced.NO_TIME)
-        reserved = race_seconds(options, prepared.subject.facts, self.whole.left)
-        if options.budget is None or reserved:
-            try:
-                race = self._race(asked.knowing(optimistic(learning)), reserved)
-            except INTERRUPTIONS as exc:
-                return prepared, interruption(exc)
-        known = learning.model_copy(update={"race": race})
-        self.study.learning = known
-        prepared = asked.knowing(known)
-        self.study.value = prepared.subject.scorer.value
-        return prepared, None
-
-    def _race(self, prepared: _Prepared, reserved: float) -> Race:
-        """Explore what may pay, and train it to a loss."""
-        options, learning = self.request.options, prepared.subject.facts.learning
-        trials = options.max_trials and math.ceil(options.max_trials * EXPLORED_FIRST)
-        first = options.model_copy(update={"max_trials": trials})
-        later = (1 - EXPLORED_FIRST) * self.whole.left / 2 if options.budget else 0.0
-        runner, search = self.search(prepared, first, lambda: reserved + later)
-        search.explore(batches=True)
-        ends = self.engine.now() + (reserved if options.budget else math.inf)
-        folder = self.request.out / "trials"
-        prover = Prover(
-            self.engine,
-            prepared.subject,
-            self.observer,
-            folder=folder,
-            left=lambda: ends - self.engine.now(),
-            options=options,
-        )
-        return prover.run(learning or Learning(batch=0), prepared.default, runner.history)
-
-
-def _is_proved(learning: Learning) -> bool:
-    """Return whether an earlier session has trained batches to a loss, or cannot."""
-    return learning.race is not None and learning.race.refused is not Unraced.NO_TIME
 
 
 def _warn(load: Load | None, observer: Observer) -> None:
@@ -369,7 +298,7 @@ def _prepare(
     # Who gives it more time has a model that takes long to build.
     patience = max(INSPECTION_SECONDS, request.options.budget or 0.0)
     facts = engine.inspect(workload, offered=first.for_factories(), seconds=patience)
-    options = _bound_by(facts, request.options, observer)
+    options = _bound_by(facts, request.options)
     objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE
     found = candidates(space, machine, facts, options, divided=divided)
@@ -387,7 +316,7 @@ def _prepare(
     )
 
 
-def _bound_by(facts: WorkloadFacts, options: SearchOptions, observer: Observer) -> SearchOptions:
+def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
     """Return the options, with the one global batch that a script can train with.
 
     Raises:
@@ -402,10 +331,7 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions, observer: Observer) 
             f"{options.global_batch}: others cannot be made of its data.",
             "Omit global_batch (--global-batch), or batch the data by `batch` or `padded_batch`.",
         )
-    if options.prove:
-        text = f"Nothing is trained to a loss (prove): no batch but that of {only} is possible."
-        observer(Notice(text=text))
-    return options.model_copy(update={"global_batch": only, "prove": False})
+    return options.model_copy(update={"global_batch": only})
 
 
 def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:
@@ -418,7 +344,6 @@ def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOpti
         facts=subject.facts,
         strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
         budget_seconds=options.budget,
-        prove=options.prove,
     )
 
 
@@ -508,7 +433,6 @@ def _recommendation(
         screening_seconds=sum(each.seconds for each in screenings),
         interrupted=findings.interrupted,
         certificate=findings.certificate,
-        automatic=findings.automatic,
         space=request.space if isinstance(request.space, str) else None,
         options=request.options,
         margin=request.options.margin,

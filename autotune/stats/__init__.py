@@ -25,16 +25,15 @@ from autotune.stats.compare import (
     surely_below,
     unpaired_ratio,
 )
-from autotune.stats.epoch import UNKNOWN, Epoch
+from autotune.stats.epoch import UNKNOWN, Epoch, Lengths
 from autotune.stats.intervals import Interval
-from autotune.stats.lengths import Lengths
-from autotune.stats.trend import trend_of
 from autotune.stats.windows import (
     Reading,
     past_floor,
     read,
     settled_from,
     steady_from,
+    trend_of,
     used_up,
 )
 

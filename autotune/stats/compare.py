@@ -52,11 +52,7 @@ UNMEASURED = Expected()
 
 
 def expectation(past: Noise | None) -> Expected:
-    """Return the noise to expect, given what the machine's earlier searches have shown.
-
-    Args:
-        past: Their noise, if there were any.
-    """
+    """Return the noise to expect, given what the machine's earlier searches have shown, if any."""
     if past is None:
         return UNMEASURED
     sd = max(past.sd, EXPECTED.sd)
@@ -70,11 +66,7 @@ def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) 
     """Return the noise, estimated from repeats and drawn towards what was expected.
 
     A scaled inverse chi-squared prior on the variance, with the residuals of each group around
-    its own mean added to it.
-
-    Args:
-        groups: For each configuration, log(rate) of its runs.
-        expected: The prior.
+    its own mean added to it. A group holds log(rate) of the runs of a configuration.
     """
     squares, freedom = squared_residuals(groups)
     degrees = expected.degrees + freedom
@@ -84,11 +76,7 @@ def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) 
 
 
 def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
-    """Return the sum of squares of groups, each around its own mean, and their degrees of freedom.
-
-    Args:
-        groups: A group of one says nothing.
-    """
+    """Return the sum of squares of groups around their own means, and its degrees of freedom."""
     squares, degrees = 0.0, 0
     for values in groups:
         if len(values) > 1:
@@ -102,10 +90,6 @@ def root_mean_square(one: Noise, other: Noise) -> Noise:
     """Return the noise of two configurations that differ in it, as that of two that do not.
 
     Degrees of freedom of a sum of two variances by Satterthwaite's approximation (1946).
-
-    Args:
-        one: Of one of them.
-        other: Of the other.
     """
     first, second = one.sd**2, other.sd**2
     degrees = (first + second) ** 2 / (first**2 / one.degrees + second**2 / other.degrees)
@@ -113,13 +97,9 @@ def root_mean_square(one: Noise, other: Noise) -> Noise:
 
 
 def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
-    """Return the rate of a configuration from its runs.
+    """Return the rate of a configuration from its runs, at least one.
 
     Their own scatter gives the interval, joined with the noise seen on the machine so far.
-
-    Args:
-        rates: One figure for each run, at least one.
-        noise: Between-run noise.
     """
     logs = [math.log(each) for each in rates]
     if len(logs) >= 3:
@@ -131,13 +111,7 @@ def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
 def shared_rounds(
     a: Runner, b: Runner, rates: Mapping[Runner, Mapping[int, float]]
 ) -> tuple[list[float], list[float]]:
-    """Return what two finalists measured in the rounds that both finished.
-
-    Args:
-        a: One of them.
-        b: The other.
-        rates: The rate of each finalist in each of its rounds.
-    """
+    """Return what two finalists measured in the rounds that both finished."""
     rounds = sorted(rates.get(a, {}).keys() & rates.get(b, {}).keys())
     return [rates[a][r] for r in rounds], [rates[b][r] for r in rounds]
 
@@ -158,11 +132,7 @@ class Estimate(NamedTuple):
     """Degrees of freedom behind the error."""
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Return what it is the logarithm of, with its two-sided interval.
-
-        Args:
-            confidence: Its probability.
-        """
+        """Return what it is the logarithm of, with its two-sided interval."""
         half = t_quantile(self.degrees, (1 + confidence) / 2) * self.error
         return around(self.mean, half)
 
@@ -213,14 +183,7 @@ def paired_ratio(
     *,
     confidence: float = 0.95,
 ) -> Interval:
-    """Return how many times faster the challenger is, from runs that took turns.
-
-    Args:
-        challenger: Its rate in each round, at least two rounds.
-        reference: The other's rate in the same rounds.
-        noise: Between-run noise.
-        confidence: Probability of the two-sided interval.
-    """
+    """Return how many times faster the challenger is, from at least two rounds; as `paired`."""
     return paired(challenger, reference, noise).interval(confidence)
 
 
@@ -230,14 +193,14 @@ def certainly_slower(
     """Return a bound on a run's share of the reference's rate, if it is certainly below one.
 
     The difference of logarithms has the variance of one run, of the reference's mean, and of the
-    windows; looks at the same run share the false-prune rate (Bonferroni).
+    windows; interim analyses of the same run share the false-prune rate (Bonferroni).
 
     Args:
         rate: What the run has shown so far, in the unit of `reference`.
         reading: The windows behind `rate`.
         reference: Rates of the reference's runs, at least one.
         noise: Between-run noise.
-        looks: How often the run will be looked at.
+        looks: How many interim analyses of the run there will be.
     """
     gap = math.log(rate) - fmean(math.log(each) for each in reference)
     error = math.sqrt(noise.sd**2 * (1 + 1 / len(reference)) + reading.error**2)
@@ -250,8 +213,8 @@ def surely_below(gap: float, error: float, noise: Noise, *, wrong: float) -> boo
 
     Args:
         gap: The difference.
-        error: Its standard error.
-        noise: Between-run noise, from which the error follows.
+        error: Its standard error, which follows from the noise.
+        noise: Between-run noise.
         wrong: How often this may be said of a difference of zero.
     """
     return gap + _reach(error, noise, wrong) < 0

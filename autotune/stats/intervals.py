@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from statistics import fmean, stdev
 
 from autotune.value import Value
 
@@ -24,11 +22,7 @@ class Interval(Value):
         return self.model_copy(update={"low": self.low * share})
 
     def widened(self, error: float) -> Interval:
-        """Return it for a figure with another error, which is independent of those it holds.
-
-        Args:
-            error: Standard error of the figure's logarithm.
-        """
+        """Return it with another standard error of its logarithm, independent of its own."""
         if not error:
             return self
         more = NORMAL_QUANTILE * error
@@ -39,21 +33,7 @@ class Interval(Value):
         return self.model_copy(update={"low": self.value * low, "high": self.value * high})
 
     def __str__(self) -> str:
-        """Return it as text, three digits each."""
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
-
-
-def log_interval(logs: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """Return Student's t interval of a geometric mean.
-
-    Args:
-        logs: Natural logarithms of independent positive figures, at least two.
-        confidence: Probability of the two-sided interval, between 0 and 1.
-    """
-    mean = fmean(logs)
-    error = stdev(logs) / math.sqrt(len(logs))
-    half = t_quantile(len(logs) - 1, (1 + confidence) / 2) * error
-    return around(mean, half)
 
 
 def around(mean: float, half: float) -> Interval:
@@ -64,12 +44,7 @@ def around(mean: float, half: float) -> Interval:
 
 
 def t_quantile(degrees: float, probability: float) -> float:
-    """Return the value below which a variable of this distribution lies with a probability.
-
-    Args:
-        degrees: Of freedom.
-        probability: Between 0 and 1.
-    """
+    """Return the value below which Student's t lies with a probability."""
     # Takes half a second, and most commands and the service's processes need no quantile.
     from scipy.special import stdtrit  # noqa: PLC0415
 
@@ -77,20 +52,14 @@ def t_quantile(degrees: float, probability: float) -> float:
 
 
 def f_quantile(above: float, below: float, probability: float) -> float:
-    """Return the value below which a ratio of two variances lies with a probability.
-
-    Args:
-        above: Degrees of freedom of the first.
-        below: Degrees of freedom of the second.
-        probability: Between 0 and 1.
-    """
+    """Return the value below which a ratio of two variances, of so many degrees, lies."""
     from scipy.special import fdtri  # noqa: PLC0415 - as above
 
     return float(fdtri(above, below, probability))
 
 
 def t_probability(degrees: float, value: float) -> float:
-    """Return how likely a variable of Student's t distribution lies below a value."""
+    """Return how likely Student's t lies below a value."""
     from scipy.special import stdtr  # noqa: PLC0415 - as above
 
     return float(stdtr(degrees, value))

@@ -1,7 +1,6 @@
 """For tests of whatever stands on autotune: an engine that needs no machine, and the contract."""
 
 from autotune.testing.fake import (
-    FAKE_AUTOMATIC,
     FAKE_FACTS,
     FAKE_MACHINE,
     Ending,
@@ -11,7 +10,6 @@ from autotune.testing.fake import (
 )
 
 __all__ = [
-    "FAKE_AUTOMATIC",
     "FAKE_FACTS",
     "FAKE_MACHINE",
     "Ending",

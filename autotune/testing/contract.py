@@ -39,13 +39,11 @@ from autotune.engine.engine import (
     ScreeningRequest,
     Setting,
     Stop,
-    TrainingRequest,
     TrialRequest,
     Window,
 )
 from autotune.engine.requests import trial_request
 from autotune.errors import WorkloadError
-from autotune.learning import Unraced
 from autotune.program import render
 from autotune.reason import Message, Slower
 from autotune.reason.sentences import reason_text
@@ -337,14 +335,6 @@ class EngineContract(ABC):
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
 
-    def test_a_training_shows_its_loss_or_is_refused(self, engine: Engine, tmp_path: Path) -> None:
-        """`train` tells how the loss fell, or why nobody knows."""
-        trial = self.make_observation(engine, tmp_path / "train").trial
-        request = TrainingRequest(trial=trial, examples=1024, look=512, most=2048)
-        curve = engine.train(request)
-        assert bool(curve.looks) is not bool(curve.refused)
-        assert curve.refused is not Unraced.FAILED, curve.detail
-
     def test_it_may_be_closed_twice(self) -> None:
         """Closing an engine that was closed, or hardly begun, does nothing."""
         engine = self.new_engine()
@@ -383,7 +373,6 @@ def arguments_of(method: str, folder: Path) -> dict[str, Any]:
         "ObservationRequest": ObservationRequest(trial=trial, calls=CALLS),
         "ScreeningRequest": ScreeningRequest(trial=trial, settings=()),
         "LearningRequest": LearningRequest(trial=trial),
-        "TrainingRequest": TrainingRequest(trial=trial, examples=64, look=32, most=64),
     }
     parameters = list(inspect.signature(getattr(Engine, method)).parameters.values())[1:]
     return {each.name: of_type[each.annotation] for each in parameters}
@@ -402,8 +391,8 @@ class WrapperContract(EngineContract):
     @classmethod
     def new_engine(cls) -> Engine:
         """Return it around an engine that needs no machine, and offers all that there is."""
-        learning, needs = fake_learning(500.0), lambda _: 1.0
-        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning, needs=needs))
+        learning = fake_learning(500.0)
+        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning))
 
     @pytest.mark.parametrize("name", methods_of_engine())
     def test_every_method_is_handed_on(self, name: str, tmp_path: Path) -> None:

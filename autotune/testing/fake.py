@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from autotune.autotuned_values import AutotunedValue, AutotunedValues
 from autotune.config import Configuration
 from autotune.engine.engine import (
     NOTHING,
@@ -21,26 +20,14 @@ from autotune.engine.engine import (
     ScreeningRequest,
     Stop,
     Tell,
-    TrainingRequest,
     TrialRequest,
     Watch,
 )
 from autotune.engine.load import Load
 from autotune.engine.observation import Observation
-from autotune.learning import (
-    BATCHES,
-    Curve,
-    GradientProbe,
-    Learning,
-    Look,
-    Moments,
-    Unraced,
-    UpdateRule,
-    examples_to,
-)
 from autotune.machine import Host, Machine
-from autotune.owner import Owner
 from autotune.reason import Completed, Message, Reason
+from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
 from autotune.value import Scalar
 from autotune.window import Window
@@ -107,7 +94,6 @@ class FakeEngine(Engine):
         faults: Faults = lambda _: None,
         load: Callable[[], Load | None] = lambda: None,
         learning: Learning | None = None,
-        needs: Callable[[int], float] | None = None,
         bandwidth: float | None = None,
         seed: int = 0,
     ) -> None:
@@ -124,7 +110,6 @@ class FakeEngine(Engine):
         self._faults = faults
         self._load = load
         self._learning = learning
-        self._needs = needs
         self._bandwidth = bandwidth
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         self._time = 0.0
@@ -132,7 +117,6 @@ class FakeEngine(Engine):
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
         self.looks: list[LearningRequest] = []
-        self.trainings: list[TrainingRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
@@ -172,28 +156,6 @@ class FakeEngine(Engine):
         self.looks.append(request)
         self._time += request.seconds
         return self._learning or super().learn(request)
-
-    def train(self, request: TrainingRequest) -> Curve:
-        """Have the loss fall as one over the examples, with noise, at its speed."""
-        self.trainings.append(request)
-        configuration = request.trial.configuration
-        batch, rate = configuration.global_batch, self._speed(configuration)
-        self._time += self._start_of(request.trial)
-        if self._needs is None or isinstance(rate, Ending):
-            why = Unraced.NOT_OFFERED if self._needs is None else Unraced.FAILED
-            return Curve(refused=why)
-        # The seed alone makes it, so that a comparison of seeds is fair.
-        luck = random.Random(f"{request.trial.seed} {batch}").gauss(0, self._between)  # noqa: S311 - noise
-        scale = 1e4 * self._needs(batch) * math.exp(luck)
-        last = min(request.most, rate * (request.seconds or math.inf))
-        looks: list[Look] = []
-        while not looks or looks[-1].examples < last:
-            examples = (len(looks) + 1) * request.look
-            looks.append(Look(examples, 1 / (1 + examples / scale)))
-            if request.loss is not None and examples_to(looks[-4:], request.loss) is not None:
-                break
-        self._time += looks[-1].examples / rate
-        return Curve(looks=tuple(looks), held_out=100)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""
@@ -274,7 +236,6 @@ class FakeEngine(Engine):
             result,
             first_step_seconds=self._start / 2 + self._traced(request),
             filled=request.fill.examples if request.fill else None,
-            automatic=FAKE_AUTOMATIC if request.reads_out else None,
         )
 
     def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
@@ -322,27 +283,6 @@ def fake_learning(scale: float) -> Learning:
 
 
 FAKE_MACHINE = fake_machine()
-FAKE_AUTOMATIC = AutotunedValues(
-    choices=(
-        AutotunedValue(
-            stage="Prefetch",
-            parameter="buffer_size",
-            value=2,
-            unit="batches",
-            owner=Owner.PREFETCH,
-            readings=(2, 2, 2),
-        ),
-        AutotunedValue(
-            stage="ParallelMapV2",
-            parameter="parallelism",
-            value=4,
-            unit="parallel calls",
-            owner=Owner.FACTORY,
-            readings=(2, 3, 4),
-        ),
-    ),
-    seconds=3.0,
-)
 FAKE_FACTS = WorkloadFacts(
     examples=10_000,
     example_bytes=400,
@@ -350,7 +290,6 @@ FAKE_FACTS = WorkloadFacts(
     weights=7_000,
     gradient_bytes=28_000,
     repeatable=True,
-    same_examples=True,
     optimizer="Adam",
     loss="sparse_categorical_crossentropy",
 )

@@ -2,122 +2,21 @@
 
 from __future__ import annotations
 
-import random
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import itertools
+from collections.abc import Mapping
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome
-from autotune.events import Observer
+from autotune.engine.engine import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
+from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.turns import Turns
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
-from autotune.stats import Interval, Noise, mean_rate, paired_ratio
-from autotune.trial import Stage, Trial, sustained
+from autotune.stats import Interval, mean_rate
+from autotune.trial import Trial, sustained
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question
 from autotune.wording import plural, sentence, times
-
-
-class Turns:
-    """Rounds in which every arm runs once, in random order.
-
-    Args:
-        runner: Makes the runs.
-        budget: Bounds them.
-        arms: What takes part; an A/A test holds one configuration twice.
-        seed: Of the order within each round.
-    """
-
-    def __init__(
-        self, runner: Runner, budget: Budget, arms: Sequence[Configuration], *, seed: int
-    ) -> None:
-        self._runner = runner
-        self._budget = budget
-        self._arms = tuple(arms)
-        self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
-        self._rounds: list[dict[int, Trial]] = []
-
-    def take(self) -> None:
-        """Run one round."""
-        number = len(self._rounds)
-        done: dict[int, Trial] = {}
-        self._rounds.append(done)
-        for arm in self._random.sample(range(len(self._arms)), len(self._arms)):
-            done[arm] = self._runner.run(self._arms[arm], Stage.FINAL, turn=number)
-
-    @property
-    def affordable(self) -> bool:
-        """Whether another round is expected to end before the time is spent."""
-        return self._budget.left >= self._runner.history.costs.total(self._arms)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the beginning, the preparation included."""
-        return self._budget.elapsed
-
-    @property
-    def count(self) -> int:
-        """Rounds that were run."""
-        return len(self._rounds)
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All runs, oldest first."""
-        return tuple(sorted(self._all(), key=lambda trial: trial.number))
-
-    @property
-    def noise(self) -> Noise:
-        """Between-run noise, as far as it is known."""
-        return self._runner.history.noise
-
-    def of(self, arm: int) -> tuple[Trial, ...]:
-        """Return the runs of one arm, oldest first."""
-        return tuple(done[arm] for done in self._rounds if arm in done)
-
-    def rates(self, arm: int) -> list[float]:
-        """Return the throughput of each measured run of an arm."""
-        return [rate for rate in map(_rate, self.of(arm)) if rate]
-
-    def pairs(self) -> list[tuple[float, float]]:
-        """Return how good the first two arms were in the rounds that both finished."""
-        both = [(done[0], done[1]) for done in self._rounds if {0, 1} <= done.keys()]
-        scores = [(self._score(first), self._score(second)) for first, second in both]
-        return [(first, second) for first, second in scores if first and second]
-
-    def _score(self, trial: Trial) -> float | None:
-        return self._runner.subject.scorer(trial) if trial.measured else None
-
-    def _all(self) -> Iterator[Trial]:
-        for done in self._rounds:
-            yield from done.values()
-
-
-@contextmanager
-def turns(
-    engine: Engine,
-    subject: Subject,
-    arms: Sequence[Configuration],
-    *,
-    budget: Budget,
-    seed: int,
-    observer: Observer,
-) -> Iterator[Turns]:
-    """Give rounds of fresh runs, whose folders are removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
-        runner = Runner(
-            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=observer
-        )
-        yield Turns(runner, budget, arms, seed=seed)
-
-
-def _rate(trial: Trial) -> float | None:
-    return trial.examples_per_second if trial.measured else None
-
 
 LEADS: Mapping[Answer, str] = {
     Answer.HOLDS: "Confirmed",
@@ -125,146 +24,140 @@ LEADS: Mapping[Answer, str] = {
     Answer.UNCLEAR: "Inconclusive",
 }
 MORE_TIME = "allow more time"
-
-
-def comparison(answer: Answer, question: Question, ratio: Interval, pairs: int) -> str:
-    """Return the ground of an answer that pairs of runs gave.
-
-    Args:
-        answer: It.
-        question: What was compared.
-        ratio: What is recommended as a multiple of its rival, from at least two pairs.
-        pairs: How many there were.
-    """
-    text = f"{question.mine} {times(ratio)} as {question.adjective} as {question.theirs}"
-    if answer is Answer.UNCLEAR:
-        return f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
-    return text + question.consequence(answer)
-
-
-def too_few(pairs: int) -> str:
-    """Return the ground of an answer without a ratio."""
-    done = "time for only 1 pair of runs" if pairs else "no time for a pair of runs"
-    return f"there was {done}; {MORE_TIME}"
-
-
-def unmeasured(who: str, trial: Trial) -> str:
-    """Return why a run says nothing of speed."""
-    return f"{who} was not measured ({trial.outcome}): {reason_text(trial.reason)}"
-
-
 BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
 FAILURES = 2
 """One failure may be an accident; so many are none."""
-WINNER, RIVAL = 0, 1
+NO_RIVAL = {
+    True: (
+        "the recommended configuration runs, but the file holds no single-device configuration "
+        "that can run here"
+    ),
+    False: "the recommended configuration runs, and the search found no other that can run here",
+}
+"""By whether it is distributed."""
 
 
 class Contest:
-    """Compares two configurations.
+    """Compares what is recommended with its rival, or runs it alone where there is none.
 
-    The answers err as rarely as the verdict of a search, and by its scheme: few looks, each of
-    which may spend a share of the false rate.
+    The answers err as rarely as the verdict of a search, and by its scheme: few interim analyses,
+    each of which may spend a share of the false rate.
 
     Args:
-        turns: Rounds of what is recommended and its rival.
-        question: What to ask of them.
+        runner: Makes the runs.
+        budget: Bounds them.
+        winner: What is recommended.
+        question: What to ask of it and its rival.
+        seed: Of the order within each round.
     """
 
-    def __init__(self, turns: Turns, question: Question) -> None:
-        self._turns = turns
+    def __init__(
+        self,
+        runner: Runner,
+        budget: Budget,
+        winner: Configuration,
+        question: Question | None,
+        *,
+        seed: int,
+    ) -> None:
+        self._runner = runner
+        self._turns = Turns(runner, budget, seed=seed)
+        self._winner = winner
         self._question = question
 
     def run(self) -> Comparison:
         """Make rounds until they answer, or time is up, or one of the two is out."""
-        answer = Answer.UNCLEAR
-        while answer is Answer.UNCLEAR and self._turns.affordable and not self._out:
-            self._turns.take()
-            answer = self._look(LOOKS.get(len(self._turns.pairs()), 0.0))
-        if answer is Answer.UNCLEAR:
-            answer = self._look(LAST_LOOK)
-        return self._comparison(answer)
-
-    @property
-    def _out(self) -> bool:
-        winner = [t for t in self._turns.of(WINNER) if t.outcome in BROKEN]
-        rival = [t for t in self._turns.of(RIVAL) if not t.measured]
-        return max(len(winner), len(rival)) >= FAILURES
-
-    def _look(self, share: float) -> Answer:
-        """Return what the pairs say, if this look may spend a share of the false rate."""
-        if not share or len(self._turns.pairs()) < FEWEST:
-            return Answer.UNCLEAR
-        ratio = self._ratio(1 - 2 * FALSE_RATE * share)
-        if ratio.high < self._question.fails_below:
-            return Answer.FAILS
-        return Answer.HOLDS if ratio.low > self._question.holds_above else Answer.UNCLEAR
-
-    def _ratio(self, confidence: float = 0.95) -> Interval:
-        pairs = self._turns.pairs()
-        mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
-        return paired_ratio(mine, theirs, self._turns.noise, confidence=confidence)
-
-    def _comparison(self, answer: Answer) -> Comparison:
-        pairs = len(self._turns.pairs())
-        ratio = self._ratio() if pairs > 1 else None
-        answer, ground = self._ground(answer, ratio, pairs)
+        question, arms = self._question, [self._winner]
+        if question:
+            arms.append(question.rival)
+        for number in itertools.count():
+            if self._settled(number) or not self._turns.affords(arms):
+                break
+            self._turns.take(arms, number)
+        answer, ground = self._compared(question) if question else self._alone()
         return Comparison(
             answer=answer,
             summary=sentence(f"{LEADS[answer]}: {ground}"),
-            rival=self._question.rival,
-            ratio=ratio,
-            pairs=pairs,
-            examples_per_second=throughput(self._turns),
-            trials=self._turns.trials,
+            rival=question and question.rival,
+            ratio=question and self._ratio(question),
+            pairs=self._pairs(question) if question else 0,
+            examples_per_second=self._throughput(),
+            trials=tuple(self._runner.history.trials),
         )
 
-    def _ground(self, answer: Answer, ratio: Interval | None, pairs: int) -> tuple[Answer, str]:
-        broken = failure(self._turns.of(WINNER))
-        if broken:
-            return Answer.FAILS, unmeasured("the recommended configuration", broken)
-        if ratio:
-            return answer, comparison(answer, self._question, ratio, pairs)
-        rival = next((t for t in self._turns.of(RIVAL) if not t.measured), None)
-        return Answer.UNCLEAR, unmeasured("its rival", rival) if rival else too_few(pairs)
+    def _settled(self, rounds: int) -> bool:
+        if self._question is None:
+            return rounds >= FEWEST
+        rival = self._turns.unmeasured[self._question.rival]
+        if max(len(self._broken), len(rival)) >= FAILURES:
+            return True
+        share = LOOKS.get(self._pairs(self._question), 0.0)
+        return self._answer(self._question, share) is not Answer.UNCLEAR
 
+    @property
+    def _broken(self) -> list[Trial]:
+        return [t for t in self._turns.unmeasured[self._winner] if t.outcome in BROKEN]
 
-def alone(turns: Turns, ground: str, *, enough: bool) -> Comparison:
-    """Run what is recommended a few times, where there is nothing to compare it with.
-
-    Args:
-        turns: Rounds of it.
-        ground: Why there is nothing, in words.
-        enough: Whether it holds if it runs.
-    """
-    while turns.affordable and len(turns.of(WINNER)) < FEWEST:
-        turns.take()
-    broken = failure(turns.of(WINNER))
-    ran = bool(turns.rates(WINNER))
-    answer = Answer.HOLDS if enough and ran else Answer.UNCLEAR
-    if broken:
-        answer, ground = Answer.FAILS, unmeasured("the recommended configuration", broken)
-    elif not ran:
-        ground = too_few(0)
-    return Comparison(
-        answer=answer,
-        summary=sentence(f"{LEADS[answer]}: {ground}"),
-        examples_per_second=throughput(turns),
-        trials=turns.trials,
-    )
-
-
-def failure(trials: Sequence[Trial]) -> Trial | None:
-    """Return the run that shows that a program does not run any more, or None."""
-    broken = [trial for trial in trials if trial.outcome in BROKEN]
-    ran = any(trial.measured for trial in trials)
-    return broken[0] if len(broken) >= FAILURES or (broken and not ran) else None
-
-
-def throughput(turns: Turns) -> Interval | None:
-    """Return the examples per second that what is recommended sustains, if it was measured."""
-    measured = [trial for trial in turns.of(WINNER) if trial.measured]
-    rates = [rate for trial in measured if (rate := trial.examples_per_second)]
-    if not rates:
+    def _failure(self) -> str | None:
+        """Return that a program does not run any more, if its runs show it."""
+        ran = bool(self._turns.trials[self._winner])
+        if len(self._broken) >= FAILURES or (self._broken and not ran):
+            return unmeasured("the recommended configuration", self._broken[0])
         return None
-    return sustained(mean_rate(rates, turns.noise), measured)
+
+    def _compared(self, question: Question) -> tuple[Answer, str]:
+        """Return the answer of the pairs, and its ground."""
+        if broken := self._failure():
+            return Answer.FAILS, broken
+        pairs, ratio = self._pairs(question), self._ratio(question)
+        if ratio is None:
+            rival = self._turns.unmeasured[question.rival]
+            few = too_few(pairs)
+            return Answer.UNCLEAR, unmeasured("its rival", rival[0]) if rival else few
+        # What was clear at an earlier share is clear at this one, which is larger.
+        answer = self._answer(question, LAST_LOOK)
+        text = f"{question.mine} {times(ratio)} as {question.adjective} as {question.theirs}"
+        if answer is Answer.UNCLEAR:
+            return answer, f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
+        return answer, text + question.consequence(answer)
+
+    def _alone(self) -> tuple[Answer, str]:
+        """Return whether it runs, which is enough unless one device should be its rival."""
+        if broken := self._failure():
+            return Answer.FAILS, broken
+        if not self._turns.trials[self._winner]:
+            return Answer.UNCLEAR, too_few(0)
+        advised = self._winner.distributed
+        return Answer.UNCLEAR if advised else Answer.HOLDS, NO_RIVAL[advised]
+
+    def _answer(self, question: Question, share: float) -> Answer:
+        """Return what the pairs say, if this analysis may spend a share of the false rate."""
+        if not share or self._pairs(question) < FEWEST:
+            return Answer.UNCLEAR
+        ratio = self._ratio(question, 1 - 2 * FALSE_RATE * share)
+        if ratio and ratio.high < question.fails_below:
+            return Answer.FAILS
+        return Answer.HOLDS if ratio and ratio.low > question.holds_above else Answer.UNCLEAR
+
+    def _pairs(self, question: Question) -> int:
+        return self._turns.rounds(self._winner, question.rival)
+
+    def _ratio(self, question: Question, confidence: float = 0.95) -> Interval | None:
+        noise = self._runner.history.noise
+        return self._turns.ratio(self._winner, question.rival, noise, confidence=confidence)
+
+    def _throughput(self) -> Interval | None:
+        """Return the examples per second that what is recommended sustains, if it was measured."""
+        trials = [*self._turns.trials[self._winner].values()]
+        rates = [rate for each in trials if (rate := each.examples_per_second)]
+        return sustained(mean_rate(rates, self._runner.history.noise), trials) if rates else None
+
+
+def too_few(pairs: int) -> str:
+    done = "time for only 1 pair of runs" if pairs else "no time for a pair of runs"
+    return f"there was {done}; {MORE_TIME}"
+
+
+def unmeasured(which: str, trial: Trial) -> str:
+    return f"{which} was not measured ({trial.outcome}): {reason_text(trial.reason)}"

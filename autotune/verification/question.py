@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from autotune.config import Configuration
 from autotune.machine import Machine
@@ -14,7 +13,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration
 from autotune.search.request import Subject
 from autotune.space import Situation
-from autotune.value import Scalar, Value
+from autotune.value import Value
 from autotune.verification.answer import Answer
 from autotune.version import VERSION
 from autotune.workload import WorkloadFacts, own_batch
@@ -32,7 +31,6 @@ class Case:
 
     @property
     def subject(self) -> Subject:
-        """What is run."""
         return Subject(
             workload=self.saved.workload,
             facts=self.facts,
@@ -40,24 +38,12 @@ class Case:
             objective=objective_named(self.saved.objective),
         )
 
+    @property
+    def adjective(self) -> str:
+        return self.subject.objective.adjective
+
     def why_illegal(self, configuration: Configuration) -> Rule | None:
-        """Return the rule that a configuration breaks here, or None if it can run."""
         return Situation(machine=self.machine, facts=self.facts).why_illegal(configuration)
-
-
-NONE: Mapping[str, Scalar] = MappingProxyType({})
-
-
-def default_for(facts: WorkloadFacts, own: Mapping[str, Scalar] = NONE) -> Configuration:
-    """Return one device with Keras's settings.
-
-    Args:
-        facts: Of the workload.
-        own: Values of the user's own axes, which have no default.
-    """
-    # With the batch that the search has taken for the user's own, where there was one.
-    batch = facts.learning.batch if facts.learning else own_batch(facts).size
-    return Configuration(per_replica_batch=batch, arguments=tuple(own.items()))
 
 
 class Question(Value):
@@ -74,29 +60,24 @@ class Question(Value):
     """What is recommended, in words, with the verb of the sentence."""
     theirs: str
     """The rival, in words."""
-    adjective: str = "fast"
-    """What a better configuration is."""
+    adjective: str
+    """What a better configuration is, such as "fast"."""
     if_holds: str = ""
     """Consequence, to follow the ratio in a sentence."""
     if_fails: str = ""
 
     def consequence(self, answer: Answer) -> str:
-        """Return what follows from the ratio, as the end of a sentence."""
+        """Return what follows from the answer, as the end of a sentence."""
         return {Answer.HOLDS: self.if_holds, Answer.FAILS: self.if_fails}.get(answer, "")
 
 
 def question_of(case: Case) -> Question | None:
     """Return what to ask, or None where there is nothing to compare with."""
-    question, adjective = _question(case), case.subject.objective.adjective
-    return question and question.model_copy(update={"adjective": adjective})
-
-
-def _question(case: Case) -> Question | None:
     if case.saved.configuration.distributed:
         return _against_one_device(case)
     rival = case.saved.best_distributed
     if rival and case.why_illegal(rival) is None:
-        return _against_distribution(rival, case.saved.margin)
+        return _against_distribution(rival, case)
     return _against_default(case)
 
 
@@ -119,11 +100,13 @@ def _against_one_device(case: Case) -> Question | None:
         fails_below=1 + saved.margin,
         mine="distributed training is",
         theirs="the best single device",
+        adjective=case.adjective,
         if_fails=f", a gain of less than {saved.margin:.0%}",
     )
 
 
-def _against_distribution(rival: Configuration, margin: float) -> Question:
+def _against_distribution(rival: Configuration, case: Case) -> Question:
+    margin = case.saved.margin
     bound = 1 / (1 + margin)
     return Question(
         rival=rival,
@@ -131,14 +114,19 @@ def _against_distribution(rival: Configuration, margin: float) -> Question:
         fails_below=bound,
         mine="one device is",
         theirs="the best distributed configuration",
+        adjective=case.adjective,
         if_holds=f", so distribution gains less than {margin:.0%}",
         if_fails=f", so distribution gains more than {margin:.0%}",
     )
 
 
 def _against_default(case: Case) -> Question | None:
-    winner = case.saved.configuration
-    rival = default_for(case.facts, winner.own_values())
+    winner, facts = case.saved.configuration, case.facts
+    # With the batch that the search has taken for the user's own, where there was one.
+    batch = facts.learning.batch if facts.learning else own_batch(facts).size
+    # Values of the user's own axes have no default.
+    own = tuple(winner.own_values().items())
+    rival = Configuration(per_replica_batch=batch, arguments=own)
     if rival == winner or case.why_illegal(rival):
         return None
     return Question(
@@ -147,6 +135,7 @@ def _against_default(case: Case) -> Question | None:
         fails_below=1.0,
         mine="the recommended settings are",
         theirs="the Keras defaults",
+        adjective=case.adjective,
     )
 
 

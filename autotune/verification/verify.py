@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from autotune.durations import parse_seconds
@@ -13,22 +14,18 @@ from autotune.events import Observer, Preparing, nobody, told
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
+from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
-from autotune.stats import Interval
-from autotune.stats.intervals import around
+from autotune.stats import unpaired_ratio
 from autotune.verification.answer import Answer, Comparison, Verification
-from autotune.verification.contest import LEADS, Contest, alone, turns
+from autotune.verification.contest import LEADS, Contest
 from autotune.verification.question import Case, changes, notes_on_rival, question_of
 from autotune.wording import sentence
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 
 def check_factories(workload: Workload) -> None:
-    """Make sure that every factory can be imported, is at hand, or is written down in full.
-
-    Raises:
-        FactoryNotFound: One is not; a file holds only the text of a function without a module.
-    """
+    """Refuse a file that holds only an incomplete text of a function without a module."""
     for factory in workload.factories.values():
         if not factory.module and not factory.pickled and not _written_down(factory):
             raise FactoryNotFound(
@@ -90,91 +87,70 @@ def verify(
     with reserved_engine(
         engine, name, lambda what: observer(told(what)), seconds=options.budget
     ) as running:
-        return _Check(known, running, observer).run(options)
+        return _Check(known, running, observer, running.now()).run(options)
 
 
+@dataclass(frozen=True)
 class _Check:
     """One check of one recommendation."""
 
-    def __init__(self, saved: SavedConfiguration, engine: Engine, observer: Observer) -> None:
-        self._saved = saved
-        self._engine = engine
-        self._observer = observer
-        self._began = engine.now()
+    saved: SavedConfiguration
+    engine: Engine
+    observer: Observer
+    began: float
 
     def run(self, options: SearchOptions) -> Verification:
-        self._observer(Preparing(what="Inspecting the machine"))
-        machine = self._engine.machine()
+        self.observer(Preparing(what="Inspecting the machine"))
+        machine = self.engine.machine()
         try:
             facts = self._facts()
         except (FactoryFailed, DatasetTooSmall) as exc:
-            case = Case(saved=self._saved, machine=machine, facts=self._saved.facts)
+            case = Case(saved=self.saved, machine=machine, facts=self.saved.facts)
             return self._result(case, _refuted(str(exc)))
-        case = Case(saved=self._saved, machine=machine, facts=facts)
-        rule = case.why_illegal(self._saved.configuration)
-        if rule:
-            return self._result(
-                case, _refuted(f"the recommended configuration cannot run here: {rule_text(rule)}")
-            )
+        case = Case(saved=self.saved, machine=machine, facts=facts)
+        if rule := case.why_illegal(self.saved.configuration):
+            ground = f"the recommended configuration cannot run here: {rule_text(rule)}"
+            return self._result(case, _refuted(ground))
         return self._result(case, self._compare(case, options))
 
     def _facts(self) -> WorkloadFacts:
         """Return what the factories give today; what they gave, where only their text is left."""
-        if not callable_here(self._saved.workload):
-            return self._saved.facts
-        self._observer(Preparing(what="Calling model_fn and dataset_fn"))
-        own = self._saved.configuration.for_factories()
-        facts = self._engine.inspect(self._saved.workload, offered=own)
-        return facts.model_copy(update={"learning": self._saved.facts.learning})
+        if not callable_here(self.saved.workload):
+            return self.saved.facts
+        self.observer(Preparing(what="Calling model_fn and dataset_fn"))
+        own = self.saved.configuration.for_factories()
+        facts = self.engine.inspect(self.saved.workload, offered=own)
+        return facts.model_copy(update={"learning": self.saved.facts.learning})
 
     def _compare(self, case: Case, options: SearchOptions) -> Comparison:
-        winner = self._saved.configuration
-        question = question_of(case)
-        arms = (winner, question.rival) if question else (winner,)
-        budget = Budget(options, self._engine.now, self._began)
-        with turns(
-            self._engine,
-            case.subject,
-            arms,
-            budget=budget,
-            seed=options.seed,
-            observer=self._observer,
-        ) as running:
-            if question:
-                return Contest(running, question).run()
-            advised = self._saved.configuration.distributed
-            return alone(running, _NO_RIVAL[advised], enough=not advised)
+        budget = Budget(options, self.engine.now, self.began)
+        with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
+            runner = Runner(
+                self.engine,
+                case.subject,
+                TrialList(),
+                folder=Path(folder),
+                budget=budget,
+                observer=self.observer,
+            )
+            winner, question = self.saved.configuration, question_of(case)
+            return Contest(runner, budget, winner, question, seed=options.seed).run()
 
     def _result(self, case: Case, found: Comparison) -> Verification:
-        saved = self._saved
+        saved = self.saved
         expected, rate = saved.examples_per_second, found.examples_per_second
         return Verification(
-            **{name: getattr(found, name) for name in Comparison.model_fields},
+            **dict(found),
             verdict=saved.verdict,
             configuration=saved.configuration,
             margin=saved.margin,
             expected=expected,
-            ratio_to_expected=_share(rate, expected) if rate and expected else None,
+            ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
             notes=(*(notes_on_rival(case) if found.trials else ()), *changes(case)),
             machine=case.machine,
-            seconds=self._engine.now() - self._began,
+            seconds=self.engine.now() - self.began,
         )
-
-
-_NO_RIVAL = {
-    True: (
-        "the recommended configuration runs, but the file holds no single-device configuration "
-        "that can run here"
-    ),
-    False: "the recommended configuration runs, and the search found no other that can run here",
-}
 
 
 def _refuted(ground: str) -> Comparison:
     return Comparison(answer=Answer.FAILS, summary=sentence(f"{LEADS[Answer.FAILS]}: {ground}"))
-
-
-def _share(measured: Interval, expected: Interval) -> Interval:
-    """Return the ratio of two independent figures."""
-    halves = [math.log(each.high / each.low) / 2 for each in (measured, expected)]
-    return around(math.log(measured.value / expected.value), math.hypot(*halves))

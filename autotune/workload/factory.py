@@ -23,7 +23,7 @@ from pydantic import ConfigDict, Field
 
 from autotune.change import Change
 from autotune.errors import FactoryNotFound
-from autotune.learning import Learning
+from autotune.stats.gradients import Learning
 from autotune.value import Scalar, Value
 from autotune.workload.declared import check_name, parameters_in
 from autotune.workload.script import FitData, FitFacts, Script, code_digest
@@ -283,12 +283,8 @@ class WorkloadFacts(Value):
     python_input: bool = False
     """Whether the dataset runs Python code while it is read: a generator, `py_function`,
     `numpy_function`. Only the process that made it can."""
-    automatic: bool = False
-    """Whether the dataset factory leaves a number to AUTOTUNE, if it is left its parameter."""
     repeatable: bool = False
     """Whether two passes give the same, so that a cache changes nothing."""
-    same_examples: bool = False
-    """Whether two passes give the same examples, if perhaps in another order."""
     random_stage: str = ""
     """The last stage of the dataset that gives something else in every pass, by the name of its
     class; empty where none is known."""
@@ -355,11 +351,6 @@ class WorkloadFacts(Value):
         """Whether the data is a `keras.utils.PyDataset`, whose workers make its batches."""
         of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET
         return self.returned.by_python or of_fit
-
-    @property
-    def validates(self) -> bool:
-        """Whether the user gives examples to validate with, beside those to train on."""
-        return self.returned.beside or (self.fit is not None and self.fit.validates)
 
     def certain(self, name: str) -> Any:
         """Return a fact if every other inspection finds the same or nothing; None otherwise."""

@@ -72,8 +72,6 @@ class FitFacts(Value):
     """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
     """Every other call of a `fit` in the script."""
-    validates: bool = False
-    """Whether it is given what to validate with, which can be read more than once."""
     own_strategy: OwnStrategy | None = None
     """The first one that it makes; None where it makes none and asks for none."""
     alone: int | None = None

@@ -22,9 +22,9 @@ from statistics import fmean
 
 from autotune.engine.local import LocalEngine
 from autotune.result import load_configuration
-from autotune.stats.intervals import log_interval
 from autotune.strategies import in_short
 from benchmarks.page import ROOT, add_options, in_words, page_of, this_commit
+from benchmarks.share import log_interval
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 EXAMPLE = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")

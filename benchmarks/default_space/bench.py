@@ -112,11 +112,8 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
 def _again(longer: Result, arms: Sequence[Configuration], busy: int, asked: Namespace) -> Again:
     """Return what is measured in turns while so many cores are kept busy."""
     with _keeping_busy(busy):
-        running = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
-    return Again(
-        rates={arm: _by_round(running.of(number)) for number, arm in enumerate(arms)},
-        noise=running.noise,
-    )
+        turns, noise = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
+    return Again(rates={arm: _by_round(turns.trials[arm].values()) for arm in arms}, noise=noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +174,7 @@ def _held(result: Result) -> Iterator[Configuration]:
     yield from [each for each in fastest if each.distributed][:1]
 
 
-def _by_round(trials: Sequence[Trial]) -> dict[int, float]:
+def _by_round(trials: Iterable[Trial]) -> dict[int, float]:
     return {
         t.round: t.examples_per_second
         for t in trials

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from autotune.certify.certificate import Certificate
+from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
 from autotune.machine import Host, Machine

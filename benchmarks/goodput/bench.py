@@ -2,8 +2,7 @@
 
     python -m benchmarks.goodput.bench [TRAINING ...] [--out PAGE --since TEXT]
 
-Some three quarters of an hour on two cores where nothing else runs; more than half of it is for the
-searches that prove.
+Some twenty minutes on two cores where nothing else runs.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from scipy.stats import t
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.events import nobody
-from autotune.learning import Learning, learning_rate_factor, predicted_examples, warm_up_examples
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.search.learning import learned
 from autotune.search.request import Subject, TuningRequest
+from autotune.stats.efficiency import learning_rate_factor, predicted_examples, warm_up_examples
+from autotune.stats.gradients import Learning
 from autotune.workload import Workload, factory_from_text
-from benchmarks.goodput.proved import Proved, prove
 from benchmarks.goodput.train import Found, Trained
 from benchmarks.goodput.workloads import TRAININGS
 from benchmarks.page import add_options, in_words, page_of, this_commit
@@ -123,13 +122,11 @@ def main() -> int:
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
     rows: list[Row] = []
-    proofs: list[Proved] = []
     for name in asked.trainings or TRAININGS:
         machine, learning = predict(name)
         rows += compare(name, learning)
-        proofs.append(prove(name, BATCHES))
-        print("\n".join(map(str, [*rows[-len(BATCHES) :], proofs[-1]])), flush=True)
-    lines = [f"{in_words(machine)}. {SEEDS} seeds.", "", *told(rows, proofs)]
+        print("\n".join(map(str, rows[-len(BATCHES) :])), flush=True)
+    lines = [f"{in_words(machine)}. {SEEDS} seeds.", "", *told(rows)]
     print("\n".join(lines))
     if page:
         page.write(lines, commit)
@@ -185,7 +182,7 @@ def compare(name: str, learning: Learning) -> list[Row]:
     ]
 
 
-def told(rows: Sequence[Row], proofs: Sequence[Proved]) -> Iterator[str]:
+def told(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "| training | batch | learning rate x | needed | predicted | examples/s | time, s |"
     yield "| --- | ---: | ---: | ---: | --- | ---: | ---: |"
@@ -198,33 +195,24 @@ def told(rows: Sequence[Row], proofs: Sequence[Proved]) -> Iterator[str]:
     yield f"  {math.exp(max(off)):.2f} (n = {len(off)}; goal: none)."
     yield f"- The interval held {held} (goal: 90 to 97 %)."
     yield ""
-    yield "| training | proved: batch | needed, as these trainings had it | to a loss of |"
-    yield "| --- | ---: | --- | ---: |"
-    yield from map(str, proofs)
-    yield ""
-    yield from _regrets(rows, proofs)
+    yield from _regrets(rows)
 
 
-def _regrets(rows: Sequence[Row], proofs: Sequence[Proved]) -> Iterator[str]:
-    columns = ("predicted: batch", "its time over the best", "proved: batch", "its time")
-    yield f"| training | {' | '.join(columns)} | keeping 32 | the fastest batch |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+def _regrets(rows: Sequence[Row]) -> Iterator[str]:
+    columns = "predicted: batch | its time over the best | keeping 32 | the fastest batch"
+    yield f"| training | {columns} |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
     by_training: dict[str, dict[int, Row]] = defaultdict(dict)
     for row in rows:
         by_training[row.training][row.batch] = row
-    regrets = [_Regret(by_training[each.training], each) for each in proofs]
+    regrets = [*map(_Regret, by_training.values())]
     yield from map(str, regrets)
     yield ""
-    for how, chosen in (
-        ("predicted", [each.predicted for each in regrets]),
-        ("proved", [each.proved for each in regrets]),
-    ):
-        both = list(zip(regrets, chosen, strict=True))
-        losses = [each.of(row) for each, row in both]
-        worse = [row.seconds / each.own.seconds - 1 for each, row in both]
-        yield f"- As {how}: median regret {median(losses):.0%} (goal: under 10 %), worst "
-        yield f"  {max(losses):.0%} (goal: under 30 %), at most {max(worse):.0%} slower than "
-        yield "  keeping 32 (goal: 5 %)."
+    losses = [each.of(each.predicted) for each in regrets]
+    worse = [each.predicted.seconds / each.own.seconds - 1 for each in regrets]
+    yield f"- As predicted: median regret {median(losses):.0%} (goal: under 10 %), worst "
+    yield f"  {max(losses):.0%} (goal: under 30 %), at most {max(worse):.0%} slower than "
+    yield "  keeping 32 (goal: 5 %)."
 
 
 class _Regret:
@@ -232,14 +220,12 @@ class _Regret:
 
     Args:
         rows: By batch.
-        proof: What a search recommended that trained to a loss of its own.
     """
 
-    def __init__(self, rows: Mapping[int, Row], proof: Proved) -> None:
+    def __init__(self, rows: Mapping[int, Row]) -> None:
         self._rows = rows
         self.own = rows[OWN]
         self.predicted = max(rows.values(), key=lambda row: row.score)
-        self.proved = rows[proof.batch]
         self.fastest = max(rows.values(), key=lambda row: row.rate)
 
     def of(self, row: Row) -> float:
@@ -248,8 +234,8 @@ class _Regret:
 
     def __str__(self) -> str:
         """Return a row of the page's table."""
-        name, mine, proved = self.own.training, self.predicted, self.proved
-        chosen = f"{mine.batch} | {self.of(mine):.0%} | {proved.batch} | {self.of(proved):.0%}"
+        name, mine = self.own.training, self.predicted
+        chosen = f"{mine.batch} | {self.of(mine):.0%}"
         return f"| {name} | {chosen} | {self.of(self.own):.0%} | {self.of(self.fastest):.0%} |"
 
 

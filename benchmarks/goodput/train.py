@@ -22,8 +22,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from autotune.learning import WARM_UP_SHARE
 from autotune.program.text import fill_in
+from autotune.stats.efficiency import WARM_UP_SHARE
 from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_fn
 
 LOOK = 1024

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autotune import Breakdown, Result, Verdict
-from autotune.diagnose.breakdown import Part
+from autotune.checks.breakdown import Part
 from autotune.stats import Interval
 
 BATCH = 32

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from autotune.diagnose.scaling import PAYLOAD
+from autotune.checks.scaling import PAYLOAD
 from autotune.stats import Interval
 from benchmarks.page import add_options, page_of, this_commit
 from benchmarks.share import Share

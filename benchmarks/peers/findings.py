@@ -9,11 +9,11 @@ from statistics import fmean
 
 from autotune.config import Configuration
 from autotune.stats import Interval
-from autotune.stats.intervals import log_interval
 from autotune.value import Value
 from benchmarks.peers import truth
 from benchmarks.peers.job import read_log
 from benchmarks.peers.progress import close_since, incumbents, trials
+from benchmarks.share import log_interval
 
 ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 

@@ -149,7 +149,10 @@ def read(path: Path) -> Table:
     if document.pop("format") != FORMAT:
         raise ValueError(f"{path.name} has another format; record it again.")
     runs = tuple(unpacked(row) for row in document.pop("runs"))
-    return Table.model_validate({**document, "runs": runs})
+    facts, known = document.pop("facts"), WorkloadFacts.model_fields
+    # Facts that nothing needs any more stand in tables that were recorded before.
+    kept = {name: value for name, value in facts.items() if name in known}
+    return Table.model_validate({**document, "facts": kept, "runs": runs})
 
 
 def read_all(names: Sequence[str] = (), folder: Path = FOLDER) -> list[Table]:

@@ -22,8 +22,8 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
+from autotune.checks.scaling import of_runs, predict
 from autotune.cluster import Role, tf_config
-from autotune.diagnose.scaling import of_runs, predict
 from autotune.stats import EXPECTED, Interval, Noise, squared_residuals
 from benchmarks.page import ROOT, add_options, page_of, this_commit
 from benchmarks.share import Share

@@ -9,12 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from autotune import Outcome, SearchOptions, autotune
+from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
-from autotune.diagnose.diagnosis import BreakEven
 from autotune.reason import Message
 from autotune.result import Result
 from autotune.result.charts import worth
-from autotune.result.curves import curves
 from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
@@ -47,18 +46,16 @@ def result() -> Result:
         f"{DIGITS}:model_fn",
         f"{DIGITS}:dataset_fn",
         space="cpu",
-        options=SearchOptions(budget=None, max_trials=24, prove=True),
+        options=SearchOptions(budget=None, max_trials=24),
         engine=FakeEngine(
             speed,
             held=slow_input,
             between=0.02,
             learning=fake_learning(500.0),
-            needs=lambda batch: (1 + batch / 500) / (1 + 32 / 500),
         ),
     )
     assert found.diagnosis
     assert worth(found)
-    assert curves(found)
     far = Interval(low=90, value=140, high=250)
     even = BreakEven(configuration=found.config, batch=far, farthest=1024, bandwidth=far)
     diagnosis = found.diagnosis.model_copy(update={"break_even": even})

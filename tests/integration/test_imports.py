@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from autotune.verification.aa_test import BUILT_IN
-
 
 def test_the_fork_server_is_light() -> None:
     """Its program, and what a child finds before the user's code, need nothing that we need."""
@@ -83,23 +81,5 @@ def test_tab_does_not_wait_for_the_search() -> None:
         "space_names(''), strategy_names('');"
         "slow = {'autotune.space', 'autotune.strategies', 'scipy', 'tensorflow'};"
         "sys.exit(bool(slow & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_built_in_workload_stays_in_the_trials() -> None:
-    """Neither it nor TensorFlow is imported by whoever checks a machine."""
-    code = (
-        "import sys; import autotune.verification.aa_test as module; module.built_in();"
-        f"sys.exit(bool({{'tensorflow', 'keras', {BUILT_IN!r}}} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_trial_that_imports_the_built_in_workload_imports_little_else() -> None:
-    """Its package brings nothing along that a training would not have."""
-    code = (
-        "import sys; import autotune.verification;"
-        "sys.exit(bool({'pydantic', 'scipy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -61,7 +61,7 @@ def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -
     assert [each.reservations for each in own] == [["mine:model_fn"]]
     assert events[0] == Notice(text="waiting")
     assert own[0].closed
-    assert (tmp_path / "measurements.db").exists()
+    assert (tmp_path / "searches").exists()
 
 
 def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> N
     assert engine.reservations == ["mine:model_fn"]
     assert not engine.closed
     assert own == []
-    assert not (tmp_path / "measurements.db").exists()
+    assert not (tmp_path / "searches").exists()
 
 
 def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:

@@ -15,11 +15,10 @@ _HEAD = """\
 # autotune doctor
 
 ```console
-$ autotune doctor                  # how noisy is this machine? (an A/A test)
 $ autotune doctor train.py src/    # which mistakes of distributed TensorFlow does this code make?
 ```
 
-With files or folders it reads code, and runs nothing: no TensorFlow is imported. Folders are
+It reads code, and runs nothing: no TensorFlow is imported. Folders are
 searched for Python files and notebooks; hidden ones and virtual environments are left out. A file
 that imports neither TensorFlow nor Keras holds nothing to find.
 

@@ -135,7 +135,7 @@ def _script_facts(
 
 def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any]:
     """Return facts that say of what can be read once that no pass gives the same as another."""
-    return {**facts, "repeatable": False, "same_examples": False} if generators.once else facts
+    return {**facts, "repeatable": False} if generators.once else facts
 
 
 def _counted(data: Any, told: int | None) -> dict[str, int]:

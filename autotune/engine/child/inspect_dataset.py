@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.change import Change
-from autotune.engine.child.autotuned_values import leaves_numbers
 from autotune.engine.child.dataset_graph import (
     Randomness,
     holds_cache,
@@ -187,9 +186,7 @@ class InspectedDataset:
             "example_bytes": _bytes(self._first) // examples,
             "element": str(_ordered(self._dataset.element_spec)),
             "python_input": python,
-            "automatic": leaves_numbers(self._dataset),
             "repeatable": found.change is Change.NOTHING,
-            "same_examples": found.change is not Change.EXAMPLES,
             "random_stage": found.stage,
             "shuffle_buffer": found.shuffle,
             "file_shards": shards.values[-1] if shards.values else 0,

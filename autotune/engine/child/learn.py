@@ -24,7 +24,7 @@ from autotune.engine.child.observe import finish, leave
 from autotune.engine.child.program import endless, load_program
 from autotune.engine.events import EventWriter
 from autotune.engine.folder import TrialFolder
-from autotune.learning import RULES, GradientProbe, GradientSums, Learning, Unpredictable
+from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
 """Steps before the first look; what gradients tell of the first ones changes within a few."""

@@ -14,6 +14,11 @@ _AGAIN = 64
 """Batches that a trial reads again where a generator has no more."""
 
 
+def reads_once(data: Any) -> bool:
+    """Whether data ends with its first pass, as a generator's does."""
+    return hasattr(data, "__next__")
+
+
 class ReadOnce:
     """What can be read once: until it goes on, each look at it begins with the same batches.
 

@@ -27,7 +27,6 @@ import tensorflow as tf
 from autotune.disk import EXIT_CODE, is_of_a_folder
 from autotune.engine import events
 from autotune.engine.child import inspect, observe, screen
-from autotune.engine.child.autotuned_values import Feeds, Pipeline, ReadOutCallback
 from autotune.engine.child.callback_times import CallbackTimes
 from autotune.engine.child.clock import Clock, ClockCallback
 from autotune.engine.child.exchange import remove_exchange
@@ -145,31 +144,11 @@ def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     _train(folder, writer, index)
 
 
-def _read_out(folder: TrialFolder, writer: EventWriter, _: int) -> None:
-    """Do the same, and tell what AUTOTUNE chooses meanwhile."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-    program = load_program(folder, request["by_value"])
-    feeds = Feeds()
-    feeds.insert()
-    reader = ReadOutCallback(writer, Pipeline(program), feeds)
-    program.main(
-        endless(request),
-        callbacks=[ClockCallback(Clock(writer), _steps_of_a_call(program)), reader],
-    )
-
-
 def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
     """Train for a while, and look at the gradients."""
     from autotune.engine.child.learn import learn  # noqa: PLC0415 - what it needs, no trial should have
 
     learn(folder, writer, index)
-
-
-def _train_to_loss(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Train, and look at examples that it does not train on."""
-    from autotune.engine.child.train_to_loss import train_to_loss  # noqa: PLC0415 - as above
-
-    train_to_loss(folder, writer, index)
 
 
 def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
@@ -195,12 +174,10 @@ def _device_name(gpu: Any) -> str:
 TASKS: Mapping[str, Task] = {
     "train": _train,
     "train apart": _train_apart,
-    "read out": _read_out,
     "observe": observe.observe,
     "refer": observe.refer,
     "screen": screen.screen,
     "learn": _learn,
-    "train to loss": _train_to_loss,
     "inspect": _alone(inspect.look),
     "devices": _alone(list_devices),
 }

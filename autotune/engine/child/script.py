@@ -24,11 +24,10 @@ import tensorflow as tf
 from autotune.calls import MethodCall
 from autotune.engine.child.callback_times import batch_callbacks
 from autotune.engine.child.network import network_noted
-from autotune.engine.child.once import ReadOnce, lasting
+from autotune.engine.child.once import ReadOnce, lasting, reads_once
 from autotune.engine.child.own_strategy import own_strategies_noted
 from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
-from autotune.engine.child.validation import reads_once
 from autotune.engine.failure import ERROR
 from autotune.errors import ScriptFailed
 
@@ -290,7 +289,6 @@ def _fit_facts(fits: Sequence[MethodCall], call: Any, line: int | None) -> dict[
     callbacks = _listed(call.callbacks)
     left_out = [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)]
     others = [each for each in fits if each.line != line]
-    validates = call.validation_data is not None or bool(call.validation_split)
     return {
         "line": line,
         "data": _kind_of(call.x),
@@ -300,7 +298,6 @@ def _fit_facts(fits: Sequence[MethodCall], call: Any, line: int | None) -> dict[
         "callbacks": bool(callbacks),
         "left_out": left_out,
         "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
-        "validates": validates and not reads_once(call.validation_data),
         "alone": min((each.line for each in others), default=None),
     }
 

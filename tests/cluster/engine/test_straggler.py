@@ -48,7 +48,7 @@ import json, sys
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.diagnose.straggler import slow_worker
+from autotune.checks.straggler import slow_worker
 from autotune.stats import EXPECTED
 from autotune.options import SearchOptions
 from autotune.engine.remote.ray_engine import RayEngine

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from autotune.certify import Candidate, certify
-from autotune.certify.certificate import Certificate, Check
+from autotune.checks.certificate import Certificate, Check
+from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.workload import Workload, WorkloadFacts, factory_from_text

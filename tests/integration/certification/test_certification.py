@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotune.certify import examples, replicas, trajectory
-from autotune.certify.certificate import Certificate, Finding
-from autotune.certify.certify import RUN
+from autotune.checks import examples, replicas, trajectory
+from autotune.checks.certificate import Certificate, Finding
+from autotune.checks.certify import RUN
 from autotune.config import Configuration
 from autotune.reason.sentences import check_text
 

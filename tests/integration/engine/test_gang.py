@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from autotune.checks.straggler import straggler
 from autotune.cluster import Role
-from autotune.diagnose.straggler import straggler
 from autotune.engine import local
 from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
 from autotune.engine.local import LocalEngine

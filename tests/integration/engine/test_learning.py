@@ -13,9 +13,9 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.engine import LearningRequest, Limits, Outcome, Stop, TrialRequest
 from autotune.engine.local import LocalEngine
-from autotune.learning import Learning, Unpredictable
 from autotune.program import render
 from autotune.reason import Completed
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload

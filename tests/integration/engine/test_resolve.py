@@ -44,4 +44,3 @@ def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_pa
     assert json.loads(shown)["tensorflow"] == "at fleet://there"
     checked = autotune(tmp_path, package, "verify", saved, "--engine", "fleet", "--json")
     assert "at fleet://here then, at none now" in checked
-    assert "at none" in autotune(tmp_path, package, "doctor", "--engine", "fleet", "--json")

@@ -45,7 +45,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS, validates=True)
+    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown, Part, breakdown
+from autotune.checks.experiment import telling, variant
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown, Part, breakdown
-from autotune.diagnose.experiment import telling, variant
 from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
 from autotune.search.request import Subject

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune import Breakdown
+from autotune.checks.breakdown import Part, Share
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Part, Share
 from autotune.stats import Interval
 from benchmarks.judged.claims import Claim, milliseconds
 

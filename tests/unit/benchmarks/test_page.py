@@ -1,4 +1,4 @@
-"""Pages of figures, and what becomes of the figures that others replace."""
+"""Pages of figures, and what they say of those that they replace."""
 
 from __future__ import annotations
 
@@ -23,26 +23,17 @@ def test_a_page_names_its_commit(tmp_path: Path) -> None:
     )
 
 
-def test_earlier_figures_are_kept_with_what_changed(tmp_path: Path) -> None:
-    """The latest of them first, and their headings below those of now."""
+def test_a_page_says_what_changed_since_the_figures_before(tmp_path: Path) -> None:
+    """Only the latest figures stay, and a run in parts keeps the line."""
     path = tmp_path / "page.md"
-    page(path).write(["### Table", "1"], "aaa1111")
+    page(path).write(["1"], "aaa1111")
     page(path, "the clock").write(["2"], "bbb2222")
-    page(path, "the space").write(["3"], "ccc3333")
-    text = path.read_text()
-    assert commit_of(text) == "ccc3333"
-    latest, _, first = text.partition("## Earlier figures\n")[2].partition("### At commit aaa1111")
-    assert latest.strip() == "### At commit bbb2222\n\nChanged since: the space\n\n2"
-    assert first.strip() == "Changed since: the clock\n\n#### Table\n1"
-
-
-def test_figures_of_the_same_commit_are_replaced(tmp_path: Path) -> None:
-    """A run that goes on makes no earlier table of its first half."""
-    path = tmp_path / "page.md"
-    page(path).write(["half"], "aaa1111")
-    page(path).write(["whole"], "aaa1111")
-    assert "whole" in path.read_text()
-    assert "half" not in path.read_text()
+    page(path, "the space").write(["half"], "ccc3333")
+    page(path, "").write(["3"], "ccc3333")
+    assert path.read_text().partition("ccc3333\n\n")[2] == (
+        "Figures of bbb2222 stood here before. Changed since: the space\n\n3\n"
+    )
+    assert commit_of(path.read_text()) == "ccc3333"
 
 
 def test_figures_are_not_replaced_without_a_word(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Answers of a check and figures of a machine, for people."""
+"""Answers of a check, for people."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from autotune import Answer, Interval, Verdict, Verification
-from autotune.cli.checks import checkup_text, verification_text
+from autotune.cli.checks import verification_text
 from autotune.config import Configuration
-from autotune.engine.load import Load
-from autotune.testing import FAKE_MACHINE, FakeEngine
-from autotune.verification.aa_test import aa_test
+from autotune.testing import FAKE_MACHINE
 
 Draw = Callable[..., str]
 ALONE = Configuration(per_replica_batch=128)
@@ -56,17 +54,3 @@ def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw)
     text = draw(verification_text(found.model_copy(update=nothing)))
     for part in ("compared with", "ratio", "examples/s", "vs saved"):
         assert part not in text
-
-
-@pytest.mark.parametrize("shift", [1.0, 1.5])
-def test_an_odd_machine_is_told(draw: Draw, shift: float) -> None:
-    """An A/A ratio away from one is explained, and so is what other programs took."""
-    checkup = aa_test(FakeEngine(lambda _: 1000.0))
-    ratio = checkup.ratio
-    moved = Interval(low=ratio.low * shift, value=ratio.value * shift, high=ratio.high * shift)
-    load = Load(seconds=60.0, cores=2, busy=0.6, stolen=0.1, busiest="python (pid 7)")
-    text = draw(checkup_text(checkup.model_copy(update={"ratio": moved, "other_load": load})), 80)
-    words = " ".join(text.split())
-    assert ("does not contain 1" in words) is (shift > 1)
-    assert "0.6 of 2 cores, mostly python (pid 7)" in words
-    assert max(map(len, text.splitlines())) <= 80

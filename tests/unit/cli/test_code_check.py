@@ -158,9 +158,9 @@ def test_an_option_replaces_the_selection_of_the_project(run: Run, folder: Path)
         (("bad.py", "--target-version", "two"), "For example: 2.15"),
         (("bad.py", "--seconds", "30"), "--seconds"),
         (("bad.py", "--model-arg", "x=1"), "--model-arg"),
-        (("--diff",), "needs files"),
-        (("--output-format", "sarif"), "needs files"),
-        (("--select", NAME), "needs files"),
+        (("--diff",), "Pass files or folders"),
+        (("--output-format", "sarif"), "Pass files or folders"),
+        (("--select", NAME), "Pass files or folders"),
         (("--explain", "nosuch"), "Unknown rule"),
     ],
 )

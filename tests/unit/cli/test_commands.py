@@ -71,29 +71,6 @@ def test_script_writes_a_file(tune: Run, run: Run, folder: Path) -> None:
     assert (folder / "again.py").read_bytes() == (folder / "autotune-out/train.py").read_bytes()
 
 
-def test_script_freezes_what_autotune_settled_on(run: Run, folder: Path) -> None:
-    """The number takes AUTOTUNE's place, and what stays with AUTOTUNE is told beside the text."""
-    run("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick", "--budget", "200s")
-    plain = run("script", "autotune-out/config.yaml")
-    done = run("script", "autotune-out/config.yaml", "--freeze-autotune")
-    assert done.exit_code == 0
-    assert "dataset.prefetch(tf.data.AUTOTUNE)" in plain.stdout
-    assert "dataset.prefetch(2)" in done.stdout
-    assert "Frozen: prefetch 2." in done.stderr
-    assert "inside dataset_fn" in done.stderr
-    assert plain.stdout_bytes == (folder / "autotune-out/train.py").read_bytes()
-
-
-def test_script_cannot_freeze_what_was_not_read(tune: Run, run: Run) -> None:
-    """The message says how to get the numbers."""
-    tune("--no-diagnose")
-    done = run("script", "autotune-out/config.yaml", "--freeze-autotune")
-    assert done.exit_code == 2
-    assert "AUTOTUNE" in done.stderr
-    assert "--budget" in done.stderr
-    assert done.stdout == ""
-
-
 @pytest.mark.parametrize("path", ["nosuch.yaml", "mine.py"])
 def test_script_of_no_configuration(run: Run, path: str) -> None:
     """The message names the file."""

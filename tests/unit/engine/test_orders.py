@@ -9,8 +9,8 @@ import pytest
 from autotune.engine.engine import RunResult
 from autotune.engine.folder import TrialFolder
 from autotune.engine.orders import learning
-from autotune.learning import Unpredictable
 from autotune.reason import Outcome, Overdue, Phase
+from autotune.stats.gradients import Unpredictable
 from autotune.testing.fake import fake_learning
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown, Part, Share
+from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown, Part, Share
-from autotune.diagnose.diagnosis import BreakEven, Diagnosis
 from autotune.engine.engine import Outcome
 from autotune.plan import Plan
 from autotune.reason import Message

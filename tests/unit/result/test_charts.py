@@ -7,11 +7,10 @@ from itertools import pairwise
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown
-from autotune.diagnose.diagnosis import Diagnosis
 from autotune.engine.engine import Outcome
-from autotune.learning import Examples, Learning, Race, Raced
 from autotune.result import Result
 from autotune.result.charts import (
     SHOWN,
@@ -26,6 +25,7 @@ from autotune.result.charts import (
 )
 from autotune.result.view import ResultView
 from autotune.stats import Interval
+from autotune.stats.gradients import Learning
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
 from autotune.trial import Trial
@@ -166,14 +166,12 @@ def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) 
 def fixture_weighed(changed: Changed, make_trial: MakeTrial) -> Callable[..., Result]:
     """Returns a result of one device at three batches, with what is known of them."""
 
-    def make(learning: Learning | None, *raced: Raced) -> Result:
+    def make(learning: Learning | None) -> Result:
         rates = {32: 1000.0, 128: 2000.0, 512: 4000.0}
         trials = [
             make_trial(i, Configuration(per_replica_batch=batch), examples_per_second=rate)
             for i, (batch, rate) in enumerate(rates.items())
         ]
-        if learning and raced:
-            learning = learning.model_copy(update={"race": Race(raced=raced)})
         facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
         return changed(trials=tuple(trials), facts=facts, one_device=own, configuration=own)
 
@@ -201,16 +199,3 @@ def test_no_batch_is_drawn_where_nothing_is_known(
     """Nor is the section there."""
     assert worth(weighed(learning)) is None
     assert "What each batch is worth" not in weighed(learning).report()
-
-
-def test_only_batches_that_came_to_the_loss_are_drawn(weighed: Callable[..., Result]) -> None:
-    """Of one that was not trained nothing is known, and of one that lost only a bound."""
-    lost = Raced(batch=128, needed=Examples(3.0, 4.0, 1e9), ratios=(4.0, 4.0), unreached=2)
-    won = Raced(batch=512, needed=Examples(1.0, 1.5, 2.0), ratios=(1.4, 1.6))
-    found = worth(weighed(fake_learning(100.0), lost, won))
-    assert found
-    assert [(each.batch, each.answer) for each in found.rows] == [
-        (32, "your own"),
-        (512, "it likely pays, but was not measured again"),
-    ]
-    assert worth(weighed(fake_learning(100.0), lost)) is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autotune.certify.certificate import Certificate, see, undecided
+from autotune.checks.certificate import Certificate, see, undecided
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
 from autotune.errors import OutputError

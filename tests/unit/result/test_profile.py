@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from autotune.checks.breakdown import Breakdown, Part, Share, Straggler
+from autotune.checks.diagnosis import BreakEven, Predicted
+from autotune.checks.remedies import Rated, advise, read_by_one
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Breakdown, Part, Share, Straggler
-from autotune.diagnose.diagnosis import BreakEven, Predicted
-from autotune.diagnose.input_limit import read_by_one
-from autotune.diagnose.remedies import Rated, advise
 from autotune.result.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
 from autotune.stats import Interval

@@ -11,7 +11,7 @@ from autotune import ConfigurationError, Interval, OutputError, Verdict, load_co
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.result.saved import SavedConfiguration, save_configuration
-from autotune.testing import FAKE_AUTOMATIC, FAKE_FACTS, FAKE_MACHINE
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
 
@@ -81,14 +81,6 @@ def test_what_a_later_check_needs_is_kept(tmp_path: Path, workload: Workload) ->
     save_configuration(saved(workload).model_copy(update=extra), path)
     read = load_configuration(path)
     assert {name: getattr(read, name) for name in extra} == extra
-
-
-@pytest.mark.parametrize("suffix", [".yaml", ".json", ".toml"])
-def test_what_autotune_settled_on_is_kept(tmp_path: Path, workload: Workload, suffix: str) -> None:
-    """All numbers come back, with their readings."""
-    path = tmp_path / f"config{suffix}"
-    save_configuration(saved(workload).model_copy(update={"automatic": FAKE_AUTOMATIC}), path)
-    assert load_configuration(path).automatic == FAKE_AUTOMATIC
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.engine import LearningRequest, Limits
 from autotune.errors import NothingMeasured, UsageError
-from autotune.learning import Learning
 from autotune.options import PROFILE_SHARE, SearchOptions
 from autotune.program import Program, render
 from autotune.reason import BudgetEnded, Outcome, Phase
 from autotune.result import Verdict
 from autotune.search.stopping import PATIENCE, Budget
+from autotune.stats.gradients import Learning
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, Ending, fake_learning
 from autotune.trial import Stage

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from autotune import Outcome, Verdict, load_configuration
-from autotune.certify import family
-from autotune.certify.certificate import Finding
+from autotune.checks.certificate import Finding
+from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.engine.engine import ObservationRequest
 from autotune.engine.observation import Observation

@@ -8,10 +8,10 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
-from autotune.learning import Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
+from autotune.stats.gradients import Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import fake_learning
 from autotune.workload import FitFacts, Returned
@@ -106,17 +106,6 @@ def test_a_batch_that_a_script_cannot_have_is_refused(tuner: Tuner) -> None:
     with pytest.raises(UsageError, match="its own batches of 48, not with a global batch of 64"):
         tuner(speed(), engine=engine, options={"global_batch": 64})
     assert not engine.requests
-
-
-def test_nothing_is_proved_where_no_other_batch_is_possible(tuner: Tuner) -> None:
-    """The search goes on without, and says so."""
-    seen: list[Any] = []
-    engine = FakeEngine(speed(), facts=ONLY_48, needs=lambda _: 1.0)
-    options = {"objective": DEFAULT, "prove": True, "budget": 400.0}
-    result = tuner(speed(), engine=engine, options=options, observer=seen.append)
-    assert (result.config.global_batch, engine.trainings) == (48, [])
-    notices = [each.text for each in seen if each.kind == "notice"]
-    assert any("no batch but that of 48 is possible" in each for each in notices)
 
 
 TINY = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16, 32]}}

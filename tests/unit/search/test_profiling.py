@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
+from autotune.checks.breakdown import Part
 from autotune.config import Configuration
-from autotune.diagnose.breakdown import Part
 from autotune.engine.engine import TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.learning import Learning, Unpredictable, learning_rate_factor
 from autotune.result import Result
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed, fake_learning
 

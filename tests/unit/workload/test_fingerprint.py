@@ -25,7 +25,6 @@ BUSY = {
     "file_shards": 6,
     "example_bytes": 7,
     "repeatable": False,
-    "same_examples": False,
     "shuffle_buffer": 9,
     "handed": (Cacheable(),),
     "usual_batch": 31,

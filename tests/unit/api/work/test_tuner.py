@@ -9,7 +9,7 @@ import pytest
 from autotune.api.settings import load_settings
 from autotune.api.work.messages import Begun, Found, GaveUp
 from autotune.api.work.tuner import Places
-from autotune.certify.certificate import Certificate, failed
+from autotune.checks.certificate import Certificate, failed
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome
 from autotune.events import Notice, TrialEnded

@@ -17,8 +17,7 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
-from autotune.autotuned_values import AutotunedValues
-from autotune.certify.certificate import Certificate, passed, see
+from autotune.checks.certificate import Certificate, passed, see
 from autotune.config import Configuration
 from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded, TrialStarted
@@ -232,7 +231,6 @@ def test_hostile_words_stay_words(
     """Summary, reasons, checks, program and notes are shown as they are."""
     attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
-    changes["automatic"] = AutotunedValues(why_not=HOSTILE)
     changes["certificate"] = Certificate(
         checks=(passed(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
     )

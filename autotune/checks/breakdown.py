@@ -1,0 +1,217 @@
+"""Where the time of a step goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from autotune.checks.amounts import Terms, learned, seconds, share, with_all
+from autotune.checks.experiment import MANY_STEPS, Experiment, Rounds
+from autotune.config import Configuration
+from autotune.stats import Interval, Noise
+from autotune.value import Value
+
+LIMITS = 0.3
+"""From this share on a part is named as what limits the step."""
+SURELY = 0.05
+"""If it is so large beyond doubt."""
+_ROUNDING = 1e-9
+
+
+class Part(StrEnum):
+    """What a step spends time on."""
+
+    COMPUTE = "computing"
+    """What one replica needs with the machine to itself and its batch in memory."""
+    INPUT = "waiting for input"
+    """What a batch that is held in memory saves."""
+    CALLBACKS = "callbacks"
+    """What the callbacks of the user and the progress bar take."""
+    CALL = "call overhead"
+    """What Python and TensorFlow take for each call, whatever the batch."""
+    EXCHANGE = "exchanging gradients"
+    """What the exchange adds to the step, waiting for the slowest replica included; what the
+    computing hides of it is no part of the step."""
+    SHARING = "resource contention"
+    """What the other replicas add without any exchange: the strategy's own work, and the cores and
+    memory that they take from each other."""
+
+
+UNEXPLAINED = "not explained"
+"""What the parts leave over."""
+
+
+Callbacks = Sequence[tuple[str, float]]
+"""Each with its seconds of a step, the heaviest first."""
+
+
+class Share(Value):
+    """One part of a step."""
+
+    part: Part
+    share: Interval
+    """Of the step's time. Its ends may lie below zero, as far as the noise allows."""
+
+
+class Straggler(Value):
+    """A worker that takes longer for its step than the others do, so that they wait for it."""
+
+    worker: int
+    """Its index."""
+    host: str = ""
+    """Of the worker; empty where all have the same."""
+    factor: float
+    """What it takes for a step, as a multiple of the median of the others."""
+    seconds: tuple[float, ...] = ()
+    """For each worker: of a step by itself where `without` is known, else core seconds."""
+    without: Interval | None = None
+    """Examples per second of the others alone, predicted as a multiple of those of all; None where
+    steps by themselves were not timed."""
+
+    @property
+    def waiting(self) -> float:
+        """Share of its work on a step for which the others have nothing to do."""
+        return 1 - 1 / self.factor
+
+
+class Breakdown(Value):
+    """A step of a configuration, taken apart by runs that were made in turns."""
+
+    configuration: Configuration
+    milliseconds: float
+    """Of a step in training, input included."""
+    shares: tuple[Share, ...]
+    """The largest first; empty where the experiments could not be made."""
+    unexplained: Interval | None = None
+    """Share of the step that the parts leave over, negative where they overlap; None where they
+    are all of it."""
+    callbacks: tuple[tuple[str, float], ...] = ()
+    """Each with its seconds of a step, the heaviest first."""
+    exchange_alone: Interval | None = None
+    """What nothing but exchanging the gradients takes, as a share of the step."""
+    hidden: Interval | None = None
+    """What of that the computing hides at most, as a share of the step."""
+    rounds: int = 1
+    """How often the step was timed in turns with what it is compared with."""
+    fixed: Interval | None = None
+    """Share of a replica's own step that half a batch would take as well."""
+    straggler: Straggler | None = None
+    """The worker for which the others wait, if there is one."""
+
+    def share(self, part: Part) -> float:
+        """Return the share of a part, zero if it was not told apart."""
+        return next((each.share.value for each in self.shares if each.part is part), 0.0)
+
+    def is_limit(self, part: Part) -> bool:
+        """Return whether a part takes much of the step, and is not noise alone."""
+        mine = [each.share for each in self.shares if each.part is part]
+        return any(share.value >= LIMITS and share.low >= SURELY for share in mine)
+
+    def told_apart(self, part: Part) -> bool:
+        return any(each.part is part for each in self.shares)
+
+    def spent(self, part: Part) -> float:
+        """Return the milliseconds of a part."""
+        return self.share(part) * self.milliseconds
+
+
+def breakdown(
+    configuration: Configuration,
+    rounds: Rounds,
+    noise: Noise,
+    *,
+    otherwise: float,
+    callbacks: Callbacks = (),
+) -> Breakdown:
+    """Return where the time of a step goes.
+
+    Each part is what a timed run took, or a difference of two. One that is surely negative is none:
+    then others overlap, or something disturbed the runs, and what they leave over is negative.
+
+    Args:
+        configuration: Whose step.
+        rounds: What the experiments measured.
+        noise: Between runs, as far as it is known without these.
+        otherwise: Seconds of the step where no round has it.
+        callbacks: Each with its seconds of a step.
+    """
+    noise = learned(rounds, noise)
+    shares, left = _taken_apart(configuration, rounds, noise)
+    whole = seconds(rounds, Experiment.STEP) or otherwise
+    shares = [*_without(shares, callbacks, whole)]
+    return Breakdown(
+        configuration=configuration,
+        milliseconds=1000 * whole,
+        shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
+        callbacks=tuple(callbacks),
+        unexplained=share(left, rounds, noise, of=Experiment.STEP) if shares and left else None,
+        exchange_alone=share({Experiment.EXCHANGE: 1}, rounds, noise, of=Experiment.STEP),
+        hidden=share(_HIDDEN, rounds, noise, of=Experiment.STEP),
+        rounds=max(len(with_all(rounds, [Experiment.STEP, Experiment.HELD])), 1),
+        fixed=_fixed(configuration, rounds, noise),
+    )
+
+
+def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterator[Share]:
+    """Yield shares without what callbacks take, and that: timed itself, in a run of the step.
+
+    Python calls them between two calls of the step, so that without this they would count as what
+    a call takes, or as computing: those of an epoch, and all where calls are not told apart.
+    """
+    taken = min(sum(each for _, each in callbacks) / whole, 1.0)
+    found = {each.part: each.share for each in shares}
+    if not taken or Part.COMPUTE not in found:
+        yield from shares
+        return
+    yield Share(part=Part.CALLBACKS, share=Interval(low=taken, value=taken, high=taken))
+    of_calls = min(max(found[Part.CALL].value, 0.0), taken) if Part.CALL in found else 0.0
+    less = {Part.CALL: of_calls, Part.COMPUTE: taken - of_calls}
+    for part, held in found.items():
+        ends = {end: getattr(held, end) - less.get(part, 0.0) for end in _ENDS}
+        yield Share(part=part, share=Interval(**ends))
+
+
+_ENDS = ("low", "value", "high")
+_INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
+_ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
+_BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}
+_HIDDEN: Terms = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
+
+
+def _taken_apart(
+    configuration: Configuration, rounds: Rounds, noise: Noise
+) -> tuple[list[Share], Terms]:
+    """Return the parts that are known, and what they leave over of the step."""
+    shares, left = [], Counter[Experiment]({Experiment.STEP: 1})
+    for part, terms in _parts(configuration, rounds):
+        found = share(terms, rounds, noise, of=Experiment.STEP)
+        if found is not None and found.high >= 0:
+            shares.append(Share(part=part, share=found))
+            left.subtract(terms)
+    return shares, {each: factor for each, factor in left.items() if abs(factor) > _ROUNDING}
+
+
+def _parts(configuration: Configuration, rounds: Rounds) -> Iterator[tuple[Part, Terms]]:
+    yield Part.INPUT, _INPUT
+    if configuration.distributed:
+        yield Part.EXCHANGE, _ADDED
+        yield Part.COMPUTE, {Experiment.ALONE: 1}
+        yield Part.SHARING, _BESIDE
+    elif with_all(rounds, [Experiment.HELD, Experiment.CALLS]):
+        yield from _with_calls(configuration.steps_per_execution)
+    else:
+        yield Part.COMPUTE, {Experiment.HELD: 1}
+
+
+def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
+    # A call takes as long for many steps as for one, so the difference of the two is known of it.
+    factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
+    yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
+    yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
+
+
+def _fixed(configuration: Configuration, rounds: Rounds, noise: Noise) -> Interval | None:
+    """Return what of a step on one replica does not depend on the batch, as a share of it."""
+    full = Experiment.ALONE if configuration.distributed else Experiment.HELD
+    return share({Experiment.HALF: 2, full: -1}, rounds, noise, of=full)

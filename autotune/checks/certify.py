@@ -1,0 +1,214 @@
+"""Certifies a configuration: it does what one device would do, only faster.
+
+Two short runs tell: that of its own program, whose replicas are observed, and one device on the
+batches that these have read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autotune.checks.certificate import Certificate, Check, Finding, failed, see, undecided
+from autotune.checks.examples import check_elements, check_examples, check_sizes, needs_whole
+from autotune.checks.replicas import check_equal, check_places, check_random, check_start
+from autotune.checks.trajectory import NAME, Steps, check_trajectory
+from autotune.config import Configuration, axes, default_of
+from autotune.engine.engine import Engine, Limits, ObservationRequest, TrialRequest
+from autotune.engine.observation import Observation, Reader
+from autotune.engine.reasons import is_memory
+from autotune.engine.requests import trial_request
+from autotune.machine import Machine
+from autotune.reason import CheckKind, Raised, Reason, Seen
+from autotune.strategies import strategy
+from autotune.workload import Workload, WorkloadFacts
+
+RUN = "certification run"
+STEPS = 8
+"""Of training, where they are quick and a call runs so few: copies that drift do so in one."""
+FEWEST_CALLS = 2
+"""The loss of the second call depends on what the first one learned."""
+SECONDS = 2.0
+"""That the steps, and the reading before them, should take at most."""
+MOST_READ = 4096
+"""Examples that are read and told apart."""
+MOST_BYTES = 128 * 2**20
+"""Of examples that are read, and again of those that are kept."""
+COUNTING_SECONDS = 4.0
+"""For counting the whole dataset, where only that can tell duplicates from overlap."""
+_EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
+"""Relative size of a rounding in the types in which gradients are computed, if not in float32."""
+
+
+def family(configuration: Configuration) -> Configuration:
+    """Return what stands for all configurations that are distributed in the same way.
+
+    One step per call and several are told apart, because they may be trained by other programs.
+    """
+    usual = {name: default_of(name) for name, axis in axes().items() if axis.speed_only}
+    several = configuration.steps_per_execution > 1
+    return configuration.taking({**usual, "steps_per_execution": 1 + several})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A configuration that may win, and what it trains where."""
+
+    configuration: Configuration
+    workload: Workload
+    facts: WorkloadFacts
+    machine: Machine
+    rate: float
+    """Examples per second, as measured."""
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def step_seconds(self) -> float:
+        return self.configuration.global_batch / self.rate
+
+
+def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
+    """Observe a few steps of a configuration, and return what was found.
+
+    Args:
+        engine: Runs the processes.
+        candidate: What to observe.
+        folder: For the traces of the runs; it may be removed afterwards.
+    """
+    chosen = strategy(candidate.configuration.strategy)
+    if chosen.asynchronous:
+        unseen = undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title))
+        return Certificate(checks=(unseen,))
+    run = _candidate_run(candidate, folder / "candidate")
+    seen = engine.observe(run)
+    if seen.failure is not None:
+        check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
+        return Certificate(checks=(check,), seconds=seen.seconds)
+    count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
+    alone = engine.observe(_reference_run(candidate, run, folder / "reference", count=count))
+    checks = _checks(candidate, run, seen, alone)
+    return Certificate(checks=tuple(checks), seconds=seen.seconds + alone.seconds)
+
+
+def _checks(
+    candidate: Candidate, run: ObservationRequest, seen: Observation, alone: Observation
+) -> list[Check]:
+    """Return what the two runs say, one check after the other."""
+    configuration, readers = candidate.configuration, _readers(seen)
+    checks = [
+        check_examples(
+            readers,
+            alone.whole,
+            repeatable=candidate.facts.repeatable,
+            who="workers" if len(run.trial.roles) == len(readers) > 1 else "replicas",
+        ),
+        check_sizes(readers, configuration.per_replica_batch),
+        check_elements(readers),
+        check_random(seen.witnesses),
+        check_places(seen.witnesses),
+    ]
+    return checks + list(_training(candidate, seen, alone))
+
+
+def _training(candidate: Candidate, seen: Observation, alone: Observation) -> Iterator[Check]:
+    """Yield what is said of the training, up to a mistake: the rest only follows from it."""
+    steps = len(seen.witnesses[0].losses) * candidate.configuration.steps_per_execution
+    each: list[Callable[[], Check]] = [
+        lambda: check_start(seen.witnesses),
+        lambda: check_equal(seen.witnesses, steps),
+        lambda: _trajectory(candidate, seen, alone, steps),
+    ]
+    for checked in each:
+        check = checked()
+        yield check
+        if check.finding is Finding.FAILED:
+            return
+
+
+def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
+    if (why := alone.failure) is not None:
+        found = failed if _refuses(why) else undecided
+        return found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
+    configuration = candidate.configuration
+    taken = Steps(
+        count=steps,
+        batch=configuration.global_batch,
+        replicas=configuration.replicas,
+        epsilon=_EPSILON.get(configuration.precision, 0.0),
+    )
+    return check_trajectory(seen.witnesses[0], alone.witnesses, taken)
+
+
+def _refuses(why: Reason) -> bool:
+    """Return whether one device cannot train with the batches, however much memory it has."""
+    return isinstance(why, Raised) and not is_memory({"kind": why.error, "message": why.message})
+
+
+def _readers(seen: Observation) -> Sequence[Reader]:
+    return [reader for witness in seen.witnesses for reader in witness.readers]
+
+
+def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:
+    calls, reads = _calls(candidate), _reads(candidate)
+    steps = calls * candidate.configuration.steps_per_execution
+    return ObservationRequest(
+        trial=_trial(candidate, candidate.configuration, folder),
+        calls=calls,
+        reads=reads,
+        kept=min(reads, _within_bytes(candidate), steps, STEPS),
+    )
+
+
+def _reference_run(
+    candidate: Candidate, run: ObservationRequest, folder: Path, *, count: bool
+) -> ObservationRequest:
+    """Return the run of one device on the batches that the candidate's run has kept."""
+    configuration = candidate.configuration
+    alone = configuration.on_one_device().with_global_batch(configuration.global_batch)
+    return ObservationRequest(
+        trial=_trial(candidate, alone, folder),
+        calls=run.calls,
+        reference_to=run.trial.folder,
+        processes=len(run.trial.roles),
+        counting_seconds=COUNTING_SECONDS if count else 0.0,
+        batched=candidate.facts.batched,
+    )
+
+
+def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> TrialRequest:
+    # A learning rate that rises with the steps of a training would do so otherwise in a reference,
+    # which makes the same steps several times: both train at the user's own.
+    facts = candidate.facts.model_copy(update={"learning": None})
+    return trial_request(
+        configuration,
+        candidate.workload,
+        facts,
+        candidate.machine,
+        folder,
+        seed=candidate.seed,
+        limits=candidate.limits,
+    )
+
+
+def _calls(candidate: Candidate) -> int:
+    per_call = candidate.configuration.steps_per_execution
+    wanted = math.ceil(STEPS / per_call)
+    affordable = int(SECONDS / (per_call * candidate.step_seconds))
+    return max(FEWEST_CALLS, min(wanted, affordable))
+
+
+def _reads(candidate: Candidate) -> int:
+    """Return how many steps are read: less than an epoch, so that nothing comes round again."""
+    batch = candidate.configuration.global_batch
+    most = [MOST_READ // batch, int(SECONDS / candidate.step_seconds), _within_bytes(candidate)]
+    if candidate.facts.examples is not None:
+        most.append(candidate.facts.examples // batch)
+    return max(min(most), 1)
+
+
+def _within_bytes(candidate: Candidate) -> int:
+    step = candidate.configuration.global_batch * max(candidate.facts.example_bytes, 1)
+    return max(MOST_BYTES // step, 1)

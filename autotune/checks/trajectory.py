@@ -1,0 +1,174 @@
+"""Do the weights take the trajectory that they take on one device with the same batches?
+
+How far two right programs may be apart is measured, not guessed. Replicas add up gradients in
+another order than one device does, so every step rounds differently. One device is therefore run
+again from the neighbouring numbers of its first weights, with the examples of each batch in another
+order: what that changes is what roundings change in this model, much in a chaotic one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from autotune.checks.certificate import Check, failed, passed, see, undecided
+from autotune.engine.observation import Numbers, Variable, Witness
+from autotune.reason import CheckKind, Seen
+from autotune.value import Scalar
+
+NAME = "same result as one device"
+SAFETY = 32.0
+"""Times what other roundings have changed. Two runs are a small sample of that, and a sketch of it
+is right within a fifth; mistakes are larger than roundings by four orders of magnitude."""
+MISTAKE = 0.25
+"""Share of the way that a training went. The smallest mistake in averaging counts half of the
+gradient or twice of it, which leads half of that way astray at least; this is half of that."""
+CLEAR = 0.01
+"""Share of its own way by which roundings may move a variable that is judged by itself."""
+FIGURE = 0.005
+"""Share by which a logged loss must differ to be shown with another figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deviation:
+    """How far a variable, or several, went astray."""
+
+    name: str
+    delta: float
+    """Distance from where one device came to."""
+    spread: float
+    """Largest distance between runs of one device that differ in roundings."""
+    rounding: float
+    """What roundings may do where they happen to be the same in those runs."""
+    moved: float
+    """Distance from the start."""
+
+    @property
+    def tolerance(self) -> float:
+        return SAFETY * self.spread + self.rounding
+
+    @property
+    def share(self) -> float:
+        return self.delta / self.moved if self.moved else 0.0
+
+    @property
+    def figures(self) -> dict[str, Scalar]:
+        explained = self.tolerance / self.moved if self.moved else 0.0
+        return {"share": self.share, "explained": explained}
+
+    @property
+    def plain_mistake(self) -> bool:
+        """Whether nothing but a mistake explains it."""
+        clear = self.spread <= CLEAR * self.moved
+        return clear and self.delta > max(self.tolerance, MISTAKE * self.moved)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    count: int
+    batch: int
+    """Examples in each, over all replicas."""
+    replicas: int
+    epsilon: float = 0.0
+    """Relative size of a rounding in what computes gradients; that of the variables, if smaller."""
+
+
+def check_trajectory(witness: Witness, references: Sequence[Witness], taken: Steps) -> Check:
+    """Return whether the weights of the first replica went where one device brings them.
+
+    The first of the references is one device unchanged, the others have other roundings.
+    """
+    steps = taken.count
+    found = _unlike(witness, references)
+    if found:
+        return undecided(NAME, see(found))
+    parts = deviations(witness, references, taken)
+    whole = _sum([part for part, kind in parts if kind == "trainable"])
+    if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
+        return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
+    wrong = [each for each, _ in [(whole, ""), *parts] if each.plain_mistake]
+    if wrong:
+        figures = {**wrong[0].figures, "name": wrong[0].name, "replicas": taken.replicas}
+        return failed(NAME, see(CheckKind.ASTRAY, steps=steps, **figures))
+    if whole.tolerance >= MISTAKE * whole.moved:
+        kind = CheckKind.UNCLEAR if whole.moved else CheckKind.UNMOVED
+        return undecided(NAME, see(kind, steps=steps, **whole.figures))
+    left_out = any("BatchNormalization" in layer for layer in witness.silenced)
+    aside = [see(CheckKind.NORMALIZATION_LEFT_OUT)] if left_out else []
+    if whole.delta > whole.tolerance:
+        astray = see(CheckKind.A_LITTLE_ASTRAY, steps=steps, **whole.figures)
+        return undecided(NAME, astray, *aside)
+    same = see(CheckKind.SAME_RESULT, steps=steps, **whole.figures)
+    return passed(NAME, same, *_logged(witness, references), *aside)
+
+
+def deviations(
+    witness: Witness, references: Sequence[Witness], taken: Steps
+) -> list[tuple[Deviation, str]]:
+    """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
+    mine, first = witness.copies[0], references[0].copies[0]
+    found: list[tuple[Deviation, str]] = []
+    for index, variable in enumerate(witness.variables):
+        if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
+            continue
+        start = first.start[index] if index < len(first.start) else None
+        others = [each.copies[0].end[index] for each in references[1:]]
+        theirs = [first.end[index], *others]
+        found.append((_deviation(variable, mine.end[index], theirs, start, taken), variable.kind))
+    return found
+
+
+def _deviation(
+    variable: Variable,
+    mine: Numbers,
+    theirs: Sequence[Numbers],
+    start: Numbers | None,
+    taken: Steps,
+) -> Deviation:
+    end = theirs[0]
+    moved = math.dist(end, start) if start else math.hypot(*end)
+    return Deviation(
+        name=variable.name,
+        delta=math.dist(mine, end),
+        spread=max((math.dist(each, end) for each in theirs[1:]), default=0.0),
+        rounding=_rounding(variable, math.hypot(*end), moved, taken),
+        moved=moved,
+    )
+
+
+def _rounding(variable: Variable, size: float, moved: float, taken: Steps) -> float:
+    """Return what roundings may do: each update rounds the weight, each gradient its sums."""
+    gradient = max(taken.epsilon, variable.epsilon) * math.log2(taken.batch + 1)
+    return taken.count * variable.epsilon * size + gradient * moved
+
+
+def _sum(parts: Sequence[Deviation]) -> Deviation:
+    return Deviation(
+        name="the model",
+        delta=math.hypot(*(each.delta for each in parts)),
+        spread=math.hypot(*(each.spread for each in parts)),
+        rounding=math.hypot(*(each.rounding for each in parts)),
+        moved=math.hypot(*(each.moved for each in parts)),
+    )
+
+
+def _unlike(witness: Witness, references: Sequence[Witness]) -> CheckKind | None:
+    """Return why the runs cannot be compared."""
+    if not references:
+        return CheckKind.NOT_REPLAYED
+    kinds = [v.kind for v in witness.variables]
+    if any([v.kind for v in each.variables] != kinds for each in references):
+        return CheckKind.OTHER_VARIABLES
+    if any(len(each.losses) != len(witness.losses) for each in references):
+        return CheckKind.OTHER_LENGTH
+    return None
+
+
+def _logged(witness: Witness, references: Sequence[Witness]) -> Iterator[Seen]:
+    """Yield a loss that is logged otherwise than on one device, though the weights are right."""
+    mine, theirs = witness.losses[-1], references[0].losses[-1]
+    if not (math.isfinite(mine) and math.isfinite(theirs)) or abs(theirs) < 1e-9:
+        return
+    if abs(mine / theirs - 1) >= FIGURE:
+        yield see(CheckKind.OTHER_LOSS, ratio=mine / theirs)

@@ -1,0 +1,149 @@
+"""How many examples a batch needs for the same progress, and the learning rate that goes with it.
+
+For plain steps the learning rate is multiplied by the gain of AdaScale (Johnson et al., 2020),
+k (phi + B0) / (phi + B) with k = B / B0 and the noise scale phi = tr S / |G|^2; then a batch needs
+(phi + B) / (phi + B0) times the examples (McCandlish et al., 2018; Pollux, 2021). For normalized
+steps it is multiplied by the root of k (Malladi et al., 2022), and a small step makes progress in
+proportion to A(B) = sum_i G_i^2 / sqrt(G_i^2 + S_ii / B), so that a batch needs
+sqrt(k) A(B0) / A(B) times the examples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
+from autotune.value import Value
+
+MODEL_FACTOR = 1.5
+"""Factor within which the formulas were right in nineteen of twenty of the workloads tried, for
+batches that are `FAR` times as large as the user's own or more; for the same batch it is 1."""
+FAR = 4.0
+SDS = 1.96
+"""Standard errors to each side of a 95 % interval."""
+WARM_UP_STEPS = 2000
+"""Of the user's own training, after whose examples the learning rate is the multiplied one: the
+2 / (1 - beta_2) steps of Ma and Yarats (2021) at Adam's default."""
+WARM_UP_SHARE = 5 / 90
+"""Of a training, at most: five of 90 epochs, as in Goyal et al. (2017). A short one would else be
+over before its rate is the multiplied one."""
+_NEVER = 300.0
+"""Logarithm of a number of examples that is as good as infinite."""
+
+Formula = Callable[[Moments], float | None]
+"""The logarithm of the examples needed, as some moments have it; None where they tell nothing."""
+
+
+class Examples(NamedTuple):
+    """To the same loss, per example of the user's own batch."""
+
+    low: float
+    value: float
+    high: float
+
+
+class Efficiency(Value):
+    """What a batch costs in examples: those to the same loss, per example of the user's own."""
+
+    log: float
+    """Natural logarithm of the estimate."""
+    sd: float
+    """Standard error of that."""
+
+    @property
+    def examples(self) -> Examples:
+        half = SDS * self.sd
+        return Examples(_exp(self.log - half), _exp(self.log), _exp(self.log + half))
+
+
+def examples_needed(learning: Learning, batch: int) -> Examples | None:
+    """Return what a global batch costs in examples; None where nothing is known of it."""
+    predicted = predicted_examples(learning, batch)
+    return predicted.examples if predicted else None
+
+
+@lru_cache(maxsize=256)
+def predicted_examples(learning: Learning, batch: int) -> Efficiency | None:
+    """Return what gradients let expect that a batch costs in examples; None if they tell nothing.
+
+    Of several probes the one counts by which a change costs more: what a training gains by a
+    larger batch late is not there in its beginning, and the other way round.
+    """
+    if batch == learning.batch:
+        return Efficiency(log=0.0, sd=0.0)
+    if not learning.probes:
+        return None
+    found = [_of_probe(probe, _formula(learning, batch)) for probe in learning.probes]
+    worst = max(found, key=lambda each: each.log)
+    model = _model_sd(batch / learning.batch)
+    return Efficiency(log=worst.log, sd=math.hypot(worst.sd, model))
+
+
+def learning_rate_factor(learning: Learning, batch: int) -> float:
+    """Return by what the learning rate is multiplied at a batch; 1 where nothing is known of it."""
+    needed, k = predicted_examples(learning, batch), batch / learning.batch
+    if needed is None:
+        return 1.0
+    # The gain of plain steps is that by which they need more examples less than k times as many.
+    return math.sqrt(k) if learning.rule is UpdateRule.NORMALIZED else k / _exp(needed.log)
+
+
+def warm_up_examples(learning: Learning) -> int:
+    """Return the examples in which the learning rate rises to the multiplied one."""
+    return WARM_UP_STEPS * learning.batch
+
+
+def _formula(learning: Learning, batch: int) -> Formula:
+    plain = learning.rule is UpdateRule.PLAIN
+    formula = _by_noise_scale if plain else _by_progress
+    return lambda moments: formula(moments, batch, learning.batch)
+
+
+def _by_noise_scale(moments: Moments, batch: int, own: int) -> float | None:
+    if moments.trace <= 0:
+        return None
+    # Where the mean is lost in the noise, any batch is as good as any other.
+    per_scale = max(moments.square / moments.trace, 0.0)
+    return math.log1p(batch * per_scale) - math.log1p(own * per_scale)
+
+
+def _by_progress(moments: Moments, batch: int, own: int) -> float | None:
+    mine, theirs = _progress(moments, batch), _progress(moments, own)
+    if mine <= 0 or theirs <= 0:
+        return None
+    return math.log(batch / own) / 2 + math.log(theirs) - math.log(mine)
+
+
+def _progress(moments: Moments, batch: int) -> float:
+    """Return the progress of a step at a batch, between the batches at which it is known."""
+    return float(np.interp(math.log2(batch), np.log2(BATCHES), moments.progress))
+
+
+def _of_probe(probe: GradientProbe, formula: Formula) -> Efficiency:
+    """Return the estimate and its jackknife error; without one, nothing is known."""
+    value = formula(probe.whole)
+    parts = [formula(each) for each in probe.without]
+    known = [each for each in parts if each is not None]
+    if value is None or len(known) < len(parts):
+        return Efficiency(log=0.0, sd=_NEVER)
+    return Efficiency(log=value, sd=jackknife(known))
+
+
+def jackknife(parts: list[float]) -> float:
+    """Return the standard error of an estimate from those with one group left out each."""
+    return math.sqrt((len(parts) - 1) * float(np.var(parts)))
+
+
+def _model_sd(ratio: float) -> float:
+    """Return the standard error of the formulas for a batch so many times the user's own."""
+    far = min(abs(math.log(ratio)) / math.log(FAR), 1.0)
+    return far * math.log(MODEL_FACTOR) / SDS
+
+
+def _exp(log: float) -> float:
+    return math.exp(min(max(log, -_NEVER), _NEVER))

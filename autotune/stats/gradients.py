@@ -1,0 +1,175 @@
+"""The gradients of small batches at fixed weights, added up, and what they tell.
+
+For the gradient of one example with mean G and covariance S, the sums of a few micro-batches give
+estimates of |G|^2 and of the trace of S (McCandlish et al., 2018, appendix A.1), and of the
+progress of a small step of Adam at any batch. Each is also made without one group of micro-batches
+at a time, so that whatever is computed from them has a jackknife error.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from autotune.value import Value
+
+GROUPS = 8
+"""Of micro-batches; each is left out once."""
+FEWEST = 2 * GROUPS
+"""Micro-batches with which anything is said."""
+BATCHES = tuple(2**power for power in range(21))
+"""Batch sizes for which the progress of a step is computed; between them it is interpolated."""
+_TINY = 1e-16
+"""Beside the square of a gradient, what keeps a root from zero."""
+
+
+class UpdateRule(StrEnum):
+    """How an optimizer turns a gradient into a step."""
+
+    PLAIN = "plain"
+    """The step follows the gradient: SGD, with or without momentum."""
+    NORMALIZED = "normalized"
+    """Each element is divided by the root of its mean square: Adam and its relatives."""
+
+
+RULES = {
+    "SGD": UpdateRule.PLAIN,
+    **dict.fromkeys(("Adam", "AdamW", "Nadam", "RMSprop"), UpdateRule.NORMALIZED),
+}
+"""By the class of the optimizer."""
+
+
+class Moments(Value):
+    """Estimates of one example's gradient at one point of a training."""
+
+    trace: float
+    """Sum of the variances of its elements."""
+    square: float
+    """Sum of the squares of their means, without bias, so it may come out negative."""
+    progress: tuple[float, ...]
+    """Of a small normalized step at each of `BATCHES`: the sum over all elements of G_i^2 divided
+    by sqrt(G_i^2 + S_ii / batch)."""
+
+
+class GradientProbe(Value):
+    """What micro-batches have shown after so many steps of a training."""
+
+    step: int
+    micro_batches: int
+    whole: Moments
+    """Of all of them."""
+    without: tuple[Moments, ...]
+    """With one group left out, for each of the groups."""
+
+
+class Unpredictable(StrEnum):
+    """Why nothing is said of how a model learns at other batch sizes."""
+
+    OWN_STEP = "own step"
+    """The model has a `train_step` of its own."""
+    SUMMED_LOSS = "summed loss"
+    """The loss is the sum over a batch, so a larger batch takes larger steps."""
+    CLIPPED = "clipped"
+    """More than half of the gradients are clipped, so a step does not grow with the rate."""
+    ACCUMULATED = "accumulated"
+    """The optimizer adds up the gradients of several steps."""
+    SCHEDULED = "scheduled"
+    """A callback or a function changes the learning rate from step to step, and counts steps."""
+    OPTIMIZER = "optimizer"
+    """No formula is known for this optimizer."""
+    FAILED = "failed"
+    """The look at the gradients ended with an error."""
+    TOO_FEW = "too few"
+    """There was time or data for too few gradients."""
+    NO_TIME = "no time"
+    """The budget is too short for a look at the gradients."""
+    NOT_OFFERED = "not offered"
+    """The engine does not offer a look at gradients."""
+
+
+class Learning(Value):
+    """What is known of how a model learns at other batch sizes."""
+
+    batch: int
+    """Examples of the user's own global batch, at which the model was trained and looked at."""
+    refused: Unpredictable | None = None
+    """Why nothing is known; None where something is."""
+    rule: UpdateRule = UpdateRule.PLAIN
+    scheduled: bool = False
+    """Whether the learning rate follows a schedule of Keras, which a program can stretch."""
+    probes: tuple[GradientProbe, ...] = ()
+    """At points of the training, the earliest first; none where nothing is known."""
+    seconds: float = 0.0
+    """What looking took, start and warm-up included."""
+
+
+class GradientSums:
+    """Adds up gradients of micro-batches, so that none has to be kept.
+
+    Args:
+        elements: Of each gradient.
+        batch: Examples in each micro-batch.
+    """
+
+    def __init__(self, elements: int, batch: int) -> None:
+        self._batch = batch
+        self._sums = np.zeros((GROUPS, elements))
+        self._squares = np.zeros((GROUPS, elements))
+        self._counts = np.zeros(GROUPS)
+
+    def __len__(self) -> int:
+        return int(self._counts.sum())
+
+    def add(self, gradient: Any) -> None:
+        """Add the gradient of one; what is not finite is left out."""
+        gradient = np.asarray(gradient, dtype=np.float64)
+        if not np.isfinite(gradient).all():
+            return
+        group = len(self) % GROUPS
+        self._sums[group] += gradient
+        self._squares[group] += gradient**2
+        self._counts[group] += 1
+
+    def probe(self, step: int) -> GradientProbe | None:
+        """Return what they tell after so many steps of the training; None if there are too few."""
+        if len(self) < FEWEST:
+            return None
+        groups = np.arange(GROUPS)
+        return GradientProbe(
+            step=step,
+            micro_batches=len(self),
+            whole=self._moments(groups),
+            without=tuple(self._moments(groups[groups != left_out]) for left_out in groups),
+        )
+
+    def _moments(self, groups: Any) -> Moments:
+        count = self._counts[groups].sum()
+        mean = self._sums[groups].sum(axis=0) / count
+        variance = (self._squares[groups].sum(axis=0) / count - mean**2) * count / (count - 1)
+        # Of the mean of `count` micro-batches, whose square is too large by that.
+        error = variance / count
+        product = self._mean(groups[::2]) * self._mean(groups[1::2])
+        return Moments(
+            trace=_rounded(variance.sum() * self._batch),
+            square=_rounded((mean**2 - error).sum()),
+            progress=tuple(map(_rounded, self._progress(product, mean**2 - error, variance))),
+        )
+
+    def _mean(self, groups: Any) -> Any:
+        return self._sums[groups].sum(axis=0) / self._counts[groups].sum()
+
+    def _progress(self, product: Any, square: Any, variance: Any) -> list[float]:
+        """Return it for each batch.
+
+        The product, of the means of two halves, is G_i^2 without bias; the square, of all, is for
+        the root. The variance is that of a micro-batch's elements.
+        """
+        square, example = np.maximum(square, 0.0), variance * self._batch
+        return [float((product / np.sqrt(square + example / b + _TINY)).sum()) for b in BATCHES]
+
+
+def _rounded(value: float) -> float:
+    """Return a number with five digits, as hundreds are saved that are good to two or three."""
+    return float(f"{value:.5g}")

@@ -1,1 +1,0 @@
-"""What AUTOTUNE settles on, in real trainings."""

@@ -1,0 +1,226 @@
+"""A step taken apart by what its experiments measured."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, strategies as st
+
+from autotune.checks.breakdown import Breakdown, Part, breakdown
+from autotune.checks.experiment import Experiment, Round
+from autotune.config import Configuration
+from autotune.result.profile import limits
+from autotune.stats import EXPECTED, Interval, Noise
+from autotune.workload import WorkloadFacts
+
+ALONE = Configuration(per_replica_batch=64)
+SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
+SERVED = Configuration(
+    strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
+)
+QUIET = Noise(sd=0.001, degrees=50)
+OVERLAP = {"step": 12.2, "held": 12.2, "apart": 10.0, "alone": 10.0, "exchange": 8.0}
+"""Milliseconds where 5.8 of the 8 that the exchange takes pass while the replicas compute."""
+SLOWER = {"step": 15.0, "held": 12.0, "apart": 10.0, "alone": 8.0, "exchange": 2.5}
+"""Where 3 ms are input, 2 exchange, 2 contention and 8 computing."""
+
+
+def once(milliseconds: dict[str, float]) -> Round:
+    return {Experiment(name): each / 1000 for name, each in milliseconds.items()}
+
+
+def apart(
+    configuration: Configuration, *rounds: dict[str, float], noise: Noise = QUIET
+) -> Breakdown:
+    return breakdown(configuration, [once(each) for each in rounds], noise, otherwise=1.0)
+
+
+def covers(interval: Interval | None, truth: float) -> bool:
+    return interval is not None and interval.low <= truth <= interval.high
+
+
+def test_what_a_batch_in_memory_saves_is_the_input() -> None:
+    """A step of 10 ms that takes 4 ms without its input waits for it for 60 % of the time."""
+    found = apart(ALONE, {"step": 10, "held": 4})
+    assert found.share(Part.INPUT) == pytest.approx(0.6)
+    assert found.milliseconds == pytest.approx(10)
+    assert found.unexplained is None
+
+
+@pytest.mark.parametrize("steps", [1, 8, 32])
+def test_what_more_steps_per_call_save_is_the_call(steps: int) -> None:
+    """Of a step of 3 ms whose call takes 1 ms, the share of the call falls with the steps in it."""
+    held, calls = 3 + 1 / steps, 3 + 1 / (8 if steps == 1 else 1)
+    configuration = Configuration(per_replica_batch=64, steps_per_execution=steps)
+    found = apart(configuration, {"step": held, "held": held, "calls": calls})
+    assert found.share(Part.CALL) == pytest.approx(1 / steps / held)
+    assert found.share(Part.COMPUTE) == pytest.approx(3 / held)
+
+
+@pytest.mark.parametrize("calls", [{"calls": 1.825}, {}], ids=["calls told apart", "not"])
+def test_what_callbacks_take_is_no_computing(calls: dict[str, float]) -> None:
+    """Of 7.6 ms a callback takes 6.2: it is the limit, and computing is what is left."""
+    callbacks = (("Watch", 0.0062), ("History", 1e-6))
+    rounds = [once({"step": 7.6, "held": 7.6, **calls})]
+    found = breakdown(ALONE, rounds, QUIET, otherwise=1.0, callbacks=callbacks)
+    assert found.spent(Part.CALLBACKS) == pytest.approx(6.2, abs=0.01)
+    assert found.is_limit(Part.CALLBACKS)
+    assert not found.is_limit(Part.COMPUTE)
+    assert sum(found.spent(part) for part in Part) == pytest.approx(7.6)
+    assert "Callback Watch: 6.2 of 7.6 ms." in " ".join(limits(found, WorkloadFacts()))
+
+
+def test_what_overlaps_is_told_as_it_was_measured() -> None:
+    """Computing takes its 10 ms, the exchange adds 2.2 of its 8 ms, and 5.8 are hidden."""
+    found = apart(SEVERAL, OVERLAP)
+    assert found.spent(Part.COMPUTE) == pytest.approx(10)
+    assert found.spent(Part.EXCHANGE) == pytest.approx(2.2)
+    assert found.spent(Part.SHARING) == pytest.approx(0)
+    assert found.exchange_alone
+    assert found.exchange_alone.value * found.milliseconds == pytest.approx(8)
+    assert found.hidden
+    assert found.hidden.value * found.milliseconds == pytest.approx(5.8)
+
+
+def test_every_part_is_what_its_run_took_away() -> None:
+    """Input, exchange and the other replicas one after the other, and a replica's own computing."""
+    found = apart(SEVERAL, SLOWER)
+    spent = {each.part: round(found.spent(each.part), 6) for each in found.shares}
+    assert spent == {Part.COMPUTE: 8, Part.INPUT: 3, Part.EXCHANGE: 2, Part.SHARING: 2}
+
+
+def test_what_was_not_taken_away_is_not_explained() -> None:
+    """Without a run of one replica, or without one that exchanges nothing, the rest has no name."""
+    lacking = {name: each for name, each in SLOWER.items() if name != "apart"}
+    found = apart(SEVERAL, lacking)
+    assert {each.part for each in found.shares} == {Part.COMPUTE, Part.INPUT}
+    assert found.unexplained
+    assert found.unexplained.value == pytest.approx(4 / 15)
+    held = apart(SEVERAL, {"step": 15, "held": 12})
+    assert [each.part for each in held.shares] == [Part.INPUT]
+    assert held.unexplained
+    assert held.unexplained.value == pytest.approx(12 / 15)
+
+
+def test_servers_leave_their_part_unexplained() -> None:
+    """Of workers that only meet on parameter servers nobody can take the exchange away."""
+    found = apart(SERVED, {"step": 9, "held": 8, "alone": 2})
+    assert not found.told_apart(Part.EXCHANGE)
+    assert found.unexplained
+    assert found.unexplained.value == pytest.approx(6 / 9)
+
+
+def test_parts_that_overlap_leave_less_than_nothing() -> None:
+    """Two replicas that together take less time than one alone overlap; no part is squeezed."""
+    found = apart(SEVERAL, {"step": 10, "held": 10, "apart": 9, "alone": 12})
+    assert found.spent(Part.COMPUTE) == pytest.approx(12)
+    assert not found.told_apart(Part.SHARING)
+    assert found.unexplained
+    assert found.unexplained.value == pytest.approx(-0.3)
+    assert found.unexplained.high < 0
+
+
+def test_what_may_be_nothing_has_an_interval_below_zero() -> None:
+    """A held batch that seems to take longer by the noise alone leaves no time out."""
+    found = apart(ALONE, {"step": 10.0, "held": 10.2}, noise=EXPECTED)
+    [waits] = [each.share for each in found.shares if each.part is Part.INPUT]
+    assert waits.low < waits.value < 0 < waits.high
+    assert sum(each.share.value for each in found.shares) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("noise", "limit"), [(0.01, True), (0.5, False)])
+def test_what_may_be_noise_is_no_limit(noise: float, limit: bool) -> None:  # noqa: FBT001 - a case
+    """Half of a step is named as its limit only where it surely takes some of it."""
+    found = apart(ALONE, {"step": 10, "held": 5}, noise=Noise(sd=noise, degrees=50))
+    assert found.share(Part.INPUT) == pytest.approx(0.5)
+    assert found.is_limit(Part.INPUT) is limit
+
+
+def test_without_experiments_nothing_is_claimed() -> None:
+    """The step is known from trials, its parts are not."""
+    found = apart(ALONE)
+    assert (found.shares, found.fixed, found.unexplained) == ((), None, None)
+    assert found.milliseconds == pytest.approx(1000)
+
+
+def test_a_chain_of_small_operations_hardly_falls_with_the_batch() -> None:
+    """Half the batch in 90 % of the time: 80 % of the step do not depend on it."""
+    found = apart(ALONE, {"step": 10, "held": 10, "half": 9})
+    assert found.fixed is not None
+    assert found.fixed.value == pytest.approx(0.8)
+
+
+SECONDS = st.floats(1e-2, 1e4)
+
+
+@given(SECONDS, SECONDS, SECONDS, SECONDS, st.floats(0.001, 0.2))
+def test_parts_and_what_they_leave_over_are_the_step_in_any_unit(
+    step: float, held: float, apart_: float, alone: float, noise: float
+) -> None:
+    """Whatever was measured, nothing is squeezed, nothing lost, and the unit does not matter."""
+    measured = {"step": step, "held": held, "apart": apart_, "alone": alone}
+    spread = Noise(sd=noise, degrees=4)
+    found = apart(SEVERAL, measured, noise=spread)
+    in_kilo = apart(SEVERAL, {name: 1000 * t for name, t in measured.items()}, noise=spread)
+    left = found.unexplained.value if found.unexplained else 0.0
+    scale = max(measured.values()) / step
+    assert sum(each.share.value for each in found.shares) + left == pytest.approx(
+        1, abs=1e-9 * scale
+    )
+    assert found.spent(Part.COMPUTE) == pytest.approx(alone)
+    for mine, other in zip(found.shares, in_kilo.shares, strict=True):
+        assert mine.share.low <= mine.share.value <= mine.share.high
+        assert mine.share.value == pytest.approx(other.share.value, abs=1e-9 * scale)
+
+
+TRUTHS = {
+    Part.COMPUTE: 10 / 15,
+    Part.INPUT: 2.8 / 15,
+    Part.EXCHANGE: 2.2 / 15,
+    Part.SHARING: 0.0,
+}
+
+
+def drawn(rounds: int, sd: float, drift: float, draw: random.Random) -> list[dict[str, float]]:
+    """Return what noisy runs show of an overlapping step, on a machine that slows down."""
+    truth = {**OVERLAP, "step": 15.0}
+    slow = [(1 + drift) ** (1 + number) for number in range(rounds)]
+    return [
+        {name: each * factor * draw.lognormvariate(0, sd) for name, each in truth.items()}
+        for factor in slow
+    ]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("sd", [0.03, 0.1])
+@pytest.mark.parametrize("drift", [0.0, 0.25])
+def test_intervals_cover_the_truth_under_noise_and_drift(
+    rounds: int, sd: float, drift: float
+) -> None:
+    """95 of 100, with a noise that is known from a few runs; from round to round all may slow."""
+    draw, times = random.Random(0), 200
+    inside = dict.fromkeys((*TRUTHS, "hidden"), 0)
+    for _ in range(times):
+        known = Noise(sd=sd * (draw.gammavariate(4, 2) / 8) ** 0.5, degrees=8)
+        found = apart(SEVERAL, *drawn(rounds, sd, drift, draw), noise=known)
+        shares = {each.part: each.share for each in found.shares}
+        left = found.unexplained
+        for part, truth in TRUTHS.items():
+            # A part that is surely none stands in what is not explained.
+            inside[part] += covers(shares.get(part, left), truth)
+        inside["hidden"] += covers(found.hidden, 5.8 / 15)
+    assert all(count / times >= 0.9 for count in inside.values()), inside
+    assert sum(inside.values()) / len(inside) / times <= 0.985
+
+
+def test_more_rounds_make_narrower_intervals() -> None:
+    """Each round is another look at the same differences."""
+
+    def width(rounds: int) -> float:
+        draw = random.Random(1)
+        found = apart(SEVERAL, *drawn(rounds, 0.03, 0.0, draw), noise=EXPECTED)
+        [waits] = [each.share for each in found.shares if each.part is Part.INPUT]
+        return waits.high - waits.low
+
+    assert width(1) > 1.5 * width(3)

@@ -1,0 +1,122 @@
+"""A certificate is drawn from two runs of an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autotune.checks.certificate import Certificate, Finding
+from autotune.checks.certify import Candidate, certify, family
+from autotune.config import Configuration
+from autotune.engine.engine import ObservationRequest
+from autotune.engine.observation import Observation
+from autotune.reason import Raised
+from autotune.reason.sentences import check_text
+from autotune.testing import FakeEngine
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
+from autotune.testing.observations import Fault
+from autotune.workload import Workload
+
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=64
+)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
+
+
+def engine(fault: Fault | None = None) -> FakeEngine:
+    return FakeEngine(lambda _: 1000.0, faults=lambda c: fault if c.distributed else None)
+
+
+def look(
+    engine: FakeEngine, workload: Workload, configuration: Configuration, rate: float = 10_000.0
+) -> Certificate:
+    candidate = Candidate(
+        configuration=configuration,
+        workload=workload,
+        facts=FAKE_FACTS,
+        machine=FAKE_MACHINE,
+        rate=rate,
+    )
+    return certify(engine, candidate, Path("unused"))
+
+
+@pytest.mark.parametrize("configuration", [GANG, MIRRORED], ids=["workers", "replicas"])
+def test_a_sound_training_passes_every_check(
+    workload: Workload, configuration: Configuration
+) -> None:
+    """Without a fault all checks pass, and one line names them."""
+    certificate = look(engine(), workload, configuration)
+    assert {each.finding for each in certificate.checks} == {Finding.PASSED}
+    assert certificate.failures == ()
+    assert certificate.line.startswith("Certified: disjoint examples, equal batch sizes")
+    assert certificate.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault.SAME_EXAMPLES, "read the same 2,048 of 4,096 examples"),
+        (Fault.UNEQUAL_BATCHES, "Replica 1 got a batch of 63"),
+        (Fault.DRIFT, "diverge"),
+        (Fault.WRONG_AVERAGE, "over the global batch"),
+        (Fault.DIES, "killed by SIGKILL"),
+    ],
+)
+def test_every_fault_is_found(workload: Workload, fault: Fault, words: str) -> None:
+    """Each fault refuses the configuration, in words."""
+    certificate = look(engine(fault), workload, GANG)
+    assert words in " ".join(map(check_text, certificate.failures))
+
+
+@pytest.mark.parametrize(("error", "refused"), [("ValueError", True), ("MemoryError", False)])
+def test_what_one_device_cannot_train_at_all_is_refused(
+    workload: Workload, error: str, *, refused: bool
+) -> None:
+    """Unless it only lacks the memory for the global batch."""
+    fake = engine()
+    observe = fake.observe
+
+    def alone_fails(request: ObservationRequest) -> Observation:
+        why = Raised(error=error, message="shapes (64, 8) and (128, 8) differ")
+        return Observation(failure=why) if request.reference_to else observe(request)
+
+    fake.observe = alone_fails  # type: ignore[method-assign] # one engine, one test
+    certificate = look(fake, workload, MIRRORED)
+    assert bool(certificate.failures) is refused
+    assert certificate.failures or certificate.undecided
+
+
+def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
+    """One device trains with the same global batch, as many steps per call, as often."""
+    fake = engine()
+    look(fake, workload, GANG.but(steps_per_execution=4))
+    mine, alone = fake.observed
+    assert alone.trial.configuration.global_batch == mine.trial.configuration.global_batch
+    assert alone.trial.configuration.steps_per_execution == 4
+    assert (alone.calls, alone.processes) == (mine.calls, 2)
+    assert alone.reference_to == mine.trial.folder
+
+
+def test_slow_steps_are_looked_at_less_often(workload: Workload) -> None:
+    """A configuration with steps of seconds takes the fewest calls, and reads one step."""
+    fake = engine()
+    look(fake, workload, GANG, rate=64.0)
+    assert (fake.observed[0].calls, fake.observed[0].reads) == (2, 1)
+
+
+def test_no_more_than_an_epoch_is_read(workload: Workload) -> None:
+    """Within an epoch nothing comes round again."""
+    fake = engine()
+    look(fake, workload, GANG.but(per_replica_batch=3000))
+    request = fake.observed[0]
+    assert request.reads * 6000 <= (FAKE_FACTS.examples or 0)
+    assert 1 <= request.kept <= request.reads
+
+
+def test_speed_alone_makes_no_other_family() -> None:
+    """Batch, prefetch and the number of steps per call change nothing that is checked."""
+    assert family(GANG) == family(GANG.but(per_replica_batch=8, prefetch=2))
+    assert family(GANG.but(steps_per_execution=8)) == family(GANG.but(steps_per_execution=32))
+    assert family(GANG) != family(GANG.but(steps_per_execution=8))
+    assert family(GANG) != family(GANG.but(shard_policy="auto"))

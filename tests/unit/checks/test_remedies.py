@@ -1,0 +1,121 @@
+"""What helps against waiting for input, and what the trials tell of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.checks.remedies import Advice, Obstacle, Rated, Remedy, Tried, advise
+from autotune.config import Configuration
+from autotune.reason import Rule, RuleKind
+from autotune.space import Candidates, Limit
+from autotune.workload import FitFacts, Returned, WorkloadFacts
+
+ALONE = Configuration()
+CACHED = ALONE.but(cache="memory")
+PARALLEL = ALONE.but(num_parallel_calls=16)
+GANG = ALONE.but(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+SOURCE = GANG.but(shard_policy="source")
+EVERY = (ALONE, CACHED, PARALLEL, GANG, SOURCE)
+ALL = WorkloadFacts(dataset_takes=("num_parallel_calls", "input_context"))
+
+
+def advice(
+    remedy: Remedy,
+    rates: dict[Configuration, Rated] | None = None,
+    *,
+    facts: WorkloadFacts = ALL,
+    configurations: tuple[Configuration, ...] = EVERY,
+    rules: tuple[Rule, ...] = (),
+) -> Advice:
+    """Return what is said of a remedy."""
+    limits = tuple(Limit(strategy="one_device", rule=each, configurations=1) for each in rules)
+    found = Candidates(configurations=configurations, limits=limits, matched={})
+    [mine] = [each for each in advise(facts, found, rates or {}) if each.remedy is remedy]
+    return mine
+
+
+@pytest.mark.parametrize(
+    ("remedy", "one", "other"),
+    [
+        (Remedy.CACHE, CACHED, ALONE),
+        (Remedy.PARALLEL_CALLS, PARALLEL, ALONE),
+        (Remedy.SOURCE, SOURCE, GANG),
+        (Remedy.WORKERS, SOURCE, ALONE),
+    ],
+)
+def test_two_trials_tell_what_a_remedy_does(
+    remedy: Remedy, one: Configuration, other: Configuration
+) -> None:
+    """They are alike in all that is beside the point."""
+    rates = {other: Rated(2, 100.0), one: Rated(7, 250.0)}
+    found = advice(remedy, rates).tried
+    assert found is not None
+    assert (found.trial, found.against, found.factor) == (7, 2, 2.5)
+    elsewhere = {other.but(steps_per_execution=8): Rated(2, 100.0), one: Rated(7, 250.0)}
+    assert advice(remedy, elsewhere) == Advice(remedy=remedy, why_not=Obstacle.NOT_TRIED)
+
+
+def test_the_pair_that_differs_least_tells() -> None:
+    """What else was changed in the input is told with it."""
+    both = CACHED.but(num_parallel_calls=16)
+    rates = {ALONE: Rated(0, 10.0), both: Rated(1, 900.0)}
+    changed = (("num_parallel_calls", 16), ("cache", "memory"))
+    assert advice(Remedy.CACHE, rates).tried == Tried(
+        trial=1, against=0, changed=changed, factor=90.0
+    )
+    rates |= {PARALLEL: Rated(2, 20.0)}
+    assert advice(Remedy.CACHE, rates).tried == Tried(
+        trial=1, against=2, changed=(("cache", "memory"),), factor=45.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("remedy", "facts", "obstacle"),
+    [
+        (Remedy.PARALLEL_CALLS, WorkloadFacts(), Obstacle.UNDECLARED),
+        (Remedy.PARALLEL_CALLS, WorkloadFacts(python_input=True), Obstacle.ONE_AT_A_TIME),
+        (Remedy.VECTORIZED_MAP, WorkloadFacts(), Obstacle.UNDECLARED),
+        (Remedy.SOURCE, WorkloadFacts(), Obstacle.UNDECLARED),
+        (Remedy.WORKERS, WorkloadFacts(), Obstacle.NOT_TRIED),
+    ],
+)
+def test_what_nobody_tried_has_its_reason(
+    remedy: Remedy, facts: WorkloadFacts, obstacle: Obstacle
+) -> None:
+    """The factory does not offer it, or the budget did not suffice."""
+    assert advice(remedy, facts=facts).why_not is obstacle
+
+
+def test_a_cache_that_cannot_be_has_its_rule() -> None:
+    """The one that took it out of the space; without one the space had none."""
+    rule = Rule(kind=RuleKind.UNREPEATABLE_CACHE, text="Map")
+    found = advice(Remedy.CACHE, configurations=(ALONE,), rules=(rule,))
+    assert found.why_not == rule
+    assert advice(Remedy.CACHE, configurations=(ALONE,)).why_not is Obstacle.NOT_IN_SPACE
+
+
+def test_who_batches_is_not_told_to() -> None:
+    """A factory that makes batches may map them whole."""
+    facts = WorkloadFacts(dataset_takes=("batch_size",))
+    found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
+    assert Remedy.VECTORIZED_MAP not in [each.remedy for each in found]
+
+
+def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
+    """Those of the dataset, whose number is an axis."""
+    facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
+    many = ALONE.but(py_dataset_workers=4)
+    found = Candidates(configurations=(ALONE, many), limits=(), matched={})
+    rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
+    told = {each.remedy: each.tried for each in advise(facts, found, rates)}
+    assert Remedy.PARALLEL_CALLS not in told
+    tried = told[Remedy.DATASET_WORKERS]
+    assert tried is not None
+    assert tried.factor == 3
+
+
+def test_a_script_is_not_told_what_its_factory_should_declare() -> None:
+    """It has none."""
+    facts = WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",))
+    found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
+    assert Remedy.SOURCE not in {each.remedy for each in found}

@@ -1,0 +1,88 @@
+"""Steps of more hosts than were measured, predicted."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.checks.diagnosis import Predicted
+from autotune.checks.scaling import PAYLOAD, predict
+from autotune.stats import Interval
+
+ALONE, LATENCY, BYTES, BANDWIDTH = 0.050, 0.003, 8_000_000, 12_500_000.0
+"""Seconds of one host's step and for a neighbour; gradients, and bytes a second of the link."""
+
+
+def step(hosts: int, latency: float = LATENCY) -> float:
+    """Return what a step of a ring takes."""
+    moved = 2 * BYTES / (BANDWIDTH * PAYLOAD)
+    return ALONE + latency * (hosts - 1) + moved * (hosts - 1) / hosts
+
+
+def measured(*hosts: int, latency: float = LATENCY, noise: float = 0.001) -> dict[int, Interval]:
+    """Return such steps as they are measured."""
+    steps = {number: step(number, latency) if number > 1 else ALONE for number in hosts}
+    return {
+        number: Interval(low=value * (1 - noise), value=value, high=value * (1 + noise))
+        for number, value in steps.items()
+    }
+
+
+def predicted(*hosts: int, of: int, **known: float) -> Predicted:
+    """Return the prediction for a number of hosts from measurements of others."""
+    [found] = predict(measured(*hosts), [of], **known)  # type: ignore[arg-type]
+    return found
+
+
+def test_three_numbers_tell_latency_from_bytes() -> None:
+    """A ring's step on four hosts or on sixty-four follows from those on two and three."""
+    for number in (4, 8, 64):
+        found = predicted(1, 2, 3, of=number)
+        assert found.seconds.value == pytest.approx(step(number), rel=0.02)
+        assert found.seconds.low < step(number) < found.seconds.high
+
+
+def test_the_links_bandwidth_tells_them_apart_where_only_two_were_measured() -> None:
+    """Without it all is taken for bytes, which is the quickest that may be."""
+    known = predicted(1, 2, of=8, gradient_bytes=BYTES, bandwidth=BANDWIDTH)
+    assert known.seconds.value == pytest.approx(step(8), rel=0.02)
+    unknown = predicted(1, 2, of=8)
+    assert unknown.seconds.value < known.seconds.value
+    assert unknown.seconds.high == pytest.approx(known.seconds.high)
+
+
+def test_what_two_hosts_cannot_tell_stays_open() -> None:
+    """The interval reaches from all bytes to all latency; a third host closes most of it."""
+    two, three = predicted(1, 2, of=16).seconds, predicted(1, 2, 3, of=16).seconds
+    added = step(2) - ALONE
+    assert two.low == pytest.approx(ALONE + added * 2 * 15 / 16, rel=0.01)
+    assert two.high == pytest.approx(ALONE + added * 15, rel=0.01)
+    assert three.high - three.low < 0.5 * (two.high - two.low)
+
+
+def test_noise_widens_the_prediction() -> None:
+    """What is not known well on few hosts is known less on many."""
+    sure, unsure = (
+        predict(measured(1, 2, 3, noise=noise), [8])[0].seconds for noise in (0.001, 0.05)
+    )
+    assert unsure.high / unsure.low > 1.2 * sure.high / sure.low
+
+
+def test_the_speedup_counts_the_examples_of_all_hosts() -> None:
+    """Against one host with the batch that each of them has."""
+    found = predicted(1, 2, 3, of=4)
+    assert found.speedup.value == pytest.approx(4 * ALONE / found.seconds.value)
+    assert found.speedup.low == pytest.approx(4 * ALONE / found.seconds.high)
+
+
+def test_an_exchange_that_costs_nothing_scales_without_end() -> None:
+    """Not even noise makes it quicker than one host's step."""
+    steps = {number: Interval(low=0.99, value=1.0, high=1.01) for number in (1, 2, 3)}
+    [found] = predict(steps, [64])
+    assert found.seconds.low > 0.95
+    assert found.seconds.value < 1.6
+
+
+@pytest.mark.parametrize("hosts", [(1,), (2, 3)])
+def test_without_one_host_and_several_nothing_is_predicted(hosts: tuple[int, ...]) -> None:
+    """There is nothing to go on from."""
+    assert predict(measured(*hosts), [4]) == []
