@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from autotune.config import Configuration
 from autotune.durations import at_least
 from autotune.reason.sentences import rule_text
 from autotune.result.data import ResultData
 from autotune.result.verdict import Conclusion
 from autotune.space import why_alone
 from autotune.stats.efficiency import learning_rate_factor
-from autotune.strategies import distribution, title, update_batch
+from autotune.strategies import distribution, in_short, title, update_batch
 from autotune.wording import plural, times
 from autotune.workload import own_batch
 
@@ -23,13 +22,6 @@ def summary(result: ResultData) -> str:
     if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
         return text
     return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
-
-
-def differences(configuration: Configuration) -> str:
-    """Return what a configuration sets away from the defaults, in a line."""
-    changed = configuration.changed()
-    changed.pop("strategy", None)
-    return ", ".join(f"{name} {value}" for name, value in changed.items()) or "all defaults"
 
 
 def _batch_change(result: ResultData) -> str:
@@ -54,7 +46,7 @@ def _figures(result: ResultData) -> dict[str, str]:
         "gain": times(decision.gain) if decision.gain else "",
         "recommended": title(result.config),
         "likely": times(speedup) if (speedup := result.best_distributed_speedup) else "",
-        "rival": differences(decision.rival) if decision.rival else "",
+        "rival": in_short(decision.rival) if decision.rival else "",
         "rounds": plural(decision.rounds, "round"),
         "tried": str(result.grounds.tried),
         "distributable": str(result.grounds.distributable),

@@ -21,7 +21,6 @@ from autotune.objective import COST, Scorer, devices
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, Proof, Reason
 from autotune.reason.sentences import reason_text
-from autotune.result.answer import differences
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
 from autotune.result.learning import learning_lines
@@ -207,8 +206,8 @@ def _batch(result: ResultData) -> Iterator[str]:
         return
     yield (
         f"At a global batch of {usual} the fastest configuration tried "
-        f"({title(other.configuration)}, {differences(other.configuration)}) reaches "
-        f"{other.share:.0%} of this throughput; --global-batch {usual} searches only there."
+        f"({in_short(other.configuration)}) reaches {other.share:.0%} of this throughput; "
+        f"--global-batch {usual} searches only there."
     )
 
 
@@ -278,9 +277,9 @@ def _defaults(result: ResultData) -> Iterator[str]:
         )
     elif result.over_default is not None:
         yield (
-            f"The recommended settings ({differences(result.config)}) are "
+            f"The recommended settings ({in_short(result.config)}) are "
             f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
-            f"device ({differences(default)})."
+            f"device ({in_short(default)})."
         )
 
 

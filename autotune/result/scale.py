@@ -45,17 +45,13 @@ class Scale(NamedTuple):
         """Return the place of a value; what lies beyond the axis is put at its end."""
         return percent(self._place(value))
 
-    def above(self, value: float) -> str:
-        return percent(100 - self._place(value))
-
     def reach(self, interval: Interval) -> Reach:
         low, high = interval.low, interval.high
         return Reach(self.at(interval.value), self.at(low), self.at(high), low == high)
 
-    def ticks(self, *, upright: bool = False) -> list[Tick]:
+    def ticks(self) -> list[Tick]:
         """Return some round values of the axis, so far apart that their letters do not touch."""
-        place = self.above if upright else self.at
-        return [Tick(place(each), f"{each:,.6g}") for each in self._rounded()]
+        return [Tick(self.at(each), f"{each:,.6g}") for each in self._rounded()]
 
     def _rounded(self) -> list[float]:
         choices = [[each for each in c if self.low <= each <= self.high] for c in self._choices()]

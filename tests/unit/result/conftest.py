@@ -72,7 +72,7 @@ def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
 
 
 @pytest.fixture
-def card_plan(workload: Workload) -> Plan:
+def plan(workload: Workload) -> Plan:
     """The plan of the quick space on the fake machine."""
     request = TuningRequest(workload=workload, space="quick", out=Path("out"))
     return dry_run(request, FakeEngine(lambda _: 1.0))

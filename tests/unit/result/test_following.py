@@ -33,14 +33,14 @@ HOSTILE = "</td><script>alert('x')</script> & <b>"
 
 
 @pytest.fixture
-def events(card_plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
+def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
     """A search in its finals, a minute and five seconds old."""
     last = trials[-1]
     running = TrialStarted(
         number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0
     )
     ended = (TrialEnded(trial=trial, elapsed=60.0) for trial in trials)
-    return (Planned(plan=card_plan), *ended, running)
+    return (Planned(plan=plan), *ended, running)
 
 
 @pytest.fixture
@@ -110,12 +110,12 @@ def test_only_the_latest_trials_are_shown_the_newest_first(
 
 
 def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
-    card_plan: Plan, trials: tuple[Trial, ...]
+    plan: Plan, trials: tuple[Trial, ...]
 ) -> None:
     """The plan and notices stay, set apart from what follows; the cursor is back."""
     console = terminal()
     with LiveReport(console) as report:
-        report(Planned(plan=card_plan, kept=trials[:3]))
+        report(Planned(plan=plan, kept=trials[:3]))
         report(Notice(text="A finalist [1] failed"))
     text = output(console)
     for told in ("per_replica_batch", "Resuming after 3 trials", "A finalist [1] failed"):
@@ -246,10 +246,10 @@ def test_other_events_take_a_line_of_a_log() -> None:
     assert [each.split("  ")[-1] for each in shown] == [once, again, once, "A finalist fell", ""]
 
 
-def test_a_resumed_search_counts_what_it_has(card_plan: Plan, make_trial: MakeTrial) -> None:
+def test_a_resumed_search_counts_what_it_has(plan: Plan, make_trial: MakeTrial) -> None:
     """The trials of the study are counted, and later ones are compared with them."""
     kept = (make_trial(0, examples_per_second=2000.0),)
-    shown = lines(Planned(plan=card_plan, kept=kept), TrialEnded(trial=make_trial(1), elapsed=1.0))
+    shown = lines(Planned(plan=plan, kept=kept), TrialEnded(trial=make_trial(1), elapsed=1.0))
     assert any("Resuming after 1 trial" in line for line in shown)
     assert " 0.71 " in shown[-2]
 

@@ -52,11 +52,15 @@ def test_every_part_has_its_milliseconds() -> None:
 
 
 def test_the_exchange_stands_beside_the_computing() -> None:
-    """With the size of the gradients, and whether it costs more than it saves."""
+    """With the size of the gradients, and whether it costs more than it saves, if that is known."""
     text = told(step(GANG, 50.0, exchange=0.8, compute=0.2))
     assert "(8.4 MB per replica) adds 40 ms to each step; computing them takes 10 ms" in text
     assert "more than the other replicas save" in text
     assert "more than" not in told(step(GANG, 50.0, exchange=0.4, compute=0.6))
+    assert "adds 40 ms to each step: a larger" in told(step(GANG, 50.0, exchange=0.8))
+    sparse = WorkloadFacts(dense_gradient_bytes=100_000, gradient_bytes=8_400_000)
+    text = told(step(GANG, 50.0, exchange=0.8, compute=0.2), sparse)
+    assert "(0.1 MB of dense ones per replica, and sparse ones) adds 40 ms" in text
 
 
 def test_what_seems_less_than_nothing_is_left_out_of_the_sentence() -> None:
@@ -74,19 +78,6 @@ def test_what_is_not_known_is_not_told() -> None:
     assert where_it_goes(known.model_copy(update={"shares": (wide,)})) == (
         "A step of one device could not be taken apart: its runs differ too much."
     )
-
-
-def test_a_replica_that_was_not_timed_alone_is_not_compared() -> None:
-    """Nobody knows then what computing takes by itself."""
-    text = told(step(GANG, 50.0, exchange=0.8))
-    assert "adds 40 ms to each step: a larger" in text
-
-
-def test_sparse_gradients_are_exchanged_too() -> None:
-    """Their size depends on the batch, so only that of the dense ones is told."""
-    facts = WorkloadFacts(dense_gradient_bytes=100_000, gradient_bytes=8_400_000)
-    text = told(step(GANG, 50.0, exchange=0.8, compute=0.2), facts)
-    assert "(0.1 MB of dense ones per replica, and sparse ones) adds 40 ms" in text
 
 
 def test_what_is_not_explained_is_said() -> None:
@@ -156,19 +147,15 @@ def test_work_that_is_thrown_away_is_told(facts: WorkloadFacts, words: str) -> N
 
 
 def test_who_shards_at_the_source_throws_nothing_away() -> None:
-    """A worker's own pipeline reads its own share only, and so do files."""
-    for policy in ("source", "file"):
-        own = GANG.but(shard_policy=policy)
-        assert read_by_one(own, WorkloadFacts(file_shards=2)) == 32
-        assert "discards" not in told(step(own, 640.0, input=0.9))
-
-
-def test_what_is_done_already_is_not_proposed() -> None:
-    """Workers that read only their shard are not told to."""
+    """A worker's own pipeline reads its own share only, and so do files; it is not told to."""
     facts = WorkloadFacts(python_input=True, dataset_takes=("input_context",))
     text = told(step(GANG.but(shard_policy="source"), 640.0, input=0.9), facts)
     assert "more workers" in text
     assert "shard policy source" not in text
+    for policy in ("source", "file"):
+        own = GANG.but(shard_policy=policy)
+        assert read_by_one(own, WorkloadFacts(file_shards=2)) == 32
+        assert "discards" not in told(step(own, 640.0, input=0.9))
 
 
 def test_remedies_are_told_in_order() -> None:
@@ -195,13 +182,9 @@ def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
     assert "Worker 1 is a straggler: it works 2.0 times as long per step" in text
     assert "100, 200 ms of CPU time by worker" in text
     assert "idle for about 50% of that" in text
-
-
-def test_a_slow_host_is_told_with_what_the_others_would_reach() -> None:
-    """Marked as predicted, with the host's name where there are several."""
     gain = Interval(low=1.0, value=1.2, high=1.4)
-    late = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=gain)
-    text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": late}))
+    host = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=gain)
+    text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": host}))
     assert "Worker 1 on 10.0.0.2 is a straggler: by itself its step takes 2.0 times" in text
     assert "(100, 200, 100 ms by worker)" in text
     assert "Predicted, not measured: without it the 2 others would process 1.2 times" in text

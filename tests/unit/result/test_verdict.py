@@ -55,7 +55,7 @@ def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
     grounds = Grounds(conclusion=Conclusion.RIVALED, decision=decision, default=ALONE)
     told = result.model_copy(update={"grounds": grounds}).summary
     assert "1.12 times (1.05 to 1.20)" in told
-    assert "other single-device settings may be as fast (per_replica_batch 128)" in told
+    assert "other single-device settings may be as fast (one device, batch 128)" in told
 
 
 @pytest.mark.parametrize(("diagnose", "budget"), [(True, 60.0), (False, 60.0), (True, None)])
