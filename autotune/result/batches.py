@@ -34,6 +34,7 @@ def own_arm(configuration: Configuration, own: int) -> Configuration:
 
 
 def rows(entries: Iterable[Entry]) -> Mapping[Configuration, Entry]:
+    """Return the measured row of each configuration: that of the finals, which come first."""
     found: dict[Configuration, Entry] = {}
     for each in entries:
         if each.outcome is Outcome.MEASURED:

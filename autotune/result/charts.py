@@ -151,16 +151,8 @@ def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
     )
 
 
-class Kind(NamedTuple):
-    """What a stretch of a bar stands for."""
-
-    title: str
-    style: str
-    """Of its colour in the style sheet."""
-
-
-KINDS = (*(Kind(part, part.name.lower()) for part in Part), Kind(UNEXPLAINED, "unexplained"))
-"""In the order in which they stand in every bar."""
+PARTS = {**{part: part.name.lower() for part in Part}, UNEXPLAINED: "unexplained"}
+"""Parts in the order in which they stand in every bar, with their colours in the style sheet."""
 
 
 @dataclass(frozen=True)
@@ -176,33 +168,29 @@ class Bar:
         return self.found.milliseconds / self.found.configuration.global_batch * EXAMPLES
 
     @property
-    def shares(self) -> dict[Kind, Interval]:
+    def shares(self) -> dict[str, Interval]:
         """The share of each part that is known, and of what they leave over."""
         known: dict[str, Interval] = {each.part: each.share for each in self.found.shares}
         if self.found.unexplained is not None:
             known[UNEXPLAINED] = self.found.unexplained
-        return {kind: known[kind.title] for kind in KINDS if kind.title in known}
+        return {part: known[part] for part in PARTS if part in known}
 
     @property
-    def drawn(self) -> dict[Kind, float]:
+    def drawn(self) -> dict[str, float]:
         """Milliseconds of what takes time."""
-        return {k: s.value * self.milliseconds for k, s in self.shares.items() if s.value > 0}
+        return {p: s.value * self.milliseconds for p, s in self.shares.items() if s.value > 0}
 
-    def segments(self, longest: float) -> list[tuple[Kind, str, str]]:
-        """Return what takes time, each with its place and its width.
+    def time(self, part: str) -> str:
+        return f"{self.shares[part].value * self.milliseconds:,.3g} ms"
 
-        Args:
-            longest: Milliseconds of the longest bar.
-        """
-        widths = {kind: 100 * each / longest for kind, each in self.drawn.items()}
-        ends = accumulate(widths.values())
-        return [
-            (kind, percent(end - width), percent(width))
-            for (kind, width), end in zip(widths.items(), ends, strict=True)
-        ]
 
-    def time(self, kind: Kind) -> str:
-        return f"{self.shares[kind].value * self.milliseconds:,.3g} ms"
+class Segment(NamedTuple):
+    """A part of a bar, with its place and its width."""
+
+    part: str
+    style: str
+    at: str
+    width: str
 
 
 @dataclass(frozen=True)
@@ -213,12 +201,19 @@ class Steps:
     bars: Sequence[Bar]
 
     @property
-    def longest(self) -> float:
-        return max(sum(bar.drawn.values()) for bar in self.bars)
+    def parts(self) -> dict[str, str]:
+        """Those that occur, with their colours."""
+        return {p: c for p, c in PARTS.items() if any(p in bar.shares for bar in self.bars)}
 
-    @property
-    def kinds(self) -> list[Kind]:
-        return [kind for kind in KINDS if any(kind in bar.shares for bar in self.bars)]
+    def segments(self, bar: Bar) -> list[Segment]:
+        """Return what takes time in a bar, against the longest one."""
+        longest = max(sum(each.drawn.values()) for each in self.bars)
+        widths = {part: 100 * each / longest for part, each in bar.drawn.items()}
+        ends = accumulate(widths.values())
+        return [
+            Segment(part, PARTS[part], percent(end - width), percent(width))
+            for (part, width), end in zip(widths.items(), ends, strict=True)
+        ]
 
 
 def steps(diagnosis: Diagnosis | None) -> Steps | None:
