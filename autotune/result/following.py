@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Event as Flag, Thread
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
@@ -23,7 +22,7 @@ from autotune.result.leaderboard import Leaderboard
 from autotune.result.plan_text import plan_text
 from autotune.result.progress import PHASES, Progress
 from autotune.result.tables import Line, Stacked, as_html
-from autotune.result.view import Row, TrialRow, trial_rows
+from autotune.result.view import TrialRow, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.wording import clock, one_line, plural, roughly
@@ -75,7 +74,7 @@ def _best(board: Leaderboard) -> Stacked:
     lines = []
     for kind, distributed in (("one device", False), ("distributed", True)):
         if best := board.best(distributed=distributed):
-            row = Row(best)
+            row = row_of(best)
             # The first column says already that it is one device.
             name = row.name if distributed else row.name.partition(", ")[2]
             lines.append(Line((kind, row.rate, row.speedup), Text(name)))
@@ -86,7 +85,7 @@ def _latest(board: Leaderboard) -> Stacked:
     """Return the latest trials, the newest first: what finds no room is the oldest."""
     heads = (">trial", "|outcome", ">examples/s", ">vs one device")
     latest = reversed(board.trials[-LATEST:])
-    lines = [_trial_line(row) for row in trial_rows(board, latest)]
+    lines = [_trial_line(trial_row(each, board)) for each in latest]
     return Stacked(heads, "configuration", lines, LEAST)
 
 
@@ -121,12 +120,7 @@ class LiveReport:
         self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Clear the view, and set what follows apart from the notices.
 
         After an error the view stays, because it shows how far the search came.
@@ -172,12 +166,7 @@ class NotebookReport:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Clear the view, which the result replaces; after an error it stays."""
         self._done.set()
         self._thread.join()
@@ -241,7 +230,7 @@ class TurnsReport:
         if not self._headed:
             self._headed = True
             self._head("Alternating runs in fresh processes")
-        self._row(f"{(trial.round or 0) + 1:>5}", TrialRow(trial, None))
+        self._row(f"{(trial.round or 0) + 1:>5}", trial_row(trial))
 
     def _row(self, number: str, row: TrialRow, factor: str = "") -> None:
         """Print a trial; what has no fixed length comes last."""
@@ -289,7 +278,7 @@ class PlainReport(TurnsReport):
         if trial.stage is not self._stage:
             self._stage = trial.stage
             self._head(PHASES[trial.stage])
-        row = TrialRow(trial, self._progress.board.speedup_of(trial))
+        row = trial_row(trial, self._progress.board)
         self._row(f"{trial.number:>5}", row, f"  {row.speedup or '-':>13}")
 
 

@@ -23,7 +23,7 @@ from autotune.result.data import ResultData
 from autotune.result.explanations import CERTIFICATE, FAILED
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.repeat import repeat
-from autotune.result.view import ResultView, Row, endings, trial_rows
+from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.trial import Stage, Trial
 from autotune.version import VERSION
@@ -70,7 +70,7 @@ def parts(result: ResultData) -> dict[str, Any]:
 
 def parts_so_far(board: Leaderboard) -> dict[str, Any]:
     """Return what the fragments show of a search that has found nothing yet."""
-    finalists, others = ([Row(e) for e in each] for each in (board.finalists, board.others))
+    finalists, others = ([row_of(e) for e in each] for each in (board.finalists, board.others))
     return {
         "result": None,
         "throughput": charts.throughput(finalists, others, over=False),
@@ -94,7 +94,8 @@ def _parts(view: ResultView) -> dict[str, Any]:
 
 
 def _trials(trials: Sequence[Trial], board: Leaderboard) -> dict[str, Any]:
-    return {"endings": endings(trials), "trials": trial_rows(board, trials), "board": board}
+    rows = [trial_row(each, board) for each in trials]
+    return {"endings": endings(trials), "trials": rows, "board": board}
 
 
 def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:

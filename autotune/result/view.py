@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from autotune.space.origin import Origin
 from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.trial import Trial
-from autotune.wording import plural, rate, rate_with_error, roughly, sentence, share
+from autotune.wording import one_line, plural, rate, rate_with_error, roughly, sentence, share
 
 EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals, where only the best are shown."""
@@ -36,76 +36,62 @@ PRUNED_OR_SKIPPED = {
 """What belongs to a search that goes well stands below what went wrong."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
+    """A configuration in a table."""
+
     entry: Entry
-    chosen: bool = False
+    chosen: bool
     """Whether it is the recommended one."""
-
-    @property
-    def name(self) -> str:
-        return in_short(self.entry.configuration)
-
-    @property
-    def whose(self) -> str:
-        """Who would have trained so without a search; empty for nobody."""
-        return ", ".join(WHOSE[each] for each in self.entry.origins)
-
-    @property
-    def outcome(self) -> str:
-        if self.chosen:
-            return "recommended"
-        if self.entry.outcome is not Outcome.MEASURED:
-            return str(self.entry.outcome)
-        return "finalist" if self.entry.final else "explored"
-
-    @property
-    def rate(self) -> str:
-        return rate_with_error(self.entry.examples_per_second)
-
-    @property
-    def speedup(self) -> str:
-        return share(self.entry.speedup)
-
-    @property
-    def note(self) -> str:
-        """What a reader should know of its figures; empty for one plain run."""
-        entry = self.entry
-        notes = {
-            "the baseline": entry.speedup == ITSELF,
-            plural(entry.runs, "run"): entry.runs > 1,
-            str(entry.outcome): entry.outcome is not Outcome.MEASURED,
-            self.whose: True,
-        }
-        return ", ".join(note for note, told in notes.items() if told and note)
+    name: str
+    whose: str
+    """Who would have trained so without a search; empty for nobody."""
+    outcome: str
+    rate: str
+    speedup: str
+    note: str
+    """What a reader should know of its figures; empty for one plain run."""
 
 
-@dataclass(frozen=True)
-class TrialRow:
+def row_of(entry: Entry, *, chosen: bool = False) -> Row:
+    """Return the row of a configuration."""
+    whose = ", ".join(WHOSE[each] for each in entry.origins)
+    ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
+    runs = plural(entry.runs, "run") if entry.runs > 1 else ""
+    baseline = "the baseline" if entry.speedup == ITSELF else ""
+    return Row(
+        entry=entry,
+        chosen=chosen,
+        name=in_short(entry.configuration),
+        whose=whose,
+        outcome="recommended" if chosen else ended or ("finalist" if entry.final else "explored"),
+        rate=rate_with_error(entry.examples_per_second),
+        speedup=share(entry.speedup),
+        note=", ".join(filter(None, (baseline, runs, ended, whose))),
+    )
+
+
+class TrialRow(NamedTuple):
+    """A trial in a table."""
+
     trial: Trial
-    compared: float | None
-    """Times the best single device of its time; None while that is not known."""
-
-    @property
-    def name(self) -> str:
-        return in_short(self.trial.configuration)
-
-    @property
-    def rate(self) -> str:
-        return rate(self.trial.examples_per_second) if self.trial.examples_per_second else ""
-
-    @property
-    def speedup(self) -> str:
-        return "" if self.compared is None else f"{self.compared:.2f}"
-
-    @property
-    def why(self) -> str:
-        """Why it has no figure to be compared; empty if it was measured."""
-        return "" if self.trial.measured else " ".join(reason_text(self.trial.reason).split())
+    name: str
+    rate: str
+    speedup: str
+    """Times the best single device of its time; empty while that is not known."""
+    why: str
+    """Why it has no figure to be compared; empty if it was measured."""
 
 
-def trial_rows(board: Leaderboard, trials: Iterable[Trial]) -> list[TrialRow]:
-    return [TrialRow(trial, board.speedup_of(trial)) for trial in trials]
+def trial_row(trial: Trial, board: Leaderboard | None = None) -> TrialRow:
+    """Return the row of a trial, compared with the others of a board."""
+    compared = board.speedup_of(trial) if board else None
+    return TrialRow(
+        trial=trial,
+        name=in_short(trial.configuration),
+        rate=rate(trial.examples_per_second) if trial.examples_per_second else "",
+        speedup="" if compared is None else f"{compared:.2f}",
+        why="" if trial.measured else one_line(reason_text(trial.reason)),
+    )
 
 
 class Figure(NamedTuple):
@@ -216,7 +202,7 @@ class ResultView:
         return [self._row(each) for each in self.result.explored]
 
     def _row(self, entry: Entry) -> Row:
-        return Row(entry, entry.configuration == self.result.configuration)
+        return row_of(entry, chosen=entry.configuration == self.result.configuration)
 
     @cached_property
     def best(self) -> list[Row]:
