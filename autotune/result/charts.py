@@ -151,7 +151,10 @@ def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
     )
 
 
-PARTS = {**{part: part.name.lower() for part in Part}, UNEXPLAINED: "unexplained"}
+PARTS: Mapping[str, str] = {
+    **{str(part): part.name.lower() for part in Part},
+    UNEXPLAINED: "unexplained",
+}
 """Parts in the order in which they stand in every bar, with their colours in the style sheet."""
 
 
