@@ -70,8 +70,6 @@ class FakeEngine(Engine):
         faults: What is wrong with the training of a configuration, if anything is.
         load: What it claims that others took since they were last asked for.
         learning: What it claims to have learned from gradients; None: it offers no look at them.
-        needs: Examples to any loss at a batch, as a multiple of those at a batch of 32; None: it
-            offers no trainings.
         bandwidth: Bytes per second between hosts that it claims.
         seed: Of the noise.
     """

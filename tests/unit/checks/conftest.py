@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from autotune.engine.observation import Copy, Numbers, Variable, Witness
 
@@ -33,8 +30,3 @@ def witness(
         losses=losses,
         silenced=silenced,
     )
-
-
-@pytest.fixture
-def make_witness() -> Callable[..., Witness]:
-    return witness

@@ -11,14 +11,11 @@ from autotune.checks.breakdown import Breakdown, Part, breakdown
 from autotune.checks.experiment import Experiment, Round
 from autotune.config import Configuration
 from autotune.result.profile import limits
-from autotune.stats import EXPECTED, Interval, Noise
+from autotune.stats import Interval, Noise
 from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
-SERVED = Configuration(
-    strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
-)
 QUIET = Noise(sd=0.001, degrees=50)
 OVERLAP = {"step": 12.2, "held": 12.2, "apart": 10.0, "alone": 10.0, "exchange": 8.0}
 """Milliseconds where 5.8 of the 8 that the exchange takes pass while the replicas compute."""
@@ -103,14 +100,6 @@ def test_what_was_not_taken_away_is_not_explained() -> None:
     assert held.unexplained.value == pytest.approx(12 / 15)
 
 
-def test_servers_leave_their_part_unexplained() -> None:
-    """Of workers that only meet on parameter servers nobody can take the exchange away."""
-    found = apart(SERVED, {"step": 9, "held": 8, "alone": 2})
-    assert not found.told_apart(Part.EXCHANGE)
-    assert found.unexplained
-    assert found.unexplained.value == pytest.approx(6 / 9)
-
-
 def test_parts_that_overlap_leave_less_than_nothing() -> None:
     """Two replicas that together take less time than one alone overlap; no part is squeezed."""
     found = apart(SEVERAL, {"step": 10, "held": 10, "apart": 9, "alone": 12})
@@ -119,14 +108,6 @@ def test_parts_that_overlap_leave_less_than_nothing() -> None:
     assert found.unexplained
     assert found.unexplained.value == pytest.approx(-0.3)
     assert found.unexplained.high < 0
-
-
-def test_what_may_be_nothing_has_an_interval_below_zero() -> None:
-    """A held batch that seems to take longer by the noise alone leaves no time out."""
-    found = apart(ALONE, {"step": 10.0, "held": 10.2}, noise=EXPECTED)
-    [waits] = [each.share for each in found.shares if each.part is Part.INPUT]
-    assert waits.low < waits.value < 0 < waits.high
-    assert sum(each.share.value for each in found.shares) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("noise", "limit"), [(0.01, True), (0.5, False)])
@@ -212,15 +193,3 @@ def test_intervals_cover_the_truth_under_noise_and_drift(
         inside["hidden"] += covers(found.hidden, 5.8 / 15)
     assert all(count / times >= 0.9 for count in inside.values()), inside
     assert sum(inside.values()) / len(inside) / times <= 0.985
-
-
-def test_more_rounds_make_narrower_intervals() -> None:
-    """Each round is another look at the same differences."""
-
-    def width(rounds: int) -> float:
-        draw = random.Random(1)
-        found = apart(SEVERAL, *drawn(rounds, 0.03, 0.0, draw), noise=EXPECTED)
-        [waits] = [each.share for each in found.shares if each.part is Part.INPUT]
-        return waits.high - waits.low
-
-    assert width(1) > 1.5 * width(3)

@@ -18,7 +18,7 @@ from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.observations import Fault
 from autotune.workload import Workload
 
-GANG = Configuration(
+WORKERS = Configuration(
     strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=64
 )
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -28,7 +28,7 @@ def engine(fault: Fault | None = None) -> FakeEngine:
     return FakeEngine(lambda _: 1000.0, faults=lambda c: fault if c.distributed else None)
 
 
-def look(
+def certified(
     engine: FakeEngine, workload: Workload, configuration: Configuration, rate: float = 10_000.0
 ) -> Certificate:
     candidate = Candidate(
@@ -41,12 +41,12 @@ def look(
     return certify(engine, candidate, Path("unused"))
 
 
-@pytest.mark.parametrize("configuration", [GANG, MIRRORED], ids=["workers", "replicas"])
+@pytest.mark.parametrize("configuration", [WORKERS, MIRRORED], ids=["workers", "replicas"])
 def test_a_sound_training_passes_every_check(
     workload: Workload, configuration: Configuration
 ) -> None:
     """Without a fault all checks pass, and one line names them."""
-    certificate = look(engine(), workload, configuration)
+    certificate = certified(engine(), workload, configuration)
     assert {each.finding for each in certificate.checks} == {Finding.PASSED}
     assert certificate.failures == ()
     assert certificate.line.startswith("Certified: disjoint examples, equal batch sizes")
@@ -65,8 +65,8 @@ def test_a_sound_training_passes_every_check(
 )
 def test_every_fault_is_found(workload: Workload, fault: Fault, words: str) -> None:
     """Each fault refuses the configuration, in words."""
-    certificate = look(engine(fault), workload, GANG)
-    assert words in " ".join(map(check_text, certificate.failures))
+    failures = certified(engine(fault), workload, WORKERS).failures
+    assert words in " ".join(map(check_text, failures))
 
 
 @pytest.mark.parametrize(("error", "refused"), [("ValueError", True), ("MemoryError", False)])
@@ -82,7 +82,7 @@ def test_what_one_device_cannot_train_at_all_is_refused(
         return Observation(failure=why) if request.reference_to else observe(request)
 
     fake.observe = alone_fails  # type: ignore[method-assign] # one engine, one test
-    certificate = look(fake, workload, MIRRORED)
+    certificate = certified(fake, workload, MIRRORED)
     assert bool(certificate.failures) is refused
     assert certificate.failures or certificate.undecided
 
@@ -90,7 +90,7 @@ def test_what_one_device_cannot_train_at_all_is_refused(
 def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
     """One device trains with the same global batch, as many steps per call, as often."""
     fake = engine()
-    look(fake, workload, GANG.but(steps_per_execution=4))
+    certified(fake, workload, WORKERS.but(steps_per_execution=4))
     mine, alone = fake.observed
     assert alone.trial.configuration.global_batch == mine.trial.configuration.global_batch
     assert alone.trial.configuration.steps_per_execution == 4
@@ -98,25 +98,20 @@ def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
     assert alone.reference_to == mine.trial.folder
 
 
-def test_slow_steps_are_looked_at_less_often(workload: Workload) -> None:
-    """A configuration with steps of seconds takes the fewest calls, and reads one step."""
+def test_no_more_is_read_than_time_and_an_epoch_allow(workload: Workload) -> None:
+    """Steps of seconds take the fewest calls; within an epoch nothing comes round again."""
     fake = engine()
-    look(fake, workload, GANG, rate=64.0)
-    assert (fake.observed[0].calls, fake.observed[0].reads) == (2, 1)
-
-
-def test_no_more_than_an_epoch_is_read(workload: Workload) -> None:
-    """Within an epoch nothing comes round again."""
-    fake = engine()
-    look(fake, workload, GANG.but(per_replica_batch=3000))
-    request = fake.observed[0]
-    assert request.reads * 6000 <= (FAKE_FACTS.examples or 0)
-    assert 1 <= request.kept <= request.reads
+    certified(fake, workload, WORKERS, rate=64.0)
+    certified(fake, workload, WORKERS.but(per_replica_batch=3000))
+    slow, _, large, _ = fake.observed
+    assert (slow.calls, slow.reads) == (2, 1)
+    assert large.reads * 6000 <= (FAKE_FACTS.examples or 0)
+    assert 1 <= large.kept <= large.reads
 
 
 def test_speed_alone_makes_no_other_family() -> None:
     """Batch, prefetch and the number of steps per call change nothing that is checked."""
-    assert family(GANG) == family(GANG.but(per_replica_batch=8, prefetch=2))
-    assert family(GANG.but(steps_per_execution=8)) == family(GANG.but(steps_per_execution=32))
-    assert family(GANG) != family(GANG.but(steps_per_execution=8))
-    assert family(GANG) != family(GANG.but(shard_policy="auto"))
+    assert family(WORKERS) == family(WORKERS.but(per_replica_batch=8, prefetch=2))
+    several = family(WORKERS.but(steps_per_execution=8))
+    assert several == family(WORKERS.but(steps_per_execution=32)) != family(WORKERS)
+    assert family(WORKERS) != family(WORKERS.but(shard_policy="auto"))

@@ -1,67 +1,73 @@
-"""From which batch, or with which network, distribution would pay."""
+"""From which batch, with which network, or up to how many gradients distribution would pay."""
 
 from __future__ import annotations
 
 import pytest
 
 from autotune.checks.crossover import break_even
+from autotune.checks.diagnosis import BreakEven
 from autotune.checks.experiment import Experiment
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
+from autotune.stats import Noise
 
-FIXED, EACH, BATCH = 0.001, 1e-4, 64
-"""Seconds of a step whatever its batch, and for each example."""
-QUIET = 0.001
-MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=BATCH)
+FIXED, EACH, BATCH, BYTES = 0.001, 1e-4, 64, 10**6
+"""Seconds of a step whatever its batch, and for each example; gradients that are exchanged."""
+SAVED = EACH * BATCH
 WORKERS = Configuration(
     strategy="multi_worker_mirrored", workers=2, per_replica_batch=BATCH, shard_policy="data"
 )
 
 
-def batch(*, exchange: float, crowding: float = 1.0, noise: float = QUIET) -> Interval | None:
+def pays(
+    exchange: float,
+    *,
+    crowding: float = 1.0,
+    latency: float | None = None,
+    noise: float = 0.001,
+    size: int = BYTES,
+) -> BreakEven:
+    """Return where two workers would pay that add so much to a step by their exchange."""
+    together = FIXED + crowding * EACH * BATCH
     seconds = {
-        Experiment.HELD: FIXED + crowding * EACH * BATCH + exchange,
-        Experiment.APART: FIXED + crowding * EACH * BATCH,
-        Experiment.ALONE: FIXED + EACH * BATCH,
-        Experiment.HALF: FIXED + EACH * BATCH / 2,
+        Experiment.HELD: together + exchange,
+        Experiment.APART: together,
+        Experiment.ALONE: FIXED + SAVED,
+        Experiment.HALF: FIXED + SAVED / 2,
+        **({Experiment.LATENCY: latency} if latency else {}),
     }
     known = Noise(sd=noise, degrees=50)
-    result = break_even(MIRRORED, [seconds], gradient_bytes=10**6, noise=known)
-    assert result is not None
-    return result.batch
-
-
-def test_it_pays_from_where_the_saved_work_repays_the_exchange() -> None:
-    """Two replicas that do not crowd each other save a batch's work, and pay the exchange."""
-    found = batch(exchange=0.010)
+    found = break_even(WORKERS, [seconds], gradient_bytes=size, noise=known)
     assert found is not None
-    assert found.value == pytest.approx(0.010 / EACH, rel=0.02)
+    return found
+
+
+@pytest.mark.parametrize(("crowding", "times"), [(1.0, 1.0), (1.5, 2.0)])
+def test_it_pays_from_where_the_saved_work_repays_the_exchange(
+    crowding: float, times: float
+) -> None:
+    """Workers save a batch's work and pay the exchange; half of it where they crowd each other."""
+    found = pays(0.010, crowding=crowding).batch
+    assert found is not None
+    assert found.value == pytest.approx(times * 0.010 / EACH, rel=0.05)
     assert found.low < found.value < found.high
-
-
-def test_crowded_replicas_need_more() -> None:
-    """With half of the work lost to each other, the batch has to be twice as large."""
-    found = batch(exchange=0.010, crowding=1.5)
-    assert found is not None
-    assert found.value == pytest.approx(0.010 / EACH / 0.5, rel=0.05)
 
 
 @pytest.mark.parametrize(("exchange", "crowding"), [(0.010, 2.1), (1.0, 1.0)])
 def test_where_it_never_pays_no_batch_is_told(exchange: float, crowding: float) -> None:
-    """Replicas that take all from each other never pay, nor does an exchange of a second."""
-    assert batch(exchange=exchange, crowding=crowding) is None
+    """Workers that take all from each other never pay, nor does an exchange of a second."""
+    assert pays(exchange, crowding=crowding).batch is None
 
 
 def test_an_exchange_that_is_hidden_pays_at_once() -> None:
     """Where it adds nothing to the step, a single example repays it."""
-    found = batch(exchange=0.0)
+    found = pays(0.0).batch
     assert found is not None
     assert found.low == found.value == 1
 
 
 def test_noise_widens_the_interval() -> None:
     """What is not known well is not told as if it were."""
-    sure, unsure = batch(exchange=0.005), batch(exchange=0.005, noise=0.05)
+    sure, unsure = pays(0.005).batch, pays(0.005, noise=0.05).batch
     assert sure is not None
     assert unsure is not None
     assert unsure.high / unsure.low > 2 * sure.high / sure.low
@@ -69,58 +75,27 @@ def test_noise_widens_the_interval() -> None:
 
 def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> None:
     """A ring of two moves as many bytes as there are gradients, past its latency."""
-    seconds = {
-        Experiment.HELD: 0.1,
-        Experiment.ALONE: FIXED + EACH * BATCH,
-        Experiment.HALF: FIXED + EACH * BATCH / 2,
-        Experiment.APART: 0.05,
-        Experiment.LATENCY: 0.002,
-    }
-    known = Noise(sd=QUIET, degrees=50)
-    result = break_even(WORKERS, [seconds], gradient_bytes=10**6, noise=known)
-    assert result is not None
-    assert result.bandwidth is not None
-    assert result.bandwidth.value == pytest.approx(10**6 / (EACH * BATCH - 0.002), rel=0.03)
-    unknown = break_even(WORKERS, [seconds], gradient_bytes=0, noise=known)
-    assert unknown is not None
-    assert unknown.bandwidth is None
-
-
-def gradients(*, exchange: float, latency: float) -> Interval | None:
-    """Return up to how many bytes it pays, of a million that take so long."""
-    alone, half = FIXED + EACH * BATCH, FIXED + EACH * BATCH / 2
-    seconds = {
-        Experiment.HELD: alone + exchange,
-        Experiment.APART: alone,
-        Experiment.ALONE: alone,
-        Experiment.HALF: half,
-        Experiment.LATENCY: latency,
-    }
-    known = Noise(sd=QUIET, degrees=50)
-    result = break_even(WORKERS, [seconds], gradient_bytes=10**6, noise=known)
-    assert result is not None
-    return result.gradient_bytes
+    found = pays(0.05, latency=0.002).bandwidth
+    assert found is not None
+    assert found.value == pytest.approx(BYTES / (SAVED - 0.002), rel=0.03)
+    assert pays(0.05, latency=0.002, size=0).bandwidth is None
 
 
 def test_fewer_gradients_are_exchanged_in_the_time_that_is_saved() -> None:
     """Half of them where their exchange, past its latency, takes twice what it may."""
-    latency, saved = 0.0024, EACH * BATCH
-    found = gradients(exchange=latency + 2 * (saved - latency), latency=latency)
+    latency = 0.0024
+    found = pays(latency + 2 * (SAVED - latency), latency=latency).gradient_bytes
     assert found is not None
-    assert found.value == pytest.approx(5e5, rel=0.03)
+    assert found.value == pytest.approx(BYTES / 2, rel=0.03)
     assert found.low < found.value < found.high
-
-
-def test_no_gradients_are_few_enough_where_the_latency_takes_all() -> None:
-    """Then a smaller model does not help, and none is told where the exchange adds nothing."""
-    nothing = gradients(exchange=0.030, latency=0.020)
+    nothing = pays(0.030, latency=0.020).gradient_bytes
     assert nothing is not None
     assert nothing.value == 0
-    assert gradients(exchange=0.0, latency=0.001) is None
+    assert pays(0.0, latency=0.001).gradient_bytes is None
 
 
 def test_a_missing_experiment_is_no_answer() -> None:
     """Nothing is guessed."""
-    held = {Experiment.HELD: 1.0}
-    known = Noise(sd=QUIET, degrees=50)
-    assert break_even(MIRRORED, [held], gradient_bytes=1, noise=known) is None
+    held = [{Experiment.HELD: 1.0}]
+    known = Noise(sd=0.001, degrees=50)
+    assert break_even(WORKERS, held, gradient_bytes=1, noise=known) is None

@@ -1,99 +1,85 @@
-"""Overlap is told from duplicates, and never claimed without proof."""
+"""Overlap is told from duplicates and never claimed without proof; unlike batches are found."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, strategies as st
 
 from autotune.checks.certificate import Finding
-from autotune.checks.examples import check_examples, excess, needs_whole
+from autotune.checks.examples import (
+    check_elements,
+    check_examples,
+    check_sizes,
+    excess,
+    needs_whole,
+)
 from autotune.engine.observation import Reader, Whole
 
+PASSED, FAILED, UNDECIDED = Finding.PASSED, Finding.FAILED, Finding.UNDECIDED
 Names = st.text("abcdefgh", min_size=1, max_size=2)
 
 
-def reader(*examples: str) -> Reader:
-    return Reader(sizes=(4,), elements=("x",), examples=Counter(examples))
+def readers(*read: str) -> list[Reader]:
+    return [Reader(sizes=(4,), elements=("x",), examples=Counter(each)) for each in read]
 
 
-def whole(*examples: str, complete: bool = True) -> Whole:
+def whole(examples: str, *, complete: bool = True) -> Whole:
     return Whole(examples=Counter(examples), complete=complete)
 
 
-def test_nothing_in_common_is_disjoint() -> None:
-    """Replicas without a common example pass, and no pass over the dataset is asked for."""
-    readers = [reader(*"abc"), reader(*"def")]
-    check = check_examples(readers, None, repeatable=True)
-    assert check.finding is Finding.PASSED
-    assert "6 examples" in check.sentence
-    assert not needs_whole(readers, repeatable=True)
+@pytest.mark.parametrize(
+    ("read", "there", "finding"),
+    [
+        pytest.param(("abc", "def"), None, PASSED, id="nothing in common"),
+        pytest.param(("abcd", "abcd"), whole("abcdefgh"), FAILED, id="the same"),
+        pytest.param(("abc", "abd"), whole("aabbcd"), PASSED, id="duplicates"),
+        pytest.param(("abab", "cdef"), whole("abcdefgh"), PASSED, id="its own again"),
+        pytest.param(("abc", "cab"), whole("abc"), UNDECIDED, id="more than an epoch"),
+        pytest.param(("abcd", "abcd"), whole("a", complete=False), FAILED, id="all, uncounted"),
+        pytest.param(("abcd", "defg"), whole("a", complete=False), UNDECIDED, id="some, uncounted"),
+        pytest.param(("aabb", "aabb"), whole("a", complete=False), UNDECIDED, id="repeats"),
+    ],
+)
+def test_overlap_is_told_from_duplicates(
+    read: tuple[str, str], there: Whole | None, finding: Finding
+) -> None:
+    """By what one device reads in a pass; without a whole pass, by what replicas repeat."""
+    assert check_examples(readers(*read), there, repeatable=True).finding is finding
 
 
-def test_the_same_examples_are_overlap() -> None:
-    """Where each example stands once, who reads them together reads too much."""
-    readers = [reader(*"abcd"), reader(*"abcd")]
-    check = check_examples(readers, whole(*"abcdefgh"), repeatable=True, who="workers")
-    assert check.finding is Finding.FAILED
+@pytest.mark.parametrize(
+    ("read", "there", "finding"),
+    [
+        pytest.param(("abc", "def"), "uvwxyz", UNDECIDED, id="augmented"),
+        pytest.param(("abc", "def"), "fdbeca", PASSED, id="shuffled"),
+        pytest.param(("abcd", "abcd"), "stuvwxyz", FAILED, id="the same random variants"),
+    ],
+)
+def test_a_dataset_that_changes_from_pass_to_pass(
+    read: tuple[str, str], there: str, finding: Finding
+) -> None:
+    """Overlap of augmented examples cannot be seen, unless replicas draw the same variants."""
+    assert check_examples(readers(*read), whole(there), repeatable=False).finding is finding
+    assert needs_whole(readers(*read), repeatable=False)
+
+
+def test_the_sentence_counts_who_read_what() -> None:
+    """And no pass over the dataset is asked for where nothing is in common."""
+    check = check_examples(
+        readers("abcd", "abcd"), whole("abcdefgh"), repeatable=True, who="workers"
+    )
     assert check.sentence == "Its workers read the same 4 of 8 examples."
-
-
-def test_duplicates_are_no_overlap() -> None:
-    """An example that stands in the dataset twice may be read by two replicas."""
-    readers = [reader(*"abc"), reader(*"abd")]
-    check = check_examples(readers, whole(*"aabbcd"), repeatable=True)
-    assert check.finding is Finding.PASSED
-
-
-def test_a_small_share_that_comes_round_is_no_overlap() -> None:
-    """Who reads its own examples again takes nothing from others."""
-    readers = [reader(*"abab"), reader(*"cdef")]
-    assert check_examples(readers, whole(*"abcdefgh"), repeatable=True).finding is Finding.PASSED
-
-
-def test_more_than_an_epoch_decides_nothing() -> None:
-    """Once the dataset comes round, anybody may get what another had before."""
-    readers = [reader(*"abc"), reader(*"cab")]
-    assert check_examples(readers, whole(*"abc"), repeatable=True).finding is Finding.UNDECIDED
-
-
-def test_changing_examples_decide_nothing() -> None:
-    """Augmented examples differ in every pass, so that overlap could not be seen."""
-    readers = [reader(*"abc"), reader(*"def")]
-    check = check_examples(readers, whole(*"uvwxyz"), repeatable=False)
-    assert check.finding is Finding.UNDECIDED
-    assert needs_whole(readers, repeatable=False)
-
-
-def test_shuffled_examples_are_recognized() -> None:
-    """A dataset that only changes its order gives the same examples to one device."""
-    readers = [reader(*"abc"), reader(*"def")]
-    assert check_examples(readers, whole(*"fdbeca"), repeatable=False).finding is Finding.PASSED
-
-
-def test_equal_variants_are_overlap() -> None:
-    """Replicas that draw the same random variants, which no other pass gives, read the same."""
-    readers = [reader(*"abcd"), reader(*"abcd")]
-    there = whole(*"stuvwxyz")
-    assert check_examples(readers, there, repeatable=False).finding is Finding.FAILED
-
-
-def test_a_dataset_too_large_to_count_is_judged_by_its_repeats() -> None:
-    """Without a whole pass, all in common is overlap if replicas never repeat; less is open."""
-    partial = whole("a", complete=False)
-    same = [reader(*"abcd"), reader(*"abcd")]
-    few = [reader(*"abcd"), reader(*"defg")]
-    repeating = [reader(*"aabb"), reader(*"aabb")]
-    assert check_examples(same, partial, repeatable=True).finding is Finding.FAILED
-    assert check_examples(few, partial, repeatable=True).finding is Finding.UNDECIDED
-    assert check_examples(repeating, partial, repeatable=True).finding is Finding.UNDECIDED
+    assert not needs_whole(readers("abc", "def"), repeatable=True)
 
 
 def test_what_is_no_tensor_decides_nothing() -> None:
-    """Ragged examples have no fingerprint."""
-    readers = [Reader(sizes=(), elements=("x",), examples=None)] * 2
-    assert check_examples(readers, None, repeatable=True).finding is Finding.UNDECIDED
-    assert not needs_whole(readers, repeatable=True)
+    """Ragged examples have no fingerprint, and their batches are not measured."""
+    ragged = [Reader(sizes=(), elements=("x",), examples=None)] * 2
+    assert check_examples(ragged, None, repeatable=True).finding is UNDECIDED
+    assert not needs_whole(ragged, repeatable=True)
+    assert check_sizes(ragged, 4).finding is UNDECIDED
 
 
 @given(st.lists(Names), st.lists(st.integers(0, 2)))
@@ -110,3 +96,25 @@ def test_giving_everything_to_everyone_is_always_overlap(examples: list[str], ha
     """Distinct examples that all replicas read are in excess once for every replica but one."""
     everything = Counter(examples)
     assert excess([everything] * hands, everything) == (hands - 1) * len(examples)
+
+
+def batches(*sizes: int, elements: tuple[str, ...] = ("float32 [8]",)) -> Reader:
+    return Reader(sizes=sizes, elements=elements, examples={})
+
+
+@pytest.mark.parametrize(("size", "words"), [(3, "a batch of 3"), (0, "an empty batch")])
+def test_another_size_on_one_replica_fails(size: int, words: str) -> None:
+    """One batch of another size is enough, and the sentence says which."""
+    check = check_sizes([batches(4, 4), batches(4, size)], 4)
+    assert check.finding is FAILED
+    assert check.sentence.startswith(f"Replica 1 got {words} in step 2")
+    assert check_sizes([batches(4, 4), batches(4, 4)], 4).finding is PASSED
+
+
+def test_structure_type_and_shape_have_to_be_the_same() -> None:
+    """Only lengths that change from batch to batch may differ between replicas."""
+    check = check_elements([batches(4), batches(4, elements=("float64 [8]",))])
+    assert check.finding is FAILED
+    assert "float64 [8]" in check.sentence
+    changing = batches(4, 4, elements=("float32 [7]", "float32 [9]"))
+    assert check_elements([changing, batches(4, 4)]).finding is PASSED

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autotune.checks.experiment import Experiment, further, telling, variant
 from autotune.config import Configuration
 from autotune.workload import WorkloadFacts
 
-GANG = Configuration(
+WORKERS = Configuration(
     strategy="multi_worker_mirrored",
     workers=2,
     per_replica_batch=64,
@@ -20,31 +22,26 @@ MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica
 
 
 def test_a_replica_alone_keeps_all_but_its_company() -> None:
-    """One device with the batch, the steps per call and the threads of the replica."""
-    expected = Configuration(per_replica_batch=64, steps_per_execution=8, threads_per_process=1)
-    assert GANG.on_one_device() == expected
-    assert expected.on_one_device() == expected
-
-
-def test_half_the_batch_needs_two_examples() -> None:
-    """A batch of one has no half."""
-    assert variant(Configuration(per_replica_batch=1), Experiment.HALF, FACTS) is None
-    half = variant(GANG, Experiment.HALF, FACTS)
+    """One device with the steps per call and the threads of the replica, with half its batch."""
+    alone = Configuration(per_replica_batch=64, steps_per_execution=8, threads_per_process=1)
+    assert WORKERS.on_one_device() == alone.on_one_device() == alone
+    half = variant(WORKERS, Experiment.HALF, FACTS)
     assert half is not None
-    assert half.configuration == GANG.on_one_device().model_copy(update={"per_replica_batch": 32})
+    assert half.configuration == alone.but(per_replica_batch=32)
+    assert variant(Configuration(per_replica_batch=1), Experiment.HALF, FACTS) is None
 
 
-def test_calls_are_compared_with_another_number_of_steps() -> None:
+@pytest.mark.parametrize(("given", "other"), [(1, 8), (8, 1), (32, 1)])
+def test_calls_are_compared_with_another_number_of_steps(given: int, other: int) -> None:
     """One step per call against several, whichever the configuration has."""
-    for given, other in ((1, 8), (8, 1), (32, 1)):
-        what = variant(Configuration(steps_per_execution=given), Experiment.CALLS, FACTS)
-        assert what is not None
-        assert what.configuration.steps_per_execution == other
+    what = variant(Configuration(steps_per_execution=given), Experiment.CALLS, FACTS)
+    assert what is not None
+    assert what.configuration.steps_per_execution == other
 
 
 def test_one_thing_is_taken_away_at_a_time() -> None:
     """The step as it is, then its input, then its exchange, then all but one replica."""
-    runs = [variant(GANG, each, FACTS) for each in telling(GANG)]
+    runs = [variant(WORKERS, each, FACTS) for each in telling(WORKERS)]
     assert [(r.held, r.exchanges, r.configuration.workers) for r in runs if r] == [
         (False, True, 2),
         (True, True, 2),
@@ -53,22 +50,14 @@ def test_one_thing_is_taken_away_at_a_time() -> None:
     ]
 
 
-def test_only_workers_have_a_network() -> None:
-    """Latency is asked for where there is one."""
-    assert Experiment.LATENCY in further(GANG, FACTS)
+def test_only_what_there_is_is_asked_for() -> None:
+    """Latency of a network, an exchange of dense gradients, replicas that can be taken apart."""
+    assert Experiment.LATENCY in further(WORKERS, FACTS)
     assert Experiment.LATENCY not in further(MIRRORED, FACTS)
-    assert Experiment.EXCHANGE not in further(GANG.on_one_device(), FACTS)
-
-
-def test_an_exchange_of_sparse_gradients_is_not_guessed() -> None:
-    """The program that only exchanges gradients knows dense ones; what they add is measured."""
+    assert Experiment.EXCHANGE not in further(WORKERS.on_one_device(), FACTS)
     sparse = WorkloadFacts(gradient_bytes=1_000_000, dense_gradient_bytes=1_000)
-    assert Experiment.EXCHANGE not in further(GANG, sparse)
-    assert Experiment.APART in telling(GANG)
-
-
-def test_servers_cannot_be_taken_away() -> None:
-    """Workers that train by themselves are no longer asynchronous training."""
+    assert Experiment.EXCHANGE not in further(WORKERS, sparse)
+    assert Experiment.APART in telling(WORKERS)
     served = Configuration(
         strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
     )

@@ -13,9 +13,9 @@ from autotune.workload import FitFacts, Returned, WorkloadFacts
 ALONE = Configuration()
 CACHED = ALONE.but(cache="memory")
 PARALLEL = ALONE.but(num_parallel_calls=16)
-GANG = ALONE.but(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
-SOURCE = GANG.but(shard_policy="source")
-EVERY = (ALONE, CACHED, PARALLEL, GANG, SOURCE)
+WORKERS = ALONE.but(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+SOURCE = WORKERS.but(shard_policy="source")
+EVERY = (ALONE, CACHED, PARALLEL, WORKERS, SOURCE)
 ALL = WorkloadFacts(dataset_takes=("num_parallel_calls", "input_context"))
 
 
@@ -39,7 +39,7 @@ def advice(
     [
         (Remedy.CACHE, CACHED, ALONE),
         (Remedy.PARALLEL_CALLS, PARALLEL, ALONE),
-        (Remedy.SOURCE, SOURCE, GANG),
+        (Remedy.SOURCE, SOURCE, WORKERS),
         (Remedy.WORKERS, SOURCE, ALONE),
     ],
 )
@@ -94,11 +94,20 @@ def test_a_cache_that_cannot_be_has_its_rule() -> None:
     assert advice(Remedy.CACHE, configurations=(ALONE,)).why_not is Obstacle.NOT_IN_SPACE
 
 
-def test_who_batches_is_not_told_to() -> None:
-    """A factory that makes batches may map them whole."""
-    facts = WorkloadFacts(dataset_takes=("batch_size",))
+@pytest.mark.parametrize(
+    ("remedy", "facts"),
+    [
+        (Remedy.VECTORIZED_MAP, WorkloadFacts(dataset_takes=("batch_size",))),
+        (Remedy.SOURCE, WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",))),
+    ],
+    ids=["who batches", "a script"],
+)
+def test_what_means_nothing_for_a_workload_is_not_told(
+    remedy: Remedy, facts: WorkloadFacts
+) -> None:
+    """A factory that batches maps whole batches; a script has none that takes its share."""
     found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
-    assert Remedy.VECTORIZED_MAP not in [each.remedy for each in found]
+    assert remedy not in {each.remedy for each in found}
 
 
 def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
@@ -112,10 +121,3 @@ def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     tried = told[Remedy.DATASET_WORKERS]
     assert tried is not None
     assert tried.factor == 3
-
-
-def test_a_script_is_not_told_what_its_factory_should_declare() -> None:
-    """It has none."""
-    facts = WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",))
-    found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
-    assert Remedy.SOURCE not in {each.remedy for each in found}

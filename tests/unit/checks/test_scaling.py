@@ -12,33 +12,32 @@ ALONE, LATENCY, BYTES, BANDWIDTH = 0.050, 0.003, 8_000_000, 12_500_000.0
 """Seconds of one host's step and for a neighbour; gradients, and bytes a second of the link."""
 
 
-def step(hosts: int, latency: float = LATENCY) -> float:
+def step(hosts: int) -> float:
     """Return what a step of a ring takes."""
     moved = 2 * BYTES / (BANDWIDTH * PAYLOAD)
-    return ALONE + latency * (hosts - 1) + moved * (hosts - 1) / hosts
+    return ALONE + LATENCY * (hosts - 1) + moved * (hosts - 1) / hosts
 
 
-def measured(*hosts: int, latency: float = LATENCY, noise: float = 0.001) -> dict[int, Interval]:
-    """Return such steps as they are measured."""
-    steps = {number: step(number, latency) if number > 1 else ALONE for number in hosts}
-    return {
-        number: Interval(low=value * (1 - noise), value=value, high=value * (1 + noise))
-        for number, value in steps.items()
-    }
-
-
-def predicted(*hosts: int, of: int, **known: float) -> Predicted:
+def predicted(*hosts: int, of: int, noise: float = 0.001, **known: float) -> Predicted:
     """Return the prediction for a number of hosts from measurements of others."""
-    [found] = predict(measured(*hosts), [of], **known)  # type: ignore[arg-type]
+    steps = {
+        number: Interval(
+            low=step(number) * (1 - noise), value=step(number), high=step(number) * (1 + noise)
+        )
+        for number in hosts
+    }
+    [found] = predict(steps, [of], **known)  # type: ignore[arg-type]
     return found
 
 
-def test_three_numbers_tell_latency_from_bytes() -> None:
-    """A ring's step on four hosts or on sixty-four follows from those on two and three."""
-    for number in (4, 8, 64):
-        found = predicted(1, 2, 3, of=number)
-        assert found.seconds.value == pytest.approx(step(number), rel=0.02)
-        assert found.seconds.low < step(number) < found.seconds.high
+@pytest.mark.parametrize("hosts", [4, 8, 64])
+def test_three_numbers_tell_latency_from_bytes(hosts: int) -> None:
+    """A ring's step follows from those on two and three; the speedup counts all examples."""
+    found = predicted(1, 2, 3, of=hosts)
+    assert found.seconds.value == pytest.approx(step(hosts), rel=0.02)
+    assert found.seconds.low < step(hosts) < found.seconds.high
+    assert found.speedup.value == pytest.approx(hosts * ALONE / found.seconds.value)
+    assert found.speedup.low == pytest.approx(hosts * ALONE / found.seconds.high)
 
 
 def test_the_links_bandwidth_tells_them_apart_where_only_two_were_measured() -> None:
@@ -61,28 +60,14 @@ def test_what_two_hosts_cannot_tell_stays_open() -> None:
 
 def test_noise_widens_the_prediction() -> None:
     """What is not known well on few hosts is known less on many."""
-    sure, unsure = (
-        predict(measured(1, 2, 3, noise=noise), [8])[0].seconds for noise in (0.001, 0.05)
-    )
+    sure, unsure = (predicted(1, 2, 3, of=8, noise=noise).seconds for noise in (0.001, 0.05))
     assert unsure.high / unsure.low > 1.2 * sure.high / sure.low
 
 
-def test_the_speedup_counts_the_examples_of_all_hosts() -> None:
-    """Against one host with the batch that each of them has."""
-    found = predicted(1, 2, 3, of=4)
-    assert found.speedup.value == pytest.approx(4 * ALONE / found.seconds.value)
-    assert found.speedup.low == pytest.approx(4 * ALONE / found.seconds.high)
-
-
 def test_an_exchange_that_costs_nothing_scales_without_end() -> None:
-    """Not even noise makes it quicker than one host's step."""
+    """Not even noise makes it quicker than one host's step; without one nothing is predicted."""
     steps = {number: Interval(low=0.99, value=1.0, high=1.01) for number in (1, 2, 3)}
     [found] = predict(steps, [64])
     assert found.seconds.low > 0.95
     assert found.seconds.value < 1.6
-
-
-@pytest.mark.parametrize("hosts", [(1,), (2, 3)])
-def test_without_one_host_and_several_nothing_is_predicted(hosts: tuple[int, ...]) -> None:
-    """There is nothing to go on from."""
-    assert predict(measured(*hosts), [4]) == []
+    assert predict({1: steps[1]}, [4]) == predict({2: steps[2], 3: steps[3]}, [4]) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from autotune import (
     verify,
 )
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed
@@ -68,19 +66,21 @@ def test_a_small_difference_on_a_noisy_machine_is_unclear(check: Check, verdict:
     assert 40 < found.seconds <= 50
 
 
-def test_a_gain_that_is_not_worth_it_is_no_reason_to_distribute(check: Check) -> None:
-    """Surely above zero, and surely below the margin: the recommendation fails."""
-    found = check(Verdict.DISTRIBUTE, pair=1010.0, noise=0.001, seconds=400, margin=0.2)
-    assert found.answer is Answer.FAILS
-    assert "a gain of less than 20%" in found.summary
-
-
-@pytest.mark.parametrize(("margin", "answer"), [(0.02, Answer.FAILS), (0.6, Answer.HOLDS)])
-def test_the_saved_margin_decides_for_one_device(
-    check: Check, margin: float, answer: Answer
+@pytest.mark.parametrize(
+    ("verdict", "pair", "margin", "answer"),
+    [
+        (Verdict.DISTRIBUTE, 1010.0, 0.2, Answer.FAILS),
+        (Verdict.ONE_DEVICE, 1300.0, 0.02, Answer.FAILS),
+        (Verdict.ONE_DEVICE, 1300.0, 0.6, Answer.HOLDS),
+    ],
+)
+def test_the_saved_margin_decides(
+    check: Check, verdict: Verdict, pair: float, margin: float, answer: Answer
 ) -> None:
-    """The same gain of distribution is too small for one user and not for another."""
-    assert check(Verdict.ONE_DEVICE, pair=1300.0, margin=margin).answer is answer
+    """A gain below it, surely above zero, is no reason to distribute."""
+    found = check(verdict, pair=pair, noise=0.001, seconds=400, margin=margin)
+    assert found.answer is answer
+    assert ("a gain of less than 20%" in found.summary) is (verdict is Verdict.DISTRIBUTE)
 
 
 def test_a_sound_recommendation_is_seldom_refuted(check: Check) -> None:
@@ -92,13 +92,16 @@ def test_a_sound_recommendation_is_seldom_refuted(check: Check) -> None:
     assert answers[Answer.UNCLEAR] >= 54
 
 
-def test_without_a_distributed_rival_the_defaults_are_one(save: Save) -> None:
-    """The question is then whether the tuned settings still beat what Keras does by itself."""
+@pytest.mark.parametrize("distributed", [None, PAIR.but(replicas_per_worker=8)])
+def test_without_a_distributed_rival_the_defaults_are_one(
+    save: Save, distributed: Configuration | None
+) -> None:
+    """Do the tuned settings still beat what Keras does by itself? A note names who cannot run."""
     engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
-    found = verify(save(Verdict.ONE_DEVICE, best_distributed=None), engine=engine)
-    assert found.answer is Answer.HOLDS
-    assert found.rival == Configuration()
+    found = verify(save(Verdict.ONE_DEVICE, best_distributed=distributed), engine=engine)
+    assert (found.answer, found.rival) == (Answer.HOLDS, Configuration())
     assert found.summary.endswith("as fast as the Keras defaults.")
+    assert any("cannot run here" in note for note in found.notes) is bool(distributed)
 
 
 def test_with_no_rival_at_all_it_holds_if_it_runs(save: Save) -> None:
@@ -148,15 +151,6 @@ def test_a_rival_that_crashes_decides_nothing(check: Check) -> None:
     assert found.examples_per_second is not None
 
 
-def test_a_rival_that_cannot_run_here_is_named(save: Save) -> None:
-    """The defaults take its place, and a note says why."""
-    engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
-    wide = PAIR.but(replicas_per_worker=8)
-    found = verify(save(Verdict.ONE_DEVICE, best_distributed=wide), engine=engine)
-    assert found.rival == Configuration()
-    assert any("cannot run here" in note for note in found.notes)
-
-
 class Broken(FakeEngine):
     """A machine on which a factory has an error."""
 
@@ -167,24 +161,20 @@ class Broken(FakeEngine):
         raise self.error
 
 
-def broken(error: Exception) -> Broken:
-    engine = Broken(lambda _: 1000.0)
-    engine.error = error
-    return engine
+@pytest.fixture
+def broken() -> Broken:
+    return Broken(lambda _: 1000.0)
 
 
-def test_a_factory_that_raises_today_fails(save: Save) -> None:
-    """Its program would not train either."""
-    engine = broken(FactoryFailed("model_fn raised KeyError.", "Correct it."))
-    found = verify(save(Verdict.ONE_DEVICE), engine=engine)
+def test_a_factory_that_raises_today_fails(save: Save, broken: Broken) -> None:
+    """Its program would not train either; of one that is not there, nothing can be said."""
+    broken.error = FactoryFailed("model_fn raised KeyError.", "Correct it.")
+    found = verify(save(Verdict.ONE_DEVICE), engine=broken)
     assert found.answer is Answer.FAILS
     assert "model_fn raised KeyError" in found.summary
-
-
-def test_a_factory_that_is_not_there_is_a_wrong_call(save: Save) -> None:
-    """Perhaps the folder is another one: nothing can be said."""
+    broken.error = FactoryNotFound("No digits.", "Look.")
     with pytest.raises(FactoryNotFound):
-        verify(save(Verdict.ONE_DEVICE), engine=broken(FactoryNotFound("No digits.", "Look.")))
+        verify(save(Verdict.ONE_DEVICE), engine=broken)
 
 
 def test_another_machine_and_other_software_are_named(save: Save) -> None:
@@ -241,11 +231,14 @@ def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: 
 
 
 def test_the_order_within_a_pair_is_random(save: Save) -> None:
-    """Each comes first now and then, and the order follows the seed."""
+    """Each comes first now and then, by the seed, and each run is told as it ends."""
 
-    def order(seed: int) -> list[TrialRequest]:
+    def order(seed: int) -> list[Configuration]:
+        events: list[Event] = []
         engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1010.0}), between=0.1)
-        verify(save(Verdict.ONE_DEVICE), engine=engine, seconds=100, seed=seed)
+        saved = save(Verdict.ONE_DEVICE)
+        found = verify(saved, engine=engine, seconds=100, seed=seed, observer=events.append)
+        assert [e.trial for e in events if isinstance(e, TrialEnded)] == [*found.trials]
         return [request.configuration for request in engine.requests[::2]]
 
     assert {*order(0)} == {ALONE, PAIR}
@@ -258,16 +251,6 @@ def test_too_little_time_runs_nothing(check: Check) -> None:
     found = check(Verdict.DISTRIBUTE, seconds=2.0)
     assert (found.answer, found.trials) == (Answer.UNCLEAR, ())
     assert "no time for a pair of runs" in found.summary
-
-
-def test_an_observer_is_told_of_each_run(save: Save) -> None:
-    """In the order in which they ended."""
-    events: list[Event] = []
-    engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1500.0}))
-    found = verify(save(Verdict.DISTRIBUTE), engine=engine, observer=events.append)
-    told = [event.trial for event in events if isinstance(event, TrialEnded)]
-    assert told == [*found.trials]
-    assert all(a.number < b.number for a, b in pairwise(told))
 
 
 def test_a_function_that_is_written_down_in_full_needs_no_module(
