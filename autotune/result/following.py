@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from threading import Event as Flag, Thread
+from io import StringIO
 from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
@@ -102,13 +103,14 @@ class LiveReport:
 
     Args:
         console: The terminal.
+        live: What redraws it.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, live: Callable[..., Live] = Live) -> None:
         self._console = console
         self._progress = Progress()
         self._said = False
-        self._live = Live(
+        self._live = live(
             console=console,
             get_renderable=self._view,
             refresh_per_second=REDRAWS_PER_SECOND,
@@ -148,55 +150,50 @@ class LiveReport:
         self._console.print(Text(one_line(text)))
 
 
-class NotebookReport:
-    """Follows a search below a cell: the same view as HTML, with the latest notices.
+class NotebookReport(LiveReport):
+    """Follows a search below a notebook's cell: the same view as HTML, with the latest notices.
 
     Args:
-        place: Shows HTML instead of what it showed before; None takes the running cell.
+        show: Shows HTML instead of what it showed before; None takes the running cell.
     """
 
-    def __init__(self, place: Any = None) -> None:
-        self._place = place or _Cell()
-        self._progress = Progress()
+    def __init__(self, show: Callable[[str], None] | None = None) -> None:
         self._notices: list[str] = []
-        self._done = Flag()
-        self._thread = Thread(target=self._redraw, name="notebook", daemon=True)
+        self._show = show or _running_cell()
+        nowhere = Console(file=StringIO(), force_jupyter=False)
+        super().__init__(nowhere, partial(_Cell, self._show))
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         """Clear the view, which the result replaces; after an error it stays."""
-        self._done.set()
-        self._thread.join()
+        super().__exit__(kind, *rest)
         if kind is None:
-            self._place.update("")
+            self._show("")
 
-    def __call__(self, event: Event) -> None:
-        self._progress.take(event)
-        if isinstance(event, Notice):
-            self._notices.append(one_line(event.text))
-
-    def _redraw(self) -> None:
-        self._show()
-        while not self._done.wait(1 / REDRAWS_PER_SECOND):
-            self._show()
-        self._show()
-
-    def _show(self) -> None:
+    def _view(self) -> RenderableType:
         notices = (Text(each, style="dim") for each in self._notices[-NOTICES:])
-        self._place.update(as_html(Group(live_view(self._progress), *notices)))
+        return Group(live_view(self._progress), *notices)
+
+    def _say(self, text: str) -> None:
+        self._notices.append(one_line(text))
 
 
-class _Cell:
-    def __init__(self) -> None:
-        # Untyped, and there only where there is a notebook.
-        self._shown: Any = import_module("IPython.display")
-        self._handle = self._shown.display(self._shown.HTML(""), display_id=True)
+class _Cell(Live):
+    """Redraws HTML as `Live` does the lines of a terminal."""
 
-    def update(self, html: str) -> None:
-        self._handle.update(self._shown.HTML(html))
+    def __init__(self, show: Callable[[str], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._show = show
+
+    def refresh(self) -> None:
+        self._show(as_html(self.get_renderable()))
+
+
+def _running_cell() -> Callable[[str], None]:
+    """Return what replaces the output of the running cell."""
+    # Untyped, and there only where there is a notebook.
+    shown: Any = import_module("IPython.display")
+    handle = shown.display(shown.HTML(""), display_id=True)
+    return lambda html: handle.update(shown.HTML(html))
 
 
 class TurnsReport:

@@ -150,17 +150,6 @@ def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
     assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
 
 
-class Cell:
-    """Remembers what was shown."""
-
-    def __init__(self) -> None:
-        self.shown: list[str] = []
-
-    def update(self, html: str) -> None:
-        """Remember it."""
-        self.shown.append(html)
-
-
 class Balance(HTMLParser):
     """Fails where a tag is closed that was not the last one opened."""
 
@@ -184,13 +173,13 @@ class Balance(HTMLParser):
 
 def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) -> None:
     """Nothing that others wrote is markup; the result takes its place."""
-    cell = Cell()
-    with NotebookReport(cell) as report:
+    shown: list[str] = []
+    with NotebookReport(shown.append) as report:
         for event in events:
             report(event)
         report(Notice(text=HOSTILE))
-    assert cell.shown.pop() == ""
-    html = cell.shown.pop()
+    assert shown.pop() == ""
+    html = shown.pop()
     assert "script" not in Balance(html).names
     for text in ("Finals", "1:05", "of 3:00", "Trial 7", "crashed", "SIGSEGV", "distributed"):
         assert text in html
@@ -198,8 +187,8 @@ def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) ->
 
 def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
     """The processes that are timed have the cores to themselves."""
-    console, cell, began = terminal(), Cell(), time.monotonic()
-    with LiveReport(console) as live, NotebookReport(cell) as below:
+    console, shown, began = terminal(), list[str](), time.monotonic()
+    with LiveReport(console) as live, NotebookReport(shown.append) as below:
         for _ in range(100):
             live(TrialEnded(trial=trials[0], elapsed=1.0))
             below(TrialEnded(trial=trials[0], elapsed=1.0))
@@ -207,7 +196,7 @@ def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
     seconds = time.monotonic() - began
     # The first and the last come on top, and in a cell the empty one.
     assert 1 <= output(console).count("best so far") <= 2 + REDRAWS_PER_SECOND * seconds
-    assert len(cell.shown) <= 3 + REDRAWS_PER_SECOND * seconds
+    assert len(shown) <= 3 + REDRAWS_PER_SECOND * seconds
 
 
 def test_a_script_is_not_followed() -> None:
