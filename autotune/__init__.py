@@ -7,7 +7,7 @@
     result.save("out/")
 
 What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
-`autotune.reason`, what an `Engine` is handed in `autotune.engine.engine`.
+`autotune.reason`, what an `Engine` is handed in `autotune.engine.base`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from autotune.checks.remedies import Advice as Advice
     from autotune.client import AsyncClient as AsyncClient, Client as Client
     from autotune.config import Configuration as Configuration, register_axes as register_axes
-    from autotune.engine.engine import Engine as Engine, Outcome as Outcome
-    from autotune.engine.exclusive import Wait as Wait
+    from autotune.engine.base import Engine as Engine
     from autotune.engine.load import Load as Load
-    from autotune.engine.observation import Observation as Observation
+    from autotune.engine.lock import Wait as Wait
+    from autotune.engine.tasks.observe import Observation as Observation
     from autotune.errors import (
         AutotuneError as AutotuneError,
         CodeError as CodeError,
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
     from autotune.plan import Plan as Plan
-    from autotune.reason import Reason as Reason
+    from autotune.reason import Outcome as Outcome, Reason as Reason
     from autotune.result import (
         Alternative as Alternative,
         Result as Result,

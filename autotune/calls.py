@@ -22,8 +22,6 @@ Bound = ast.expr | ast.ClassDef | str | None
 
 
 class MethodCall(NamedTuple):
-    """A call of a method in a text."""
-
     line: int
     receiver: ast.expr
     scopes: tuple[ast.AST, ...]
@@ -88,11 +86,7 @@ def class_of_self(name: str, scopes: tuple[ast.AST, ...]) -> ast.ClassDef | None
 
 
 class Others:
-    """Tells by the text alone which objects are surely none of Keras's.
-
-    Args:
-        tree: The whole script.
-    """
+    """Tells by the text alone which objects are surely none of Keras's."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._bound: dict[str, list[Bound]] = {}
@@ -104,7 +98,6 @@ class Others:
         self._wrapped = any(wrapper in text for text in texts for wrapper in _WRAPPERS)
 
     def has_receiver(self, call: MethodCall) -> bool:
-        """Whether the object whose method is called is one of them."""
         if isinstance(call.receiver, ast.Name):
             owner = class_of_self(call.receiver.id, call.scopes)
             if owner is not None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from autotune.config import Configuration
-from autotune.engine.exclusive import Wait
+from autotune.engine.lock import Wait
 from autotune.plan import Plan
 from autotune.trial import Stage, Trial
 from autotune.value import Value

@@ -18,8 +18,8 @@ from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.engine.load import NOTICEABLE, Load
+from autotune.reason import Outcome
 from autotune.stats import Noise, squared_residuals
 from autotune.trial import Stage, Trial
 from autotune.value import Value

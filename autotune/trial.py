@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from autotune.config import Configuration
+from autotune.engine.base import RunResult
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
 from autotune.stats import Interval
-from autotune.value import Value
-from autotune.window import Window
 
 
 class Stage(StrEnum):
@@ -23,14 +22,12 @@ class Stage(StrEnum):
     """To measure a finalist again, alternating with the others; only these runs decide."""
 
 
-class Trial(Value):
-    """One run of one configuration and its outcome."""
+class Trial(RunResult):
+    """One run of one configuration: what became of it, and what that says of a longer training."""
 
     number: int
     stage: Stage
     configuration: Configuration
-    outcome: Outcome
-    reason: Reason
     round: int | None = None
     """The turn within the finals."""
     examples_per_second: float | None = None
@@ -44,25 +41,10 @@ class Trial(Value):
     lengths_error: float = 0.0
     """Standard error of log(throughput) that comes of the lengths of examples, where they vary and
     the run saw but some. Not in `error`: who trains on the same examples shares it."""
-    filled: int | None = None
-    """Examples that its caches held from the beginning, read before the clock started; 0 where
-    they could not be filled, so that later epochs may be faster. None where nothing is cached."""
-    windows: tuple[Window, ...] = ()
     steady_from: int | None = None
     """Index of the first window of the steady state."""
-    lost_updates: float | None = None
-    """Share of updates lost from `optimizer.iterations` in asynchronous training; else None."""
-    start_seconds: float | None = None
-    first_step_seconds: float | None = None
-    wall_seconds: float = 0.0
     ended_at: float | None = None
     """Seconds since 1970; None of a trial that is not kept in a study."""
-    peak_memory: int = 0
-    work_seconds: tuple[float, ...] = ()
-    """CPU seconds per step of each worker."""
-    callback_seconds: tuple[tuple[str, float], ...] = ()
-    """Each callback with its seconds of a step, the heaviest first."""
-    detail: str = ""
 
     @property
     def measured(self) -> bool:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from autotune.disk import named
 from autotune.engine import resolve
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.errors import UsageError
 from autotune.events import Event, Observer, nobody, told
 from autotune.options import SearchOptions, usage_error

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
-from autotune.engine.requests import trial_request
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.options import SCRIPT_SEED
 from autotune.search.epochs import fill_of
 from autotune.search.request import Subject

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import Limits, TrialRequest
+from autotune.engine.base import Limits, Stop
+from autotune.engine.tasks.train import TrialRequest
+from autotune.reason import Message, Outcome
 from autotune.testing.contract import Behaviour
+from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
 UNUSED = Factory(name="unused", module="unused")
 BEHAVIOURS = {
     Behaviour.MEASURED: "fit",
-    Behaviour.GANG: "gang",
+    Behaviour.GROUP: "gang",
     Behaviour.FAILED: "raises",
     Behaviour.NAN: "nan",
     Behaviour.OUT_OF_MEMORY: "eats",
@@ -23,10 +27,15 @@ BEHAVIOURS = {
     Behaviour.CRASHED: "dies",
 }
 """The program that behaves so."""
+ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
 LIMITS = {
     Behaviour.HUNG: Limits(start=2.0),
     Behaviour.OUT_OF_MEMORY: Limits(memory=1 << 30),
 }
+
+
+def stop_at_once(_: Sequence[Window]) -> Stop:
+    return ENOUGH
 
 
 def request_for(program: str, folder: Path, **fields: Any) -> TrialRequest:
@@ -48,5 +57,5 @@ def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> Tr
         BEHAVIOURS[behaviour],
         folder,
         limits=LIMITS.get(behaviour, Limits()),
-        roles=gang if behaviour is Behaviour.GANG else gang[:1],
+        roles=gang if behaviour is Behaviour.GROUP else gang[:1],
     )

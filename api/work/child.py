@@ -11,8 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection
-from functools import partial
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self, cast
 
 from autotune import events
@@ -23,23 +22,15 @@ from autotune.api.work import messages, processes
 from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word
 from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    Engine,
-    LearningRequest,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    TrialRequest,
-)
-from autotune.engine.exclusive import Wait
-from autotune.engine.observation import Observation
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.lock import Wait
 from autotune.engine.resolve import new_engine
+from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
-from autotune.reason import SetAside
+from autotune.machine import Machine
+from autotune.reason import Outcome, SetAside
 from autotune.result import Result
 from autotune.search.request import TuningRequest
-from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import (
     Workload,
     factory_from_text,
@@ -171,8 +162,6 @@ def _observer(order: Order, tell: Say) -> events.Observer:
 
 
 _ASIDE = SetAside(deaths=MOST_DEATHS)
-_AFTER_AN_INTERRUPT = frozenset({"reserved", "load", "bandwidth", "lost_hosts", "now", "close"})
-"""What a search that was interrupted still needs; all else might start processes."""
 
 
 def interruptible(engine: Engine, tell: Say, aside: Collection[Configuration]) -> Engine:
@@ -203,55 +192,34 @@ class _Interruptible:
         self._engine.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._engine.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._engine.__exit__(*error)  # type: ignore[arg-type] # handed on
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._engine, name)
-        if not callable(found) or name in _AFTER_AN_INTERRUPT:
-            return found
-        return partial(self._call, found)
+        return getattr(self._engine, name)
 
-    def _call(self, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    def machine(self) -> Machine:
+        self._go_on()
+        return self._engine.machine()
+
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        self._go_on()
+        trial = trial_in(task)
+        if trial is None:
+            return self._engine.execute(task, watch)
+        if trial.configuration in self._aside:
+            return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_ASIDE))
+        self._tell(RunBegun(configuration=trial.configuration))
+        answer = self._engine.execute(task, watch)
+        self._tell(RunOver())
+        return answer
+
+    def _go_on(self) -> None:
+        """Start no process after an interrupt; what the search still asks for needs none."""
         if self._interrupted:
             raise KeyboardInterrupt
-        requests = (each for each in (*arguments, *named.values()) if _trial_of(each))
-        request = next(requests, None)
-        if request is None:
-            return method(*arguments, **named)
-        configuration = _trial_of(request).configuration
-        if configuration in self._aside:
-            return _set_aside(request)
-        self._tell(RunBegun(configuration=configuration))
-        result = method(*arguments, **named)
-        self._tell(RunOver())
-        return result
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._interrupted = True
         raise KeyboardInterrupt
-
-
-def _trial_of(argument: Any) -> Any:
-    """Return the trial that an argument of an engine's method asks for, if it is a request."""
-    trial = getattr(argument, "trial", argument)
-    return trial if isinstance(trial, TrialRequest) else None
-
-
-def _set_aside(request: Any) -> Any:
-    """Return the answer to a request that is not carried out."""
-    match request:
-        case ObservationRequest():
-            return Observation(failure=_ASIDE)
-        case ScreeningRequest():
-            return None
-        case LearningRequest(trial=trial):
-            batch = trial.configuration.global_batch
-            return Learning(batch=batch, refused=Unpredictable.FAILED)
-    return RunResult(outcome=Outcome.CRASHED, reason=_ASIDE)

@@ -16,10 +16,10 @@ from autotune.checks.examples import check_elements, check_examples, check_sizes
 from autotune.checks.replicas import check_equal, check_places, check_random, check_start
 from autotune.checks.trajectory import NAME, Steps, check_trajectory
 from autotune.config import Configuration, axes, default_of
-from autotune.engine.engine import Engine, Limits, ObservationRequest, TrialRequest
-from autotune.engine.observation import Observation, Reader
+from autotune.engine.base import Engine, Limits
 from autotune.engine.reasons import is_memory
-from autotune.engine.requests import trial_request
+from autotune.engine.tasks.observe import Observation, ObservationRequest, Reader
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
 from autotune.reason import CheckKind, Raised, Reason, Seen
 from autotune.strategies import strategy
@@ -83,12 +83,12 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
         unseen = undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title))
         return Certificate(checks=(unseen,))
     run = _candidate_run(candidate, folder / "candidate")
-    seen = engine.observe(run)
+    seen = engine.execute(run)
     if seen.failure is not None:
         check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
         return Certificate(checks=(check,), seconds=seen.seconds)
     count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
-    alone = engine.observe(_reference_run(candidate, run, folder / "reference", count=count))
+    alone = engine.execute(_reference_run(candidate, run, folder / "reference", count=count))
     checks = _checks(candidate, run, seen, alone)
     return Certificate(checks=tuple(checks), seconds=seen.seconds + alone.seconds)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.observation import Reader, Whole
+from autotune.engine.tasks.observe import Reader, Whole
 from autotune.reason import CheckKind
 
 NAME = "disjoint examples"

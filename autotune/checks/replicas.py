@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from autotune.checks.certificate import Check, failed, passed, see
-from autotune.engine.observation import Copy, Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Copy, Numbers, Variable, Witness
 from autotune.reason import CheckKind, Seen
 
 START = "equal initial weights"

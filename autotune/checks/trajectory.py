@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.observation import Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Numbers, Variable, Witness
 from autotune.reason import CheckKind, Seen
 from autotune.value import Scalar
 

@@ -16,8 +16,8 @@ from autotune.wording import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from autotune.engine.engine import Engine
-    from autotune.engine.remote.links import Link
+    from autotune.engine.base import Engine
+    from autotune.engine.links import Link
     from autotune.machine import Machine
 
     Links = Mapping[tuple[str, str], Link | None]
@@ -117,12 +117,12 @@ def _tell_clocks(clocks: Mapping[str, float]) -> None:
 
 
 def _check_factories(running: Engine, model: str, dataset: str) -> None:
+    from autotune.engine.tasks.inspect import InspectionRequest
     from autotune.workload import Workload, factory_from_text
 
     say("Calling the factories on all machines")
-    facts = running.inspect(
-        Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
-    )
+    workload = Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
+    facts = running.execute(InspectionRequest(workload))
     count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
     say(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 

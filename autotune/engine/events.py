@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 Event = Mapping[str, Any]
-"""Has `event`, its kind, and `at`, in seconds of `time.monotonic`."""
+"""Has `event`, its kind, and `at`, in seconds of `time.monotonic`.
+
+Any may have `result`: fields of the run's `RunResult` that the first process knows.
+"""
 
 STARTED = "started"
 TRAIN_BEGIN = "train_begin"
@@ -77,7 +80,6 @@ class EventReader:
         return [json.loads(line) for line in lines]
 
     def close(self) -> None:
-        """Give the file back."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

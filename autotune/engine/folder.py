@@ -1,32 +1,35 @@
-"""The files of one trial: the one place that builds their names."""
+"""The files of a trial, the one place that builds their names, and folders for temporary files."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 SCRATCH = "autotune-work-"
 """How the names of the folders begin in which a script that is timed works."""
+_NEW = "autotune-new-"
+"""Begins the name of a folder that is not locked yet."""
+_LOCKED = "autotune-host-"
 
 
 class TrialFolder:
-    """Names of the files through which the tuner and the processes of a trial talk.
-
-    Args:
-        path: The folder; `create` makes it.
-    """
+    """Names of the files through which the tuner and the processes of a trial talk."""
 
     def __init__(self, path: str | Path) -> None:
         # Absolute, because the processes that share it may each change their working folder.
         self.path = Path(path).absolute()
 
     def create(self) -> TrialFolder:
-        """Make the folder, which must not hold another trial."""
         self.path.mkdir(parents=True)
         return self
 
     @property
     def script(self) -> Path:
-        """The training program."""
         return self.path / "train.py"
 
     @property
@@ -34,13 +37,8 @@ class TrialFolder:
         """What the processes are to do, as JSON."""
         return self.path / "request.json"
 
-    @property
-    def answer(self) -> Path:
-        """What a process that looks at something found, as JSON."""
-        return self.path / "answer.json"
-
     def answers(self, index: int) -> Path:
-        """What one process of several saw, as JSON."""
+        """What one process found, as JSON."""
         return self.path / f"answer-{index}.json"
 
     def kept(self, index: int) -> Path:
@@ -66,7 +64,6 @@ class TrialFolder:
         return self.path / f"events-{index}.jsonl"
 
     def output(self, index: int) -> Path:
-        """What one process printed."""
         return self.path / f"output-{index}.txt"
 
     def given(self) -> dict[str, Path]:
@@ -80,3 +77,48 @@ class TrialFolder:
         for pattern in ("events-*.jsonl", "output-*.txt", "answer-*.json"):
             for file in self.path.glob(pattern):
                 file.unlink()
+
+
+class Scratch:
+    """A new folder for temporary files, which goes with its owner, also if that was killed.
+
+    What others have left that were killed is removed first.
+    """
+
+    def __init__(self) -> None:
+        made = Path(tempfile.mkdtemp(prefix=_NEW))
+        lock = _locked(made)
+        self.path = made.rename(made.with_name(made.name.replace(_NEW, _LOCKED)))
+        # Also where nobody calls `remove`: when it is collected, or at the end of the process.
+        self._remove = weakref.finalize(self, _remove, self.path, lock)
+        for left in made.parent.glob(f"{_LOCKED}*"):
+            if (free := _locked(left)) is not None:
+                _remove(left, free)
+
+    def remove(self) -> None:
+        self._remove()
+
+
+def flocked(file: int) -> bool:
+    """Whether the lock of an open file was had, which is not waited for."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _locked(folder: Path) -> int | None:
+    """Return a descriptor that locks a folder until it is closed; None if somebody else has one."""
+    with suppress(OSError):  # It is gone, or another user's.
+        file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        if flocked(file):
+            return file
+        os.close(file)
+    return None
+
+
+def _remove(folder: Path, lock: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)

@@ -1,7 +1,5 @@
 """A process that has imported TensorFlow and nothing else, and forks the processes of trials.
 
-    python -m autotune.engine.fork_server DESCRIPTOR
-
 A forked process can train 0.6 s later, a fresh one needs 4 s. It has a program of its own, because
 `multiprocessing`'s fork server imports the caller's `__main__` again, and because what TensorFlow
 reads at its import is fixed per server. It must never run an operation, build a model or list
@@ -21,7 +19,6 @@ import os
 import selectors
 import signal
 import socket
-import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -41,11 +38,7 @@ class OtherBackend(Exception):
 
 
 class ForkServer:
-    """Forks children on request and reports their end.
-
-    Args:
-        channel: The socket to the tuner.
-    """
+    """Forks children on request and reports their end."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -135,7 +128,6 @@ class ForkServer:
 
 
 def main(arguments: list[str]) -> None:
-    """Import TensorFlow, say so, and serve."""
     channel = socket.socket(fileno=int(arguments[0]))
     channel.set_inheritable(False)
     # Orphans of a trial, whatever session they made for themselves, become children of this one.
@@ -153,7 +145,6 @@ def main(arguments: list[str]) -> None:
 
 
 def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
-    """Send one message, as either side does."""
     channel.sendall(json.dumps(message).encode() + b"\n")
 
 
@@ -206,7 +197,3 @@ def _own_children() -> list[int]:
     for listing in Path("/proc/self/task").glob("*/children"):
         found += [int(pid) for pid in listing.read_text().split()]
     return found
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -56,12 +56,12 @@ class Load:
 
     @property
     def share(self) -> float:
-        """Share of the cores that others took."""
+        """Share of the cores that others had."""
         return (self.busy + self.stolen) / self.cores
 
     @property
     def noticeable(self) -> bool:
-        """Whether it can have disturbed timings."""
+        """Whether it was enough to disturb what was timed meanwhile."""
         return self.seconds >= SHORTEST_SECONDS and self.share >= NOTICEABLE
 
 
@@ -84,7 +84,6 @@ def read_counters() -> Counters:
 
 
 def between(first: Counters, last: Counters) -> Load:
-    """Return what others took from one look to the next."""
     seconds = max(last.at - first.at, 1e-9)
     # Ticks are coarser than what processes are charged, so a little less than nothing is nothing.
     busy = max((last.busy - first.busy) - (last.own - first.own), 0.0)
@@ -98,11 +97,7 @@ def between(first: Counters, last: Counters) -> Load:
 
 
 class Meter:
-    """Tells what others took since it was last read.
-
-    Args:
-        read: Reads the counters.
-    """
+    """Tells what others took since it was last read."""
 
     def __init__(self, read: Callable[[], Counters] = read_counters) -> None:
         self._read = read

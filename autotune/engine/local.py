@@ -1,22 +1,78 @@
-"""The engine that runs trials on this machine."""
+"""The engine that runs trials on this machine, in processes forked from one that has TensorFlow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Self
+import json
+import os
+import shutil
+import tempfile
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any, Self, cast
 
-from autotune.engine.engine import NOTHING, RunResult, Tell, TrialRequest, Watch
-from autotune.engine.exclusive import exclusive
-from autotune.engine.folder import TrialFolder
+from autotune import disk
+from autotune.cluster import Role, tf_config
+from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
+from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
+from autotune.engine.fork_client import ForkClient, ForkServerDied
+from autotune.engine.group import ONE, Environment, LocalGroup
 from autotune.engine.load import Load, Meter
-from autotune.engine.local_host import LocalHost, environments_of
-from autotune.engine.process_engine import ProcessEngine
+from autotune.engine.lock import Tell, exclusive
+from autotune.engine.reasons import is_of_the_disk
+from autotune.engine.tasks.devices import DevicesRequest
+from autotune.engine.tasks.inspect import why_ended
+from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.engine.trial_run import TrialRun
+from autotune.errors import EngineError, OutputError
 from autotune.machine import Machine, free_ports
-from autotune.reason import Cause, KnownError
-from autotune.value import Scalar
-from autotune.workload import Workload, WorkloadFacts
+from autotune.program import CACHES
+from autotune.reason import (
+    Cause,
+    Exited,
+    KernelKilled,
+    Killed,
+    KnownError,
+    Orphaned,
+    Raised,
+    Reason,
+)
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+"""Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""
+_STARTS = 3
+"""How often the process that imports TensorFlow is started when it is killed meanwhile."""
+
+
+class ProcessEngine(Engine):
+    """Tells processes what to do through the folder of a trial, and reads their answers there."""
+
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        if isinstance(task, HostTask):
+            return cast("A", self.on_hosts(task))
+        trial = trial_in(task)
+        if trial is None:
+            return task.not_offered()
+        folder = TrialFolder(trial.folder).create()
+        task.prepare(folder)
+        begun = self.now()
+        result = self.run_trial(trial, watch, folder, task.code)
+        result = result.model_copy(update={"wall_seconds": self.now() - begun})
+        return task.answer(result, answers_in(folder, len(trial.roles)))
+
+    @abstractmethod
+    def on_hosts(self, task: HostTask[A]) -> A: ...
+    @abstractmethod
+    def run_trial(
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
+    ) -> RunResult:
+        """Run the processes of a trial until something ends them."""
+
+    def now(self) -> float:
+        return time.monotonic()
 
 
 class LocalEngine(ProcessEngine):
@@ -25,24 +81,27 @@ class LocalEngine(ProcessEngine):
     Entering the engine starts that process in the background; only what needs it waits for it.
 
     Args:
-        environment: Variables of all trials, beside those of this process.
+        environment: Variables of all processes, beside those of this one; None removes one.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self.host = LocalHost(environment)
-        """This machine, on which it starts processes."""
+    def __init__(self, environment: Environment | None = None) -> None:
+        self._scratch = Scratch()
+        # TensorFlow leaves a file for each function that it compiles where a process is ended.
+        self._temporary = self._scratch.path / "tmp"
+        self._temporary.mkdir()
+        self._environment: Environment = {"TMPDIR": str(self._temporary), **(environment or {})}
+        self.server: ForkClient | None = None
+        """The process that has imported TensorFlow; None before it was first needed."""
         self._machine: Machine | None = None
         self._reserved = False
         self._meter = Meter()
 
     def __enter__(self) -> Self:
-        """Begin to import TensorFlow in the background."""
-        self.host.start()
+        self.start()
         return self
 
     @contextmanager
     def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
-        """Wait until no other search is timing on this machine, then keep others waiting."""
         if self._reserved:
             yield
             return
@@ -54,44 +113,138 @@ class LocalEngine(ProcessEngine):
                 self._reserved = False
 
     def load(self) -> Load | None:
-        """Return what other programs have taken of this machine's cores since the last call."""
         return self._meter.read()
 
     def machine(self) -> Machine:
-        """Return what this machine offers, as TensorFlow sees it."""
-        if self._machine is None:
-            self._machine = self.host.machine()
+        self._machine = self._machine or self.on_hosts(DevicesRequest())
         return self._machine
 
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
-        """Call the factories in a process of their own and report what they give."""
-        return self.host.inspect(workload, offered, seconds)
+    def on_hosts(self, task: HostTask[A]) -> A:
+        """Do a task in a process of its own; a second one does it where the first was killed.
 
-    def execute(
-        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+        No trial runs meanwhile, so whoever killed it may have meant another one.
+
+        Raises:
+            OutputError: The disk takes nothing.
+        """
+        folder = self.new_folder()
+        task.prepare(folder)
+        result = self._run(task, folder)
+        if _was_killed(result.reason):
+            folder.forget_run()
+            result = self._run(task, folder)
+        if _is_of_the_disk(result.reason):
+            raise OutputError(
+                f"{folder.path.parent} cannot be used: a process {why_ended(result)}.",
+                disk.NEXT_STEP,
+            )
+        return task.answer(result, answers_in(folder, 1))
+
+    def run_trial(
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
     ) -> RunResult:
-        """Run the processes of a request until something ends them."""
-        result = self._attempt(request, watch, folder, task)
+        result = self._attempt(trial, watch, folder, code)
         if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
             folder.forget_run()
-            result = self._attempt(request, watch, folder, task)
-        self.host.remove_caches()
+            result = self._attempt(trial, watch, folder, code)
+        self.remove_caches()
         return result
 
+    def start(self) -> ForkClient:
+        """Return the fork server, a new one unless one is alive; it may not be ready yet."""
+        if self.server is None or not self.server.alive:
+            if self.server is not None:
+                self.server.close()
+            self.server = ForkClient(self._environment)
+        return self.server
+
+    def group(
+        self,
+        folder: TrialFolder,
+        code: str,
+        environments: Mapping[int, Environment] = ONE,
+        memory: int | None = None,
+    ) -> LocalGroup:
+        """Return processes that can be started at once; see `LocalGroup`.
+
+        Raises:
+            EngineError: TensorFlow cannot be imported.
+        """
+        return LocalGroup(self._ready_server(), folder, code, environments, memory)
+
+    def new_folder(self) -> TrialFolder:
+        """Make a folder that goes when this is closed."""
+        return TrialFolder(Path(tempfile.mkdtemp(dir=self._scratch.path)))
+
+    def remove_caches(self) -> None:
+        """Remove the files of examples that a process has left behind that was ended."""
+        for prefix in (CACHES, SCRATCH):
+            for each in self._temporary.glob(f"{prefix}*"):
+                shutil.rmtree(each, ignore_errors=True)
+
     def close(self) -> None:
-        """End everything that this engine started; may be called twice."""
-        self.host.close()
+        if self.server is not None:
+            self.server.close()
+        self._scratch.remove()
 
     def _attempt(
-        self, request: TrialRequest, watch: Watch, folder: TrialFolder, task: str
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
     ) -> RunResult:
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(request.roles))]
-        environments = dict(enumerate(environments_of(request.roles, addresses)))
-        gang = self.host.gang(folder, task, environments, request.limits.memory)
-        return TrialRun(request, gang, watch).run()
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(trial.roles))]
+        environments = dict(enumerate(environments_of(trial.roles, addresses)))
+        group = self.group(folder, code, environments, trial.limits.memory)
+        return TrialRun(trial.roles, trial.limits, group, watch).run()
+
+    def _run(self, task: HostTask[Any], folder: TrialFolder) -> RunResult:
+        return TrialRun((Role(),), task.limits, self.group(folder, task.code)).run()
+
+    def _ready_server(self) -> ForkClient:
+        for _ in range(_STARTS):
+            server = self.start()
+            with suppress(ForkServerDied):
+                server.wait_ready()
+                return server
+        raise EngineError(
+            f"The process that imports TensorFlow was killed {_STARTS} times.",
+            "Check the system log (dmesg) for out-of-memory kills.",
+        )
+
+
+def answers_in(folder: TrialFolder, count: int) -> list[Any]:
+    """Return what each of some processes has left as its answer; nothing if any left none."""
+    files = [folder.answers(index) for index in range(count)]
+    if not all(each.exists() for each in files):
+        return []
+    return [json.loads(each.read_text(encoding="utf-8")) for each in files]
+
+
+def environments_of(roles: Sequence[Role], addresses: Sequence[str]) -> list[Environment]:
+    """Return the variables of each process. A TF_CONFIG of the tuner's never counts.
+
+    Args:
+        addresses: `host:port` of each.
+    """
+    environments: list[Environment] = []
+    for role in roles:
+        config = tf_config(roles, addresses, role) if len(roles) > 1 else None
+        visible = {} if role.gpus is None else {VISIBLE: _names(role.gpus)}
+        environments.append({"TF_CONFIG": config, **visible})
+    return environments
+
+
+def _names(gpus: tuple[int, ...]) -> str:
+    """Return what CUDA calls some GPUs: TensorFlow counts only those that this host may see."""
+    seen = os.environ.get(VISIBLE)
+    names = seen.split(",") if seen else None
+    return ",".join(names[gpu].strip() if names else str(gpu) for gpu in gpus)
+
+
+def _was_killed(reason: Reason) -> bool:
+    by_kill = isinstance(reason, Killed) and reason.signal == SIGKILL
+    return by_kill or isinstance(reason, KernelKilled | Orphaned)
+
+
+def _is_of_the_disk(reason: Reason) -> bool:
+    if isinstance(reason, Raised):
+        return is_of_the_disk({"kind": reason.error, "message": reason.message})
+    return isinstance(reason, Exited) and reason.code == disk.EXIT_CODE

@@ -50,8 +50,6 @@ class MemoryGauge:
 
     Args:
         ancestor: The process id of the fork server, which also adopts the trial's orphans.
-        most: Bytes that they may hold together.
-        now: A monotonic clock in seconds.
     """
 
     def __init__(self, ancestor: int, most: int, now: Callable[[], float] = time.monotonic) -> None:

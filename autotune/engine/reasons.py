@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from autotune.reason import Cause, Exited, KernelKilled, Killed, KnownError, Raised
+from autotune.reason import Cause, Exited, KernelKilled, Killed, KnownError, Raised, Reason
 
 _LONGEST = 300
 """Characters of a foreign message that are kept."""
@@ -47,12 +47,19 @@ _DISK = re.compile(r"No space left on device|Disk quota exceeded")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
+class WorkersLost(Exception):
+    """All processes of a group are gone or out of reach."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.kind)
+        self.reason = reason
+
+
 def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
     """Return the reason for an error that a process reported.
 
     Args:
         error: Its `kind`, `message` and `where`.
-        process: Name of the process; empty if it was the only one.
     """
     text = _text(error)
     for pattern, cause in _KNOWN.items():
@@ -72,7 +79,6 @@ def is_memory(error: Mapping[str, Any]) -> bool:
 
 
 def is_of_the_disk(error: Mapping[str, Any]) -> bool:
-    """Whether an error says that a disk is full."""
     return bool(_DISK.search(_text(error)))
 
 
@@ -85,7 +91,6 @@ def exit_of(status: int, *, for_memory: bool = False) -> Killed | Exited | Kerne
     """Return how a process ended.
 
     Args:
-        status: Its wait status.
         for_memory: Whether the kernel has killed processes for want of memory meanwhile.
     """
     code = status & 0x7F

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-from autotune.engine.engine import Engine, Tell
-from autotune.engine.exclusive import Wait
+from autotune.engine.base import Engine
+from autotune.engine.lock import Tell, Wait
 from autotune.errors import EngineError, UsageError
 from autotune.plugins import load_attribute, load_plugin
 
@@ -19,7 +19,7 @@ GROUP = "autotune.engines"
 LOCAL = "local"
 BUILTINS = {
     LOCAL: "autotune.engine.local:LocalEngine",
-    "ray": "autotune.engine.remote.ray_engine:RayEngine",
+    "ray": "autotune.engine.ray:RayEngine",
 }
 
 
@@ -80,7 +80,6 @@ def reserved_engine(
 
 
 def _refuse(tell: Tell, told: Wait | str) -> None:
-    """Raise EngineError instead of waiting."""
     if not isinstance(told, Wait):
         tell(told)
     else:

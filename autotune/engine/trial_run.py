@@ -8,20 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from autotune.cluster import Role
 from autotune.engine import events, reasons
-from autotune.engine.engine import Limits, Outcome, RunResult, TrialRequest, Watch, Window
+from autotune.engine.base import Limits, RunResult, Watch, go_on
 from autotune.engine.events import Event
-from autotune.engine.workers import POLL, Exit, Report, WorkerGroup, WorkersLost
+from autotune.engine.group import POLL, Exit, Report, WorkerGroup
+from autotune.engine.reasons import WorkersLost
 from autotune.reason import (
     Completed,
     FinishedEarly,
     KernelKilled,
     MemoryExceeded,
     NotFinite,
+    Outcome,
     Overdue,
     Phase,
     Reason,
 )
+from autotune.window import Window
 
 GRACE = 1.0
 """Seconds for the real cause to show itself, once a process has reported its consequences."""
@@ -29,6 +33,7 @@ EARLY = 0.5
 """Share of the windows that may still belong to the warm-up."""
 _MOST_STACKS = 4
 _PHASE_AFTER = {
+    events.DOING: Phase.STEADY,
     events.TRAIN_BEGIN: Phase.FIRST_STEP,
     events.FIRST_STEP: Phase.STEADY,
     events.WINDOW: Phase.STEADY,
@@ -54,36 +59,28 @@ class Trouble:
 
 
 class TrialRun:
-    """Follows a group of worker processes and keeps what becomes of it.
+    """Follows a group of worker processes and keeps what becomes of it."""
 
-    Args:
-        request: What was asked for.
-        group: Its processes, not started yet.
-        watch: Told of every new window.
-    """
-
-    def __init__(self, request: TrialRequest, group: WorkerGroup, watch: Watch) -> None:
-        self._request = request
+    def __init__(
+        self, roles: Sequence[Role], limits: Limits, group: WorkerGroup, watch: Watch = go_on
+    ) -> None:
+        self._roles = roles
         self._group = group
         self._watch = watch
         self._begun = time.monotonic()
-        self._watchdog = Watchdog(request.limits, self._begun)
+        self._watchdog = Watchdog(limits, self._begun)
         self._troubles: dict[int, Trouble] = {}
         self._windows: list[Window] = []
-        self._steps = WorkerSteps(len(request.roles))
+        self._steps = WorkerSteps(len(roles))
         self._answered: set[int] = set()
-        self._start_seconds: float | None = None
-        self._first_step_seconds: float | None = None
-        self._filled: int | None = None
-        self._lost_updates: float | None = None
+        self._reported: dict[str, object] = {}
 
     def run(self) -> RunResult:
-        """Start the group, follow it until something ends it, and end it."""
         ending = None
         try:
             self._group.start()
             while ending is None:
-                ending = self._hear(self._group.listen(POLL)) or self._look()
+                ending = self._hear(self._group.listen(POLL)) or self._check()
         except WorkersLost as exc:
             ending = Ending(Outcome.CRASHED, exc.reason)
         finally:
@@ -91,7 +88,6 @@ class TrialRun:
         return self._result(ending)
 
     def _hear(self, reports: list[Report]) -> Ending | None:
-        """Take in what the processes report."""
         for member, event in reports:
             self._note_trouble(member, event)
             self._steps.note(member, event)
@@ -100,10 +96,10 @@ class TrialRun:
             ending = self._nan(event) or (self._progress(event) if member == 0 else None)
             if ending:
                 return ending
-        everybody = len(self._answered) == len(self._request.roles)
+        everybody = len(self._answered) == len(self._roles)
         return Ending(Outcome.MEASURED, Completed()) if everybody else None
 
-    def _look(self) -> Ending | None:
+    def _check(self) -> Ending | None:
         """See what the processes cannot report themselves."""
         for member, found in self._group.exits().items():
             if member not in self._troubles:
@@ -115,16 +111,16 @@ class TrialRun:
     def _progress(self, event: Event) -> Ending | None:
         """Take in what the first process, which speaks for all, says of its steps."""
         self._watchdog.note(event)
+        self._reported |= event.get("result", {})
         match event["event"]:
             case events.TRAIN_BEGIN:
-                self._start_seconds = event["at"] - self._begun
-            case events.FILLED:
-                self._filled = event["examples"]
+                self._reported["start_seconds"] = event["at"] - self._begun
             case events.FIRST_STEP:
-                self._first_step_seconds = event["seconds"]
+                self._reported["first_step_seconds"] = event["seconds"]
+            case events.DOING:
+                self._reported["doing"] = event["what"]
             case events.WINDOW:
                 self._windows.append(Window(event["steps"], event["seconds"], event.get("ends", 0)))
-                self._lost_updates = event.get("lost")
                 stop = self._watch(tuple(self._windows))
                 return Ending(stop.outcome, stop.reason) if stop else None
         return None
@@ -162,10 +158,9 @@ class TrialRun:
         return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
 
     def _stacks(self) -> str:
-        """Return where the processes stand."""
         return "\n".join(
             f"{self._prefix(member)}{self._group.stack(member)}"
-            for member in range(min(len(self._request.roles), _MOST_STACKS))
+            for member in range(min(len(self._roles), _MOST_STACKS))
         )
 
     def _too_large(self) -> Ending | None:
@@ -175,23 +170,19 @@ class TrialRun:
         return Ending(Outcome.OUT_OF_MEMORY, MemoryExceeded(used=used.peak, limit=used.limit))
 
     def _result(self, ending: Ending) -> RunResult:
-        return RunResult(
-            outcome=ending.outcome,
-            reason=ending.reason,
-            detail=ending.detail,
-            windows=tuple(self._windows),
-            start_seconds=self._start_seconds,
-            first_step_seconds=self._first_step_seconds,
-            filled=self._filled,
-            lost_updates=self._lost_updates,
-            peak_memory=self._group.memory().peak,
-            work_seconds=self._steps.each("work"),
-            step_seconds=self._steps.each("seconds"),
-            callback_seconds=self._steps.callbacks(),
-        )
+        """Return the run: what its first process reported, and what was seen from outside."""
+        seen = {
+            **ending._asdict(),
+            "windows": self._windows,
+            "peak_memory": self._group.memory().peak,
+            "work_seconds": self._steps.each("work"),
+            "step_seconds": self._steps.each("seconds"),
+            "callback_seconds": self._steps.callbacks(),
+        }
+        return RunResult.model_validate({**self._reported, **seen})
 
     def _name(self, member: int) -> str:
-        roles = self._request.roles
+        roles = self._roles
         return roles[member].name if len(roles) > 1 else ""
 
     def _prefix(self, member: int) -> str:
@@ -200,12 +191,7 @@ class TrialRun:
 
 
 class Watchdog:
-    """Knows in which phase a process is, and since when.
-
-    Args:
-        limits: Seconds that each phase may take.
-        begun: When the process was started.
-    """
+    """Knows in which phase a process is, and since when."""
 
     def __init__(self, limits: Limits, begun: float) -> None:
         self._limits = limits
@@ -213,7 +199,6 @@ class Watchdog:
         self.phase = Phase.START
 
     def note(self, event: Event) -> None:
-        """Take in what the process reports."""
         if event["event"] in _PHASE_AFTER:
             self.phase = _PHASE_AFTER[event["event"]]
             self._since = event["at"]
@@ -233,17 +218,12 @@ class Watchdog:
 
 
 class WorkerSteps:
-    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting.
-
-    Args:
-        members: How many processes there are.
-    """
+    """Keeps what each worker reports of its steps: the slowest one keeps the others waiting."""
 
     def __init__(self, members: int) -> None:
         self._windows: list[list[Event]] = [[] for _ in range(members)]
 
     def note(self, member: int, event: Event) -> None:
-        """Take in an event of a process, if it is a window."""
         if event["event"] == events.WINDOW:
             self._windows[member].append(event)
 

@@ -1,9 +1,9 @@
 """The program that a configuration stands for: plain TensorFlow, without autotune."""
 
 from autotune.program.cluster import cluster_files
-from autotune.program.epoch import epoch_in_words
 from autotune.program.pipeline import CACHES
 from autotune.program.program import Program, render, script_reader
+from autotune.program.words import epoch_in_words
 
 __all__ = [
     "CACHES",

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.program.structure import check_plain
-from autotune.program.text import fill_in
+from autotune.program.text import check_plain, fill_in
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"
@@ -24,15 +23,7 @@ _TEMPLATES = {name: f"{name}.j2" for name in (SLURM, JOBSET, RAY)}
 
 
 def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str, str | None]:
-    """Return each file that starts the training on a cluster, None where one process trains.
-
-    Args:
-        configuration: How it is distributed.
-        machine: Whose GPUs every process had; each machine of the cluster should have as many.
-
-    Raises:
-        ConfigurationError: A text would change the structure of the files.
-    """
+    """Return each file that starts the training on a cluster, None where one process trains."""
     if configuration.workers == 1:
         return dict.fromkeys(_TEMPLATES)
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
@@ -53,7 +44,6 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
 
 
 def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:
-    """Return what is special to the pods of one kind."""
     cluster = {each: _hosts(each, kinds.count(each)) for each in dict.fromkeys(kinds)}
     # A pod's number is put in as it is, so it stands outside of the JSON's quotes.
     task = f'{{"type": "{kind}", "index": {INDEX}}}'
@@ -62,5 +52,4 @@ def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:
 
 
 def _hosts(kind: str, count: int) -> list[str]:
-    """Return the addresses that JobSet gives to the pods of a kind."""
     return [f"{NAME}-{kind}-0-{index}.{NAME}:{PORT}" for index in range(count)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import indent
 
-from autotune.program.imports import Import, imports_of, sections
+from autotune.program.imports import Import, imports_in, sections
 from autotune.program.text import call, listing, literal
 from autotune.workload import Factory, Workload, is_dotted_name
 from autotune.workload.source import Source
@@ -19,9 +19,9 @@ from autotune.workload.source import Source
 class _Preamble:
     """What the factories add to the top of the program; filled one factory after the other."""
 
-    meanings: dict[str, object]
+    meanings: dict[str, object] = field(default_factory=dict)
     """What each name stands for in the program."""
-    imports: set[Import]
+    imports: set[Import] = field(default_factory=set)
     local_imports: set[Import] = field(default_factory=set)
     """Imports that work only once `roots` are on the path."""
     roots: dict[str, list[str]] = field(default_factory=dict)
@@ -32,22 +32,20 @@ class _Preamble:
     assignments: list[str] = field(default_factory=list)
 
     def add_import(self, role: str, factory: Factory) -> None:
-        """Import a factory under the name of its role."""
         found = self.imports if factory.root is None else self.local_imports
         self._add_root(factory.root, factory.module)
         if "." in factory.name:
             found.add(Import(factory.module))
             self.assignments.append(f"{role} = {factory.module}.{factory.name}")
         else:
-            found.add(Import(factory.module, factory.name, role))
+            found.add(Import(factory.module, factory.name, role if role != factory.name else ""))
 
     def add_source(self, role: str, source: Source) -> None:
-        """Write a factory down under the name of its role."""
         if not source.expression:
             self.definitions.append(_stub(role, source))
             return
         self.imports.add(Import("__future__", "annotations"))
-        imports, definitions = _split(source.text)
+        imports, definitions = imports_in(source.text), _definitions_in(source.text)
         meanings: dict[str, object] = {each.binds: each for each in imports}
         meanings |= {name: text for text in definitions for name in _bound(text)}
         for module, root in source.roots:
@@ -88,34 +86,32 @@ class _Preamble:
         if text != role:
             self.assignments.append(f"{role} = {text}")
 
+    def context(self, workload: Workload) -> dict[str, object]:
+        """Return what the templates need."""
+        sources = [each.source for each in workload.factories.values() if each.source]
+        return {
+            **vars(self),
+            "imports": sections(self.imports),
+            "local_imports": sections(self.local_imports),
+            "roots": [_on_path(root, modules) for root, modules in self.roots.items()],
+            # Whether any factory ends the program while its values are not filled in.
+            "guarded": any(each.expression and each.missing for each in sources),
+        }
+
 
 def sketch(workload: Workload) -> dict[str, object]:
     """Return what the templates need for the program without its factories."""
-    sources = [each.source for each in workload.factories.values() if each.source]
-    roots = [root for each in sources for _, root in each.roots]
-    roots += [each.root for each in workload.factories.values() if each.root is not None]
-    return {
-        "imports": "",
-        "local_imports": "",
-        "roots": [_on_path(root, ()) for root in roots],
-        "missing": (),
-        # Whether any factory ends the program while its values are not filled in.
-        "guarded": any(each.expression and each.missing for each in sources),
-        "definitions": (),
-        "assignments": (),
-    }
+    found = _Preamble()
+    for each in workload.factories.values():
+        places = dict(each.source.roots).values() if each.source else ()
+        found.roots |= {root: [] for root in (*places, each.root) if root is not None}
+    return found.context(workload)
 
 
 def preamble(
     workload: Workload, taken: Iterable[str], imports: Iterable[Import]
 ) -> dict[str, object]:
-    """Return what the templates need so that each factory is a global name in the program.
-
-    Args:
-        workload: The factories.
-        taken: Names that the program uses itself, so that no text of the user's may bind them.
-        imports: What it imports itself.
-    """
+    """Return what the templates need so that each factory is a global name in the program."""
     meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
     result = _Preamble(meanings=meanings, imports={*imports})
     for role, factory in workload.factories.items():
@@ -123,15 +119,7 @@ def preamble(
             result.add_import(role, factory)
         else:
             result.add_source(role, factory.source or Source(text="", expression=""))
-    return {
-        **sketch(workload),
-        "imports": sections(result.imports),
-        "local_imports": sections(result.local_imports),
-        "roots": [_on_path(root, modules) for root, modules in result.roots.items()],
-        "missing": result.missing,
-        "definitions": result.definitions,
-        "assignments": result.assignments,
-    }
+    return result.context(workload)
 
 
 def _on_path(root: str, modules: Iterable[str]) -> str:
@@ -140,7 +128,7 @@ def _on_path(root: str, modules: Iterable[str]) -> str:
     return call("sys.path.insert", [("", "0"), ("", folder)])
 
 
-@lru_cache(maxsize=64)  # Finals write the same programs again, and each is written twice.
+@lru_cache(maxsize=64)  # Finals write the same programs again.
 def global_names(text: str) -> frozenset[str]:
     """Return every name that a program binds or looks up outside of its functions."""
     names: set[str] = set()
@@ -175,19 +163,15 @@ def _stub(role: str, source: Source) -> str:
     )
 
 
-def _split(text: str) -> tuple[set[Import], list[str]]:
-    """Return the imports and the texts of the definitions at the top level of a source."""
-    lines = text.splitlines()
-    imports: set[Import] = set()
-    definitions = []
+def _definitions_in(text: str) -> list[str]:
+    """Return the texts of all but the imports at the top level of a source."""
+    lines, found = text.splitlines(), []
     for node in ast.parse(text).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imports.update(imports_of(node))
-        else:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
             decorators: list[ast.expr] = getattr(node, "decorator_list", [])
             first = min([node.lineno, *(each.lineno for each in decorators)])
-            definitions.append("\n".join(lines[first - 1 : node.end_lineno]))
-    return imports, definitions
+            found.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return found
 
 
 def _bound(text: str) -> set[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from autotune.program.text import WIDTH
@@ -17,44 +18,43 @@ class Import(NamedTuple):
     name: str = ""
     """What is taken from the module; empty where the module itself is imported."""
     alias: str = ""
+    """Empty where it would be the name itself."""
 
     @property
     def binds(self) -> str:
         """The name that the program can use afterwards."""
         return self.alias or self.name or self.module.partition(".")[0]
 
-    @property
-    def renamed(self) -> str:
-        """The alias, where it differs from what it stands for."""
-        return "" if self.alias == (self.name or self.module) else self.alias
-
-    @property
-    def what(self) -> str:
-        """The module or name, with its alias."""
+    def __str__(self) -> str:
         target = self.name or self.module
-        return f"{target} as {self.renamed}" if self.renamed else target
+        return f"{target} as {self.alias}" if self.alias else target
 
 
-def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Import, ...]:
-    """Return what a statement binds."""
-    if isinstance(statement, ast.ImportFrom):
-        module = statement.module or ""
-        return tuple(Import(module, each.name, each.asname or "") for each in statement.names)
-    return tuple(Import(each.name, "", each.asname or "") for each in statement.names)
+def imports_in(text: str) -> list[Import]:
+    """Return what the import statements at the top level of a text bind."""
+    found = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom):
+            found += [_named(node.module or "", each.name, each.asname) for each in node.names]
+        elif isinstance(node, ast.Import):
+            found += [_named(each.name, "", each.asname) for each in node.names]
+    return found
+
+
+def _named(module: str, name: str, alias: str | None) -> Import:
+    return Import(module, name, alias if alias and alias != (name or module) else "")
 
 
 def sections(imports: Iterable[Import]) -> str:
     """Return sorted import statements: the future, the standard library, everything else."""
-    groups: tuple[list[Import], ...] = ([], [], [])
-    for each in sorted({*imports}, key=_order):
-        groups[_section(each)].append(each)
-    return "\n\n".join(_statements(group) for group in groups if group)
+    groups = groupby(sorted({*imports}, key=_order), key=_section)
+    return "\n\n".join("\n".join(_statements(group)) for _, group in groups)
 
 
-def _order(each: Import) -> tuple[str, int, str]:
+def _order(each: Import) -> tuple[int, bool, str, int, str]:
     """As isort does: within a module constants, then classes, then functions."""
     kind = 0 if each.name.isupper() and len(each.name) > 1 else 1 if each.name[:1].isupper() else 2
-    return each.module, kind, each.what
+    return _section(each), bool(each.name), each.module, kind, str(each)
 
 
 def _section(each: Import) -> int:
@@ -62,20 +62,15 @@ def _section(each: Import) -> int:
     return 0 if top == "__future__" else 1 if top in sys.stdlib_module_names else 2
 
 
-def _statements(group: Iterable[Import]) -> str:
-    """Return one statement per module, and one per name with an alias, as isort does."""
-    plain: list[str] = []
+def _statements(group: Iterable[Import]) -> Iterator[str]:
+    """Yield one statement per module, and one per name with an alias."""
     members: dict[tuple[str, str], list[str]] = {}
     for each in group:
         if each.name:
-            members.setdefault((each.module, each.renamed), []).append(each.what)
+            members.setdefault((each.module, each.alias), []).append(str(each))
         else:
-            plain.append(f"import {each.what}")
-    return "\n".join([*plain, *(_from(module, names) for (module, _), names in members.items())])
-
-
-def _from(module: str, names: list[str]) -> str:
-    flat = f"from {module} import {', '.join(names)}"
-    if len(flat) <= WIDTH:
-        return flat
-    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+            yield f"import {each}"
+    for (module, _), names in members.items():
+        flat = f"from {module} import {', '.join(names)}"
+        lines = "".join(f"    {name},\n" for name in names)
+        yield flat if len(flat) <= WIDTH else f"from {module} import (\n{lines})"

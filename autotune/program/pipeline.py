@@ -39,15 +39,7 @@ def pipeline(
     apart: bool,
     held: bool,
 ) -> dict[str, object]:
-    """Return what the template of `make_dataset()` needs to know.
-
-    Args:
-        configuration: Its settings of the input.
-        dataset: The factory.
-        facts: What is known of it.
-        apart: Whether each worker takes steps of its own, on batches for one replica.
-        held: Whether every step gets the first batch again, from memory.
-    """
+    """Return what the template of `make_dataset()` needs to know."""
     gang, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
     whole = distributed and not source and not apart

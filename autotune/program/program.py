@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable
 
-from autotune.axis import AxisRole, Place
-from autotune.config import Configuration, axes, axes_of
+from autotune.axis import Place
+from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.program.epoch import UNKNOWN_STEPS, epoch_in_words
 from autotune.program.factories import global_names, preamble, sketch
-from autotune.program.imports import Import, sections
+from autotune.program.imports import Import, imports_in, sections
 from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
-from autotune.program.structure import Placeholders, check_names, check_structure
 from autotune.program.text import WIDTH, call, count, fill_in, literal
+from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
-from autotune.strategies import Setup, Training, strategy, update_batch
-from autotune.value import Scalar, Value
+from autotune.strategies import Training, strategy, update_batch
+from autotune.value import Value
 from autotune.workload import (
-    Factory,
     FitData,
     OwnStrategy,
     Script,
     Workload,
     WorkloadFacts,
+    is_dotted_name,
 )
 
-PLAIN = r"[\w.+:/ -]*"
-"""What may stand in a docstring, because it cannot end one."""
-_IMPORTS = (
-    *(
-        Import(name)
-        for name in ("argparse", "ast", "hashlib", "keras", "os", "platform", "random", "sys")
-    ),
-    Import("multiprocessing"),
-    *(Import("concurrent.futures", name) for name in ("Future", "ThreadPoolExecutor")),
-    *(Import("numpy", "", "np"), Import("tempfile"), Import("tensorflow", "", "tf")),
-    Import("typing", "Any"),
-    *(Import("collections.abc", name) for name in ("Callable", "Iterator", "Sequence")),
-    *(Import("itertools", name) for name in ("chain", "cycle", "islice")),
-    *(Import("collections", "deque"), Import("functools", "cache"), Import("functools", "partial")),
-    Import("pathlib", "Path"),
-    *(
-        Import("dataclasses", "dataclass"),
-        Import("json"),
-        Import("math"),
-        Import("re"),
-        Import("textwrap"),
-        Import("types", "ModuleType"),
-    ),
-)
+_IMPORTS = imports_in("""
+import argparse, ast, hashlib, json, math, multiprocessing, os, platform, random, re, sys, tempfile
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain, cycle, islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+import keras, numpy as np, tensorflow as tf
+""")
 """What the templates use; a program imports those that it looks up."""
 
 
@@ -75,6 +63,8 @@ def render(
 ) -> Program:
     """Return the program that trains the workload as the configuration says.
 
+    Every value in it is the `repr` of a number or a text, every name was seen to be one.
+
     Args:
         configuration: How it is distributed and fed.
         workload: The factories.
@@ -85,74 +75,40 @@ def render(
 
     Raises:
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
-            value or name cannot be written into a program.
+            name cannot be written into a program.
     """
     _check_arguments(configuration, facts)
-    check_names(configuration, workload)
-    placeholders = Placeholders()
-    plain = _written(
-        placeholders.of_configuration(configuration),
-        placeholders.of_workload(workload),
-        facts,
-        machine,
-        held=held,
-    )
-    program = _written(configuration, workload, facts, machine, held=held)
-    check_structure(program.train, plain.train, placeholders.values)
-    check_structure(program.launch, plain.launch, placeholders.values)
-    return program
-
-
-def _written(
-    configuration: Configuration,
-    workload: Workload,
-    facts: WorkloadFacts,
-    machine: Machine,
-    *,
-    held: bool,
-) -> Program:
-    """Return the program, unchecked."""
+    _check_names(configuration, workload)
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
+    apart = training == "coordinator"
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
-        **_about(configuration, workload, facts),
+        **in_words(configuration, workload, facts),
         "setup": setup,
         "fits": training == "fit",
         "taken": taken(configuration, facts),
-        "pipeline": pipeline(
-            configuration,
-            workload.dataset,
-            facts,
-            apart=training == "coordinator",
-            held=held,
-        ),
+        "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
         **_learning_rate(configuration, facts),
         "model": _model(configuration, workload, facts),
         "callbacks": _callbacks(workload, training, _scaled_for(configuration, facts, training)),
         **_script(configuration, workload, facts),
     }
-    train = _with_factories(f"{training}.py.j2", context, workload, setup)
-    if configuration.workers == 1:
-        return Program(train=train)
-    return Program(train=train, launch=fill_in("launch.py.j2", context))
+    # The names of the factories must not be those of the program.
+    used = global_names(fill_in(f"{training}.py.j2", {**context, **sketch(workload)}))
+    imports = {*_used(used), *(Import(name) for name in setup.modules)}
+    train = fill_in(f"{training}.py.j2", {**context, **preamble(workload, used, imports)})
+    alone = configuration.workers == 1
+    return Program(train=train, launch=None if alone else fill_in("launch.py.j2", context))
 
 
-def _with_factories(
-    template: str, context: Mapping[str, object], workload: Workload, setup: Setup
-) -> str:
-    """Return the program with the factories, whose names must not be those of the program."""
-    bare = fill_in(template, {**context, **sketch(workload)})
-    taken = global_names(bare)
-    imports = {each for each in _IMPORTS if each.binds in taken}
-    imports |= {Import(name) for name in setup.modules}
-    return fill_in(template, {**context, **preamble(workload, taken, imports)})
+def _used(names: Collection[str]) -> set[Import]:
+    return {each for each in _IMPORTS if each.binds in names}
 
 
 def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
-    """Return what starts the processes: how many of each kind, in the order of their start."""
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
@@ -173,21 +129,32 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
             )
 
 
+def _check_names(configuration: Configuration, workload: Workload) -> None:
+    """Make sure that what the program uses as a name is one."""
+    parameters = [name for name, _ in configuration.arguments]
+    for factory in workload.factories.values():
+        _check_dotted("factory", [factory.module, factory.name] if factory.module else [])
+        parameters += [name for name, _ in factory.arguments]
+    _check_dotted("parameter", parameters)
+
+
+def _check_dotted(what: str, names: Iterable[str]) -> None:
+    for name in names:
+        if not is_dotted_name(name):
+            raise ConfigurationError(
+                f"{name!r} is not the name of a {what}.",
+                "Use a Python name: letters, digits and underscores.",
+            )
+
+
 def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    gang = configuration.workers > 1
     return {
-        "gang": gang,
+        **dict(configuration),
+        "gang": configuration.workers > 1,
         "source": at_source(configuration),
-        "workers": configuration.workers,
         "replicas": configuration.replicas,
-        "replicas_per_worker": configuration.replicas_per_worker,
-        "per_replica_batch": configuration.per_replica_batch,
         "batch": _batch(configuration),
-        "steps_per_execution": configuration.steps_per_execution,
-        "xla": configuration.xla,
-        "run_eagerly": configuration.run_eagerly,
         "eager": _eager(facts),
-        "threads": configuration.threads_per_process,
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
@@ -246,27 +213,6 @@ def _scaled_for(
     return [_batch(configuration)]
 
 
-def _about(
-    configuration: Configuration, workload: Workload, facts: WorkloadFacts
-) -> dict[str, object]:
-    return {
-        "about": _purpose(workload),
-        "words": [*in_words(configuration), *filter(None, [epoch_in_words(configuration, facts)])],
-        "own_values": own_values(configuration),
-    }
-
-
-def _purpose(workload: Workload) -> str:
-    if workload.script:
-        return f"Run {_plain(workload.script.file)} with its fit as it was tuned."
-    model, dataset = _name(workload.model), _name(workload.dataset)
-    return f"Train the model of {model} on the examples of {dataset}."
-
-
-def _plain(text: str) -> str:
-    return text if re.fullmatch(PLAIN, text) else "the script"
-
-
 def _script(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
@@ -307,22 +253,14 @@ def script_reader(script: Script) -> str:
         "script": script,
         "own": OwnStrategy(),
         "data": None,
+        "eager": "",
         "gang": False,
         "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
         "imports": "",
     }
-    taken = global_names(fill_in("script.py.j2", context))
-    found = {each for each in _IMPORTS if each.binds in taken}
-    return fill_in("script.py.j2", {**context, "imports": sections(found)})
-
-
-def _name(factory: Factory) -> str:
-    """Return how the reader of the program knows a factory."""
-    if factory.module:
-        return factory.short_name
-    last = factory.name.rpartition(".")[2]
-    return last if last.isidentifier() else "a lambda"
+    used = _used(global_names(fill_in("script.py.j2", context)))
+    return fill_in("script.py.j2", {**context, "imports": sections(used)})
 
 
 def _model(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> str:
@@ -355,58 +293,3 @@ def _every_callback(workload: Workload, before: int, indent: int) -> str:
     inner = " " * (indent + 4)
     own = call("*callbacks_fn", pairs, indent=indent + 4)
     return f"[\n{inner}{own},\n{inner}*callbacks,\n{' ' * indent}]"
-
-
-def in_words(configuration: Configuration) -> list[str]:
-    """Return a line for the strategy, one for the batch, and one per axis that was changed."""
-    return [*_distribution(configuration), *_settings(configuration)]
-
-
-def own_values(configuration: Configuration) -> list[str]:
-    """Return a comment for each axis of the user's own, cut to the width."""
-    lines = [f"# - {name} = {literal(value)}" for name, value in configuration.own_values().items()]
-    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
-
-
-def _distribution(configuration: Configuration) -> Iterator[str]:
-    title = strategy(configuration.strategy).title
-    workers, each = configuration.workers, configuration.replicas_per_worker
-    batch = count(configuration.per_replica_batch, "example")
-    if not configuration.distributed:
-        yield f"{title}, {batch} per step"
-        return
-    replicas = count(each, "replica")
-    place = f"{count(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
-    yield f"{title}, {place}"
-    if strategy(configuration.strategy).asynchronous:
-        yield f"variables on {count(configuration.servers, 'parameter server')}"
-        yield f"{batch} per step of a worker, asynchronous"
-    else:
-        yield f"{batch} per replica, so {configuration.global_batch:,} per step"
-    if configuration.reduction != "default":
-        yield f"gradients reduced by {literal(configuration.reduction)}"
-
-
-def _settings(configuration: Configuration) -> Iterator[str]:
-    """Yield a line for each axis of the step, of what is computed, and of the input."""
-    changed = configuration.changed()
-    shards = [_SHARDS[configuration.shard_policy]] if configuration.workers > 1 else []
-    for role in (AxisRole.STEP, AxisRole.NUMERICS, AxisRole.INPUT):
-        yield from shards if role is AxisRole.INPUT else ()
-        for name in axes_of(role):
-            if name in changed and axes()[name].words:
-                yield _in_words(name, changed[name])
-
-
-def _in_words(name: str, value: Scalar) -> str:
-    plain = re.fullmatch(PLAIN, str(value))
-    return axes()[name].in_words(name, value) if plain else f"{name} is set"
-
-
-_SHARDS = {
-    "auto": "examples sharded by tf.data (auto)",
-    "data": "every worker reads all examples and keeps its shard",
-    "file": "input files sharded between the workers",
-    "off": "every worker reads all examples",
-    "source": "each worker reads only its own shard",
-}

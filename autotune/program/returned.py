@@ -17,12 +17,7 @@ _OF_CELLS = ("code_of_notebook", "python_of_cell")
 
 
 def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    """Return what the template of `data_fn()` needs to know.
-
-    Args:
-        configuration: Its settings of the input.
-        facts: What is known of the dataset factory.
-    """
+    """Return what the template of `data_fn()` needs to know."""
     returned = facts.returned
     sized = returned.arrays or returned.by_python or returned.uneven
     names = _OF_ARRAYS * returned.arrays + ("full_batches",) * returned.uneven
@@ -51,13 +46,7 @@ def _expression(configuration: Configuration, facts: WorkloadFacts) -> str:
 
 
 def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> str:
-    """Return the expression for the batches of a `PyDataset` or a generator.
-
-    Args:
-        source: The expression for it.
-        configuration: Says how many workers make the batches.
-        shuffle: The expression for whether they come in a new order; empty where they do.
-    """
+    """Return the expression for the batches of a `PyDataset` or a generator."""
     workers = configuration.py_dataset_workers
     arguments = [source, *([f"shuffle={shuffle}"] if shuffle else [])]
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
@@ -66,14 +55,7 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
 def functions_for(
     data: FitData | None, *, whole: bool, notebook: bool, evaluates: bool
 ) -> list[str]:
-    """Return the text of each function that a script's program carries.
-
-    Args:
-        data: What its `fit` takes; None where that is not known yet.
-        whole: Whether its batches stay as they are.
-        notebook: Whether the script is one.
-        evaluates: Whether the program evaluates and predicts by itself.
-    """
+    """Return the text of each function that a script's program carries."""
     names = _OF_CELLS * notebook
     names += _OF_ARRAYS * (data in (None, FitData.ARRAYS))
     names += ("as_tensor",) * (evaluates and data is not FitData.ARRAYS)

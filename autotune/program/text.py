@@ -9,6 +9,7 @@ from textwrap import fill
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from autotune.errors import ConfigurationError
 from autotune.value import Scalar
 
 WIDTH = 100
@@ -73,13 +74,17 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def fill_in(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template with its values.
+def check_plain(what: str, text: str) -> None:
+    """Make sure that a text may stand anywhere in a file that is no Python program."""
+    if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
+        raise ConfigurationError(
+            f"The {what} {text!r} cannot be written into a file.",
+            "Use letters, digits, '.', '_', '+' and '-'.",
+        )
 
-    Args:
-        template: Its file's name.
-        context: The values; one that is missing is an error.
-    """
+
+def fill_in(template: str, context: Mapping[str, object]) -> str:
+    """Return the text of a template with its values."""
     return _environment().get_template(template).render(context)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
 from autotune.stats.efficiency import examples_needed

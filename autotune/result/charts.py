@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.diagnosis import BreakEven, Diagnosis
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.result.batches import Arms, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry

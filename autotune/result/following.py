@@ -17,8 +17,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
+from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.plan_text import plan_text
 from autotune.result.progress import PHASES, Progress

@@ -10,8 +10,8 @@ from statistics import fmean
 from types import MappingProxyType
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.objective import Score, throughput_of
+from autotune.reason import Outcome
 from autotune.space.origin import Origin
 from autotune.stats import (
     Interval,

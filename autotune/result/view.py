@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotune.durations import at_least
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import summary
 from autotune.result.data import ResultData

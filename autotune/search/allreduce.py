@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
-from autotune.engine.engine import Engine, Limits, Outcome, TrialRequest
-from autotune.engine.requests import trial_request
+from autotune.engine.base import Engine, Limits
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.options import SCRIPT_SEED
+from autotune.reason import Outcome
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.stats import read, steady_from
@@ -116,7 +117,7 @@ def allreduce_request(
 
 def step_time(engine: Engine, request: TrialRequest) -> StepTime | None:
     """Run a request, and return what its step takes, or None if it could not be measured."""
-    result = engine.run(request, MeasureWatch())
+    result = engine.execute(request, MeasureWatch())
     start = steady_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:
         return None

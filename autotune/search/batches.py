@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.result.batches import Gain, arms_of, compared_batches, gain, own_arm, rows
 from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.search.runner import Runner

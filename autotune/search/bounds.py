@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
 from autotune.config import Configuration, axis_of
-from autotune.engine.engine import Outcome
 from autotune.objective import throughput_of
 from autotune.reason import (
     AllReduceBound,
     OneDeviceBound,
+    Outcome,
     Proof,
     SharedInputBound,
     SmallerRanOut,

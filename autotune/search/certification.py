@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import family
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.search.runner import Runner
 
 REFERENCE_RUNS = 2.0

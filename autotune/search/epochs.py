@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.engine.engine import Fill
+from autotune.engine.tasks.train import Fill
 from autotune.search.request import Subject
 from autotune.stats import Epoch, Lengths, used_up
 from autotune.strategies import strategy

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autotune.config import Configuration
 from autotune.durations import at_least
-from autotune.engine.engine import Outcome
 from autotune.errors import NothingMeasured
-from autotune.reason import BudgetEnded, Reason
+from autotune.reason import BudgetEnded, Outcome, Reason
 from autotune.reason.sentences import reason_text
 from autotune.search.bounds import Bounds, Dominance
 from autotune.search.design import (

@@ -10,9 +10,9 @@ from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
+from autotune.reason import Outcome
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.screening import Screening
 from autotune.stats import (

@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, LearningRequest, Limits
-from autotune.engine.requests import trial_request
+from autotune.engine.base import Engine, Limits
+from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.train import trial_request
 from autotune.events import Observer, Preparing
 from autotune.objective import Batches
 from autotune.search.costs import STARTING
@@ -84,4 +85,4 @@ def learned(  # noqa: PLR0913 - each comes from another part
         seed=options.seed,
         limits=Limits(whole=whole),
     )
-    return engine.learn(LearningRequest(trial=trial, seconds=seconds))
+    return engine.execute(LearningRequest(trial=trial, seconds=seconds))

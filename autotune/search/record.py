@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, RunResult
+from autotune.engine.base import RunResult
+from autotune.reason import Outcome
 from autotune.search.epochs import lasting
 from autotune.stats import UNKNOWN, Epoch, Reading, read, steady_from
 from autotune.trial import Stage, Trial
@@ -28,27 +29,16 @@ def trial_of(
         shown = result.windows[len(result.windows) // 2 :]
     reading = read(shown, epoch) if shown else None
     return Trial(
+        **dict(result),
         number=number,
         stage=stage,
         configuration=configuration,
-        outcome=result.outcome,
-        reason=result.reason,
         round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
         least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
         lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
-        filled=result.filled,
-        windows=result.windows,
         steady_from=start,
-        start_seconds=result.start_seconds,
-        first_step_seconds=result.first_step_seconds,
-        lost_updates=result.lost_updates,
-        wall_seconds=result.wall_seconds,
-        peak_memory=result.peak_memory,
-        work_seconds=result.work_seconds,
-        callback_seconds=result.callback_seconds,
-        detail=result.detail,
     )
 
 

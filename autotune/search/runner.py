@@ -14,19 +14,13 @@ from typing import Protocol
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    Engine,
-    Limits,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Setting,
-    TrialRequest,
-)
+from autotune.engine.base import Engine, Limits, RunResult
+from autotune.engine.tasks.screen import ScreeningRequest, Setting
+from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
-from autotune.reason import BudgetEnded, Overdue, Reason, TooFewHosts, Uncertified
+from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.bounds import still_known
@@ -159,11 +153,11 @@ class Runner:
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
-        result = self._engine.run(self._request(configuration, folder), watch)
+        result = self._engine.execute(self._request(configuration, folder), watch)
         if isinstance(result.reason, Overdue) and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
-            result = replace(result, outcome=Outcome.UNFINISHED, reason=ended)
+            result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
         trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
         self._learn(trial)
         self._tell_lost_hosts()
@@ -215,7 +209,7 @@ class Runner:
             trial = self._request(walk[0], Path(folder) / "run")
             settings = tuple(Setting(each, self._script(each)) for each in walk)
             request = ScreeningRequest(trial=trial, settings=settings)
-            result = self._engine.screen(request, late)
+            result = self._engine.execute(request, late)
         if result is None:
             return None
         screening = Screening(self._figures(walk, result), self._budget.elapsed - began)

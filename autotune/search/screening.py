@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, default_of
-from autotune.engine.engine import Outcome, Stop
-from autotune.reason import Measured
+from autotune.engine.base import Stop
+from autotune.reason import Measured, Outcome
 from autotune.window import Window
 
 STEP_AXES = ("per_replica_batch", "steps_per_execution")

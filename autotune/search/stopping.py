@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from autotune.engine.engine import Outcome, Stop
+from autotune.engine.base import Stop
 from autotune.options import SearchOptions
-from autotune.reason import BudgetEnded, Measured, Slower, Unsettled
+from autotune.reason import BudgetEnded, Measured, Outcome, Slower, Unsettled
 from autotune.stats import (
     UNKNOWN,
     Epoch,

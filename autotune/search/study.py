@@ -29,9 +29,9 @@ from optuna.trial import TrialState, create_trial
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Score, Scorer, throughput_of
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.stats.gradients import Learning
 from autotune.trial import Stage, Trial

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.load import Load, warning
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.objective import Batches, objective_named
@@ -297,7 +298,9 @@ def _prepare(
     workload = request.workload.model_copy(update=data)
     # Who gives it more time has a model that takes long to build.
     patience = max(INSPECTION_SECONDS, request.options.budget or 0.0)
-    facts = engine.inspect(workload, offered=first.for_factories(), seconds=patience)
+    facts = engine.execute(
+        InspectionRequest(workload, offered=first.for_factories(), seconds=patience)
+    )
     options = _bound_by(facts, request.options)
     objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE

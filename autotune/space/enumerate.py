@@ -59,12 +59,10 @@ class Candidates(Value):
 
     @property
     def one_device(self) -> tuple[Configuration, ...]:
-        """Those on one device."""
         return tuple(c for c in self.configurations if not c.distributed)
 
     @property
     def distributed(self) -> tuple[Configuration, ...]:
-        """The others."""
         return tuple(c for c in self.configurations if c.distributed)
 
     def only(self, wanted: Callable[[Configuration], bool], rule: Rule) -> Candidates:
@@ -134,19 +132,7 @@ def candidates(
     *,
     divided: bool = False,
 ) -> Candidates:
-    """Return what of a space can run on a machine with a workload.
-
-    Args:
-        space: The values of each axis.
-        machine: Where it would run.
-        facts: Of the workload.
-        options: What the user holds fixed.
-        divided: Whether the user's own global batch is added, divided among replicas.
-
-    Raises:
-        SpaceError: An axis is nobody's, the space is too large, or nothing can run.
-        DatasetTooSmall: Not even one device can fill a batch.
-    """
+    """Return what of a space can run on a machine with a workload."""
     where = Situation(machine=machine, facts=facts, options=options)
     check_own_axes(space, {*facts.model_takes, *facts.dataset_takes})
     legal: list[Configuration] = []
@@ -181,17 +167,7 @@ def candidates(
 
 
 def part_of(space: Space, name: str, where: Situation, own: int | None = None) -> Part:
-    """Return what a space holds under a strategy.
-
-    Args:
-        space: The values of each axis.
-        name: Of the strategy.
-        where: What decides whether a configuration can run.
-        own: A global batch that is added, divided among replicas.
-
-    Raises:
-        SpaceError: It is too much.
-    """
+    """Return what a space holds under a strategy."""
     found = domains(space, name, where)
     of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
     _check_size(name, _size(of_placement))
@@ -309,15 +285,7 @@ def _check_size(name: str, size: int) -> None:
 
 
 def check_own_axes(space: Space, taken: Collection[str]) -> None:
-    """Make sure that each axis that is none of autotune's is a parameter of a factory.
-
-    Args:
-        space: Names the axes.
-        taken: Parameters of the factories.
-
-    Raises:
-        SpaceError: One is neither.
-    """
+    """Make sure that each axis that is none of autotune's is a parameter of a factory."""
     for name in space.own_axes:
         if name not in taken:
             raise SpaceError(

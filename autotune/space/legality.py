@@ -28,20 +28,13 @@ ANYTHING = SearchOptions(allow_asynchronous=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """What decides whether a configuration can run.
-
-    Attributes:
-        machine: Where it would run.
-        facts: Of the workload.
-        options: What the user holds fixed.
-    """
+    """What decides whether a configuration can run."""
 
     machine: Machine
     facts: WorkloadFacts
     options: SearchOptions = ANYTHING
 
     def why_illegal(self, configuration: Configuration) -> Rule | None:
-        """Return the rule that a configuration breaks, or None if it can run."""
         return (
             self._permission(configuration)
             or self._model(configuration)
@@ -119,12 +112,7 @@ class Situation:
         return None
 
     def caches(self, values: tuple[Scalar, ...], workers: int) -> tuple[Scalar, ...]:
-        """Return where examples may be cached: in a file only what memory does not hold.
-
-        Args:
-            values: Those of the space.
-            workers: The most that it has.
-        """
+        """Return where examples may be cached: in a file only what memory does not hold."""
         each = Configuration(cache="memory", workers=workers, shard_policy="data")
         rule = self._cache(each)
         beyond = rule is not None and rule.kind is RuleKind.CACHE_TOO_LARGE

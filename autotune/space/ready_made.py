@@ -40,9 +40,6 @@ def load_space(name: str) -> Space:
     """Return a space by the name of a ready-made one, or by the path of a YAML file.
 
     It needs no machine, so a wrong name is known at once. `auto` does: see `space_for`.
-
-    Raises:
-        SpaceError: There is none, or it is not valid.
     """
     if name in ready_made():
         return ready_made()[name]
@@ -56,7 +53,6 @@ def load_space(name: str) -> Space:
 
 
 def space_for(machine: Machine) -> Space:
-    """Return the ready-made space for a machine."""
     kind = kind_of(machine)
     return next(space for space in ready_made().values() if space.chosen_for == kind)
 

@@ -23,7 +23,6 @@ MAX_VALUES = 64
 
 
 def _offer_axes(schema: dict[str, Any]) -> None:
-    """Name every axis in the schema, with its values, its default and its description."""
     schema["properties"] = {
         name: {
             "type": "array",
@@ -90,11 +89,7 @@ class Space(Value):
 
 
 class WrongAxes(ValueError):
-    """Axes whose values cannot be.
-
-    Args:
-        why: What is wrong, by the name of the axis.
-    """
+    """Axes whose values cannot be."""
 
     def __init__(self, why: dict[str, str]) -> None:
         super().__init__("; ".join(why.values()))
@@ -104,16 +99,7 @@ class WrongAxes(ValueError):
 def parse_space(
     data: Any, *, where: str, line_of: Callable[[Path], int | None] = lambda _: None
 ) -> Space:
-    """Return the space that some data describes.
-
-    Args:
-        data: As read from YAML or JSON.
-        where: What to call it in an error.
-        line_of: Tells the line of a file in which a part of the data stands.
-
-    Raises:
-        SpaceError: One line that names each axis that is wrong, and what is wrong with it.
-    """
+    """Return the space that some data describes."""
     try:
         return Space.model_validate(data)
     except ValidationError as exc:
@@ -159,16 +145,7 @@ _WORDS = {
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
-    """Refuse fixed arguments that would override what a configuration says.
-
-    Args:
-        workload: Its factories hold the fixed arguments.
-        own_axes: The space's axes that are none of autotune's.
-
-    Raises:
-        ConfigurationError: An argument of the dataset factory is autotune's to fill.
-        SpaceError: An argument is an axis of the space, too.
-    """
+    """Refuse fixed arguments that would override what a configuration says."""
     for name, value in workload.dataset.arguments:
         if name in (filled := _filled()):
             raise ConfigurationError(

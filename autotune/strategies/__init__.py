@@ -31,22 +31,14 @@ GROUP = "autotune.strategies"
 
 @cache
 def strategies() -> dict[str, Strategy]:
-    """Return every strategy by its name, in alphabetical order.
-
-    Raises:
-        UsageError: That of an entry point cannot be used.
-    """
+    """Return every strategy by its name, in alphabetical order."""
     files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
     own = {name: import_module(f"{__name__}.{name}").STRATEGY for name in files}
     return dict(sorted({**load_plugins(GROUP, Strategy), **own}.items()))
 
 
 def strategy(name: str) -> Strategy:
-    """Return the strategy of that name.
-
-    Raises:
-        ConfigurationError: There is none; the text says which there are.
-    """
+    """Return the strategy of that name."""
     known = strategies()
     if name in known:
         return known[name]
@@ -54,7 +46,6 @@ def strategy(name: str) -> Strategy:
 
 
 def title(configuration: Configuration) -> str:
-    """Return how a configuration is distributed, in a few words."""
     name = strategy(configuration.strategy).title
     if not configuration.distributed:
         return name

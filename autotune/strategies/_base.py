@@ -46,6 +46,8 @@ class Strategy(ABC):
     asynchronous: ClassVar[bool] = False
     """Whether replicas do not wait for each other. That changes the training, so it may win only
     where the user allows it."""
+    trains_by: ClassVar[Training] = "fit"
+    """Unless `training` says otherwise."""
     reductions: ClassVar[tuple[Reduction, ...]] = ("default",)
     """Reductions that exist here, TensorFlow's choice first."""
 
@@ -60,7 +62,7 @@ class Strategy(ABC):
     ) -> str | None:
         """Return why the configuration cannot run here, as a sentence, or None if it can."""
 
-    def fixed(self, machine: Machine) -> dict[str, Scalar]:  # noqa: ARG002 - some need it
+    def fixed(self, machine: Machine) -> dict[str, Scalar]:
         """Return the axes that have one value only on this machine, whatever a space says."""
         return {}
 
@@ -68,13 +70,9 @@ class Strategy(ABC):
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         """Return this strategy's part of the program."""
 
-    def training(
-        self,
-        configuration: Configuration,  # noqa: ARG002 - some strategies need it
-        facts: WorkloadFacts,  # noqa: ARG002 - some strategies need it
-    ) -> Training:
+    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
         """Return how the program trains in this configuration."""
-        return "fit"
+        return self.trains_by
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return the processes that train together; one unless the strategy needs a gang."""

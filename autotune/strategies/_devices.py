@@ -39,12 +39,10 @@ def workers_per_host(workers: int, machine: Machine) -> int:
 
 
 def cores(machine: Machine | Host) -> str:
-    """Return how many cores a machine has, in words."""
     return plural(machine.cpus, "CPU core")
 
 
 def gpus(machine: Machine | Host) -> str:
-    """Return how many GPUs TensorFlow sees, in words."""
     return plural(len(machine.gpus), "GPU")
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._base import Setup, Strategy
 from autotune.strategies._devices import SPLIT_CPU, named
 from autotune.workload import WorkloadFacts
 
@@ -39,25 +39,19 @@ class CentralStorage(Strategy):
     title = "CentralStorageStrategy"
     doc = "Synchronous training on several devices of one process, with the variables on the CPU."
     axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker"})
+    trains_by = "loop"
+    """It trains right where Keras 3's `fit` does too."""
 
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
         """Return the same reason for every configuration."""
-        del configuration, machine, facts
         return WRONG
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy over GPUs, or over logical CPUs that are made first."""
-        del configuration
         if machine.gpus:
             return Setup(lines=_strategy("GPU"), note=_GPU_NOTE)
         return Setup(lines=(*SPLIT_CPU, *_strategy("CPU")), note=_CPU_NOTE)
-
-    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return the loop, which trains right where Keras 3's `fit` does too."""
-        del configuration, facts
-        return "loop"
 
 
 def _strategy(kind: str) -> tuple[str, ...]:

@@ -39,8 +39,6 @@ class Mirrored(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the devices of one process do not suffice."""
-        del facts
         if configuration.workers > 1:
             return (
                 "MirroredStrategy trains in one process; use multi_worker_mirrored for several "
@@ -59,14 +57,12 @@ class Mirrored(Strategy):
         return too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy over GPUs, or over logical CPUs that are made first."""
         if machine.gpus:
             return Setup(lines=_strategy("GPU", configuration.reduction), note=_GPU_NOTE)
         lines = (*SPLIT_CPU, *_strategy("CPU", configuration.reduction))
         return Setup(lines=lines, note=_CPU_NOTE)
 
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return the loop where Keras's `fit` fails."""
         # Its own loop over several steps cannot hold the collectives of the default reduction,
         # and to learn the shapes it averages a batch of all replicas, which texts and rows of any
         # length do not allow. A model with nothing but a train_step it cannot build at all.

@@ -7,7 +7,7 @@ from typing import ClassVar
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._base import Setup, Strategy
 from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
 from autotune.value import Scalar
 from autotune.wording import plural
@@ -29,12 +29,13 @@ class MultiWorkerMirrored(Strategy):
     axes: ClassVar[frozenset[str]] = frozenset(
         {"workers", "replicas_per_worker", "reduction", "shard_policy"}
     )
+    trains_by = "loop"
+    """Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
     reductions = ("default", "ring", "nccl")
 
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the machine cannot hold the gang or its input cannot be divided."""
         if configuration.workers < 2:
             return (
                 "MultiWorkerMirroredStrategy needs at least 2 workers; use one_device or "
@@ -53,8 +54,6 @@ class MultiWorkerMirrored(Strategy):
         return {} if machine.gpus else {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy; who takes part is told to it by TF_CONFIG."""
-        del machine
         if configuration.reduction == "default":
             return Setup(lines=("return tf.distribute.MultiWorkerMirroredStrategy()",), note=_NOTE)
         kind = f"kinds.{configuration.reduction.upper()}"
@@ -65,13 +64,7 @@ class MultiWorkerMirrored(Strategy):
         )
         return Setup(lines=lines, note=_NOTE)
 
-    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return the loop: Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
-        del configuration, facts
-        return "loop"
-
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-        """Return one process per worker, with the GPUs divided between them."""
         each = configuration.replicas_per_worker
         share = workers_per_host(configuration.workers, machine)
         return tuple(

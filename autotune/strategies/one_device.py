@@ -21,8 +21,6 @@ class OneDevice(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the configuration asks for more than one replica."""
-        del facts
         if configuration.distributed:
             return (
                 f"one_device has one replica, not {configuration.replicas}; use mirrored or "
@@ -31,8 +29,6 @@ class OneDevice(Strategy):
         return self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy that TensorFlow uses when nobody chooses one."""
-        del configuration, machine
         return Setup(
             lines=("return tf.distribute.get_strategy()",),
             note="TensorFlow's default strategy trains on the first GPU, or on the CPU where there "

@@ -7,7 +7,7 @@ from typing import ClassVar
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._base import Setup, Strategy
 from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
@@ -29,12 +29,13 @@ class ParameterServer(Strategy):
     title = "ParameterServerStrategy"
     doc = "Asynchronous training in several workers, with the variables on parameter servers."
     axes: ClassVar[frozenset[str]] = frozenset({"workers", "servers", "shard_policy"})
+    trains_by = "coordinator"
+    """Keras 3's `fit` cannot feed the workers."""
     asynchronous = True
 
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if the cluster is incomplete or too large, or its input not divided."""
         if configuration.workers < 2:
             return (
                 "ParameterServerStrategy needs at least 2 workers; with one it only adds "
@@ -54,13 +55,9 @@ class ParameterServer(Strategy):
         )
 
     def fixed(self, machine: Machine) -> dict[str, Scalar]:
-        """Return one replica per worker."""
-        del machine
         return {"replicas_per_worker": 1}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy; who takes part is told to it by TF_CONFIG."""
-        del configuration, machine
         return Setup(
             lines=(
                 "cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()",
@@ -68,11 +65,6 @@ class ParameterServer(Strategy):
             ),
             note=_NOTE,
         )
-
-    def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return the coordinator, because Keras 3's `fit` cannot feed the workers."""
-        del configuration, facts
-        return "coordinator"
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return the chief, whose steps are timed, then workers with a GPU each, then servers."""

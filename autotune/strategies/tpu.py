@@ -22,7 +22,6 @@ class TPU(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return a reason if there is no TPU, or if not all of its cores are used."""
         if not machine.tpus:
             return "TensorFlow sees no TPU on this machine."
         if configuration.workers > 1:
@@ -39,8 +38,6 @@ class TPU(Strategy):
         return {"replicas_per_worker": machine.tpus or 8}
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return the strategy over the TPU that the environment names."""
-        del configuration, machine
         return Setup(
             lines=(
                 'name = os.environ.get("TPU_NAME", "local")',

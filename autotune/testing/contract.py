@@ -6,6 +6,8 @@
 
         def make_request(self, behaviour, folder): return TrialRequest(...)
 
+One that calls factories and runs programs derives from `ProcessContract`.
+
 An engine that hands on to another one needs less: see `WrapperContract`.
 
 For pytest to explain a failed assertion, name this module in a `conftest.py`:
@@ -16,11 +18,11 @@ For pytest to explain a failed assertion, name this module in a `conftest.py`:
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -29,25 +31,19 @@ import pytest
 
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    Engine,
-    Fill,
-    LearningRequest,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Setting,
-    Stop,
-    TrialRequest,
-    Window,
-)
-from autotune.engine.requests import trial_request
+from autotune.engine.base import Engine, RunResult, Stop, Task
+from autotune.engine.tasks.devices import DevicesRequest
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.observe import ObservationRequest
+from autotune.engine.tasks.screen import ScreeningRequest, Setting
+from autotune.engine.tasks.train import Fill, TrialRequest, trial_request
 from autotune.errors import WorkloadError
 from autotune.program import render
-from autotune.reason import Message, Slower
+from autotune.reason import Message, Outcome, Slower
 from autotune.reason.sentences import reason_text
 from autotune.testing.fake import Ending, FakeEngine, fake_learning
+from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 
@@ -56,7 +52,7 @@ class Behaviour(StrEnum):
 
     MEASURED = "measured"
     """Trains for ever, in one process."""
-    GANG = "gang"
+    GROUP = "group"
     """Trains for ever, in two processes."""
     FAILED = "failed"
     """Raises an error."""
@@ -124,9 +120,6 @@ BATCH = 1000
 class EngineContract(ABC):
     """What the search relies on. A subclass brings an engine and a request per behaviour."""
 
-    runs_code: bool = True
-    """Whether the engine runs the factories and the program; one that plays leaves tests out."""
-
     @classmethod
     @abstractmethod
     def new_engine(cls) -> Engine:
@@ -145,13 +138,13 @@ class EngineContract(ABC):
 
     def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
         """Return a request to look at a training of the small workload on one device."""
-        facts, machine = engine.inspect(PROBE), engine.machine()
+        facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
         trial = trial_request(Configuration(), PROBE, facts, machine, folder)
         return ObservationRequest(trial=trial, calls=CALLS, **fields)
 
     def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
         """Return a request to screen the small workload on one device."""
-        facts, machine = engine.inspect(PROBE), engine.machine()
+        facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
         settings = tuple(
             Setting(each, render(each, PROBE, facts, machine).train) for each in SETTINGS
         )
@@ -162,14 +155,22 @@ class EngineContract(ABC):
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
     ) -> RunResult:
         """Run one trial in a new folder."""
-        return engine.run(self.make_request(behaviour, folder / behaviour), watch or Recorder())
+        return engine.execute(self.make_request(behaviour, folder / behaviour), watch or Recorder())
 
     def test_it_describes_its_machine(self, engine: Engine) -> None:
         """`machine` tells of at least one core, and the same each time."""
         assert engine.machine().cpus >= 1
         assert engine.machine() == engine.machine()
 
-    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GANG])
+    def test_it_lists_devices(self, engine: Engine) -> None:
+        """The first of its hosts tells what all have."""
+        found, machine = engine.execute(DevicesRequest()), engine.machine()
+        assert (found.tensorflow, found.hosts[0].gpus) == (
+            machine.tensorflow,
+            machine.hosts[0].gpus,
+        )
+
+    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
     def test_a_healthy_trial_is_measured(
         self, engine: Engine, behaviour: Behaviour, tmp_path: Path
     ) -> None:
@@ -193,18 +194,18 @@ class EngineContract(ABC):
     def test_caches_are_filled_before_a_training(self, engine: Engine, tmp_path: Path) -> None:
         """The input is read alone where the request asks for it, and the result says how far."""
         trial = self.make_observation(engine, tmp_path / "run").trial
-        plain = engine.run(replace(trial, folder=tmp_path / "plain"), Recorder())
-        filled = engine.run(replace(trial, fill=Fill(examples=8)), Recorder())
+        plain = engine.execute(replace(trial, folder=tmp_path / "plain"), Recorder())
+        filled = engine.execute(replace(trial, fill=Fill(examples=8)), Recorder())
         assert (plain.outcome, filled.outcome) == (Outcome.MEASURED, Outcome.MEASURED)
         assert (plain.filled, filled.filled) == (None, 8)
 
-    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GANG])
+    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
     def test_replicas_train_without_their_exchange(
         self, engine: Engine, behaviour: Behaviour, tmp_path: Path
     ) -> None:
         """A request that takes the exchange out of the step gives windows like any other."""
         request = replace(self.make_request(behaviour, tmp_path / "apart"), exchanges=False)
-        result = engine.run(request, Recorder())
+        result = engine.execute(request, Recorder())
         assert (result.outcome, result.reason) == ENOUGH
         assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
 
@@ -233,14 +234,14 @@ class EngineContract(ABC):
     def test_the_folder_is_used(self, engine: Engine, tmp_path: Path) -> None:
         """A trial leaves its traces in the folder of its request, whatever its name."""
         request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
-        engine.run(request, Recorder())
+        engine.execute(request, Recorder())
         assert request.folder.is_dir()
 
     def test_ctrl_c_passes_through(self, engine: Engine, tmp_path: Path) -> None:
         """An interruption leaves `run`, and the engine can be used again."""
         with pytest.raises(KeyboardInterrupt):
-            engine.run(self.make_request(Behaviour.MEASURED, tmp_path / "one"), interrupt)
-        result = engine.run(self.make_request(Behaviour.MEASURED, tmp_path / "two"), Recorder())
+            engine.execute(self.make_request(Behaviour.MEASURED, tmp_path / "one"), interrupt)
+        result = engine.execute(self.make_request(Behaviour.MEASURED, tmp_path / "two"), Recorder())
         assert result.outcome is Outcome.MEASURED
 
     def test_the_clock_runs_on(self, engine: Engine, tmp_path: Path) -> None:
@@ -274,26 +275,18 @@ class EngineContract(ABC):
 
     def test_inspect_tells_what_the_factories_give(self, engine: Engine) -> None:
         """The same facts each time, of a workload that can be trained."""
-        facts = engine.inspect(PROBE)
+        facts = engine.execute(InspectionRequest(PROBE))
         assert facts.example_bytes > 0
         assert facts.weights > 0
         assert facts.examples is None or facts.examples > 0
-        assert engine.inspect(PROBE).declared == facts.declared
-
-    def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
-        """The error names the factory, and the engine goes on."""
-        if not self.runs_code:
-            pytest.skip("It calls no factory.")
-        with pytest.raises(WorkloadError, match="nosuch_module"):
-            engine.inspect(BROKEN)
-        assert engine.inspect(PROBE).weights > 0
+        assert engine.execute(InspectionRequest(PROBE)).declared == facts.declared
 
     def test_observe_tells_what_a_training_read_and_became(
         self, engine: Engine, tmp_path: Path
     ) -> None:
         """A witness per process, a loss per call; a reference trains on the same batches."""
         request = self.make_observation(engine, tmp_path / "run", reads=CALLS, kept=1)
-        found = engine.observe(request)
+        found = engine.execute(request)
         assert found.failure is None
         assert len(found.witnesses) == len(request.trial.roles)
         assert len(found.witnesses[0].losses) == CALLS
@@ -301,37 +294,26 @@ class EngineContract(ABC):
         again = self.make_observation(
             engine, tmp_path / "reference", reference_to=request.trial.folder
         )
-        reference = engine.observe(again)
+        reference = engine.execute(again)
         assert reference.failure is None
         assert len(reference.witnesses) > 1
 
-    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
-        """It raises nothing, whatever the program does."""
-        if not self.runs_code:
-            pytest.skip("It runs no program.")
-        request = self.make_observation(engine, tmp_path / "run")
-        broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
-        found = engine.observe(broken)
-        assert found.failure is not None
-        assert "no luck" in reason_text(found.failure)
-
     def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
-        """A window for each setting, until the watch ends it; or it is not offered at all."""
+        """A window for each setting, until the watch ends it."""
         watch = Recorder(after=len(SETTINGS))
-        result = engine.screen(self.make_screening(engine, tmp_path / "all"), watch)
-        if result is None:
-            pytest.skip("It offers no screening.")
+        result = engine.execute(self.make_screening(engine, tmp_path / "all"), watch)
+        assert result is not None
         assert (result.outcome, result.reason) == ENOUGH
         assert [len(windows) for windows in watch.seen] == [1, 2, 3]
         assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
-        some = engine.screen(self.make_screening(engine, tmp_path / "one"), Recorder(after=1))
+        some = engine.execute(self.make_screening(engine, tmp_path / "one"), Recorder(after=1))
         assert some is not None
         assert len(some.windows) == 1
 
     def test_learning_is_told_or_refused(self, engine: Engine, tmp_path: Path) -> None:
         """`learn` tells of the batch that was trained, or why nothing can be told."""
         trial = self.make_observation(engine, tmp_path / "learn").trial
-        found = engine.learn(LearningRequest(trial=trial, seconds=2.0))
+        found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
 
@@ -340,6 +322,24 @@ class EngineContract(ABC):
         engine = self.new_engine()
         engine.close()
         engine.close()
+
+
+class ProcessContract(EngineContract):
+    """The contract of an engine that calls factories and runs programs, and does not play it."""
+
+    def test_inspect_refuses_what_cannot_be_called(self, engine: Engine) -> None:
+        """The error names the factory, and the engine goes on."""
+        with pytest.raises(WorkloadError, match="nosuch_module"):
+            engine.execute(InspectionRequest(BROKEN))
+        assert engine.execute(InspectionRequest(PROBE)).weights > 0
+
+    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
+        """It raises nothing, whatever the program does."""
+        request = self.make_observation(engine, tmp_path / "run")
+        broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
+        found = engine.execute(broken)
+        assert found.failure is not None
+        assert "no luck" in reason_text(found.failure)
 
 
 def _speed(configuration: Configuration) -> float | Ending:
@@ -352,36 +352,36 @@ def _speed(configuration: Configuration) -> float | Ending:
 
 
 def methods_of_engine() -> list[str]:
-    """Return the names of all methods that an engine has, as `Engine` itself has them."""
-    return [name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"]
+    """Return the names of all methods of an engine, but the one that executes tasks."""
+    named = [name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"]
+    return [name for name in named if name != "execute"]
 
 
-def arguments_of(method: str, folder: Path) -> dict[str, Any]:
-    """Return something for each parameter of a method of an engine, by name."""
+def every_task(folder: Path) -> dict[str, Task[Any]]:
+    """Return a request for a task of each kind, by its name."""
     trial = TrialRequest(
         configuration=Configuration(), script="", workload=PROBE, roles=(Role(),), folder=folder
     )
-    of_type = {
-        "str": "this search",
-        "float": 1.0,
-        "float | None": 60.0,
-        "Tell": print,
-        "Watch": Recorder(),
-        "Workload": PROBE,
-        "Mapping[str, Scalar]": {},
-        "TrialRequest": trial,
-        "ObservationRequest": ObservationRequest(trial=trial, calls=CALLS),
-        "ScreeningRequest": ScreeningRequest(trial=trial, settings=()),
-        "LearningRequest": LearningRequest(trial=trial),
-    }
-    parameters = list(inspect.signature(getattr(Engine, method)).parameters.values())[1:]
-    return {each.name: of_type[each.annotation] for each in parameters}
+    tasks: list[Task[Any]] = [
+        trial,
+        ObservationRequest(trial=trial, calls=CALLS),
+        ScreeningRequest(trial=trial, settings=()),
+        LearningRequest(trial=trial),
+        InspectionRequest(PROBE),
+        DevicesRequest(),
+    ]
+    return {type(each).__name__: each for each in tasks}
+
+
+KINDS = list(every_task(Path("unused")))
+"""Names of all kinds of tasks."""
 
 
 class WrapperContract(EngineContract):
     """The contract of an engine that hands on to another one, tried around a fake one."""
 
-    runs_code = False
+    own: Collection[str] = ()
+    """Methods that it answers itself."""
 
     @classmethod
     @abstractmethod
@@ -394,17 +394,26 @@ class WrapperContract(EngineContract):
         learning = fake_learning(500.0)
         return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning))
 
-    @pytest.mark.parametrize("name", methods_of_engine())
-    def test_every_method_is_handed_on(self, name: str, tmp_path: Path) -> None:
-        """The other engine answers, and gets what was given; no default answers in its place."""
-        inner = create_autospec(Engine, instance=True)
-        inner.run.return_value = RunResult(outcome=ENOUGH.outcome, reason=ENOUGH.reason)
-        arguments = arguments_of(name, tmp_path)
-        answer = getattr(self.wrap(inner), name)(**arguments)
-        assert answer is getattr(inner, name).return_value
-        getattr(inner, name).assert_called_once_with(**arguments)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_task_is_handed_on(self, kind: str, tmp_path: Path) -> None:
+        """The other engine does it and answers; nothing is refused in its name."""
+        inner, watch = create_autospec(Engine, instance=True), Recorder()
+        inner.execute.return_value = RunResult(outcome=ENOUGH.outcome, reason=ENOUGH.reason)
+        task = every_task(tmp_path)[kind]
+        answer = self.wrap(inner).execute(task, watch)
+        assert (answer.outcome, answer.reason) == ENOUGH
+        inner.execute.assert_called_once_with(task, watch)
 
-    @pytest.mark.parametrize("name", list(inspect.get_annotations(Engine)))
+    def test_every_method_is_handed_on(self) -> None:
+        """The other engine answers, and gets what was given; no default answers in its place."""
+        for name in {*methods_of_engine()} - {*self.own}:
+            inner = create_autospec(Engine, instance=True)
+            arguments = {"reserved": ("this search", print, 60.0)}.get(name, ())
+            answer = getattr(self.wrap(inner), name)(*arguments)
+            assert answer is getattr(inner, name).return_value, name
+            getattr(inner, name).assert_called_once_with(*arguments)
+
+    @pytest.mark.parametrize("name", list(get_annotations(Engine)))
     @pytest.mark.parametrize("value", [False, True])
     def test_every_attribute_is_that_of_the_other_engine(self, name: str, value: Any) -> None:
         """What is said of the other engine holds for the one around it."""
@@ -425,6 +434,6 @@ class WrapperContract(EngineContract):
             configuration=Configuration(per_replica_batch=BATCH + list(Behaviour).index(behaviour)),
             script="",
             workload=PROBE,
-            roles=(Role(), Role(index=1)) if behaviour is Behaviour.GANG else (Role(),),
+            roles=(Role(), Role(index=1)) if behaviour is Behaviour.GROUP else (Role(),),
             folder=folder,
         )

@@ -6,32 +6,25 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    NOTHING,
-    Engine,
-    LearningRequest,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Stop,
-    Tell,
-    TrialRequest,
-    Watch,
-)
+from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
-from autotune.engine.observation import Observation
+from autotune.engine.lock import Tell
+from autotune.engine.tasks.devices import DevicesRequest
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks.screen import ScreeningRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
-from autotune.reason import Completed, Message, Reason
+from autotune.reason import Completed, Message, Outcome, Reason
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
-from autotune.value import Scalar
 from autotune.window import Window
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1
 SETTING_SECONDS = 0.5
@@ -138,22 +131,36 @@ class FakeEngine(Engine):
         """Return the machine that it claims to be."""
         return self._machine
 
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        """Play a task: each kind has a method, which a test may override."""
+        answer: Any
+        match task:
+            case TrialRequest():
+                answer = self.run(task, watch)
+            case ObservationRequest():
+                answer = self.observe(task)
+            case ScreeningRequest():
+                answer = self.screen(task, watch)
+            case LearningRequest():
+                answer = self.learn(task)
+            case InspectionRequest():
+                answer = self.inspect(task)
+            case DevicesRequest():
+                answer = self.machine()
+            case _:
+                answer = task.not_offered()
+        return cast("A", answer)
+
+    def inspect(self, request: InspectionRequest) -> WorkloadFacts:
         """Return the same facts of any workload."""
-        del workload, offered, seconds
+        del request
         return self._facts
 
     def learn(self, request: LearningRequest) -> Learning:
         """Return what it claims, after as much time as it may take."""
         self.looks.append(request)
         self._time += request.seconds
-        return self._learning or super().learn(request)
+        return self._learning or request.not_offered()
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer as the formula says, with noise, on a clock of its own."""
@@ -229,12 +236,11 @@ class FakeEngine(Engine):
             stop = watch(tuple(windows))
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
-        result = self._result(stop, windows, began)
-        return replace(
-            result,
-            first_step_seconds=self._start / 2 + self._traced(request),
-            filled=request.fill.examples if request.fill else None,
-        )
+        shown = {
+            "first_step_seconds": self._start / 2 + self._traced(request),
+            "filled": request.fill.examples if request.fill else None,
+        }
+        return self._result(stop, windows, began).model_copy(update=shown)
 
     def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
         return RunResult(

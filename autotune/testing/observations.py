@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from autotune.engine.engine import ObservationRequest
-from autotune.engine.observation import Copy, Numbers, Observation, Reader, Variable, Witness
+from autotune.engine.tasks.observe import (
+    Copy,
+    Numbers,
+    Observation,
+    ObservationRequest,
+    Reader,
+    Variable,
+    Witness,
+)
 from autotune.reason import Killed
 
 START: Numbers = (1.0, 2.0)

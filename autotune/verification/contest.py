@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autotune.durations import parse_seconds
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
 from autotune.events import Observer, Preparing, nobody, told
 from autotune.options import SearchOptions
@@ -119,7 +120,7 @@ class _Check:
             return self.saved.facts
         self.observer(Preparing(what="Calling model_fn and dataset_fn"))
         own = self.saved.configuration.for_factories()
-        facts = self.engine.inspect(self.saved.workload, offered=own)
+        facts = self.engine.execute(InspectionRequest(self.saved.workload, offered=own))
         return facts.model_copy(update={"learning": self.saved.facts.learning})
 
     def _compare(self, case: Case, options: SearchOptions) -> Comparison:

@@ -1,23 +1,27 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
 from autotune.workload.factory import (
-    Cacheable,
     Factory,
-    InputPass,
-    Returned,
     Workload,
-    WorkloadFacts,
     factory_from_callable,
     factory_from_text,
     is_dotted_name,
     script_workload,
 )
-from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch, own_settings
-from autotune.workload.script import (
+from autotune.workload.facts import (
+    Cacheable,
+    DataFacts,
     FitCall,
     FitData,
     FitFacts,
+    InputPass,
+    ModelFacts,
     OwnStrategy,
+    Returned,
+    WorkloadFacts,
+)
+from autotune.workload.own_batch import BatchSource, OwnBatch, own_batch, own_settings
+from autotune.workload.script import (
     Script,
     fit_calls,
     is_script,
@@ -28,11 +32,13 @@ from autotune.workload.stock import Stock, stock_of
 __all__ = [
     "BatchSource",
     "Cacheable",
+    "DataFacts",
     "Factory",
     "FitCall",
     "FitData",
     "FitFacts",
     "InputPass",
+    "ModelFacts",
     "OwnBatch",
     "OwnStrategy",
     "Returned",

@@ -15,11 +15,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def check_name(file: Path, name: str) -> None:
-    """Make sure that a file has a name, as far as its text tells.
-
-    Raises:
-        FactoryNotFound: It surely has not, or is no Python.
-    """
+    """Make sure that a file has a name, as far as its text tells."""
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
     except SyntaxError as exc:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.workload.factory import WorkloadFacts
+from autotune.workload.facts import WorkloadFacts
 
 
 class BatchSource(StrEnum):
@@ -32,12 +32,7 @@ class OwnBatch(NamedTuple):
 
 
 def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
-    """Return the user's own global batch; a smaller dataset is a batch by itself.
-
-    Args:
-        facts: Of the workload.
-        asked: The option `global_batch`.
-    """
+    """Return the user's own global batch; a smaller dataset is a batch by itself."""
     if asked:
         return OwnBatch(asked, BatchSource.OPTION)
     usual = facts.usual_batch or Configuration().per_replica_batch
@@ -45,12 +40,7 @@ def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
 
 
 def own_settings(facts: WorkloadFacts, asked: int | None = None) -> Configuration:
-    """Return one device with the batch, the eager execution and the XLA that the user has.
-
-    Args:
-        facts: Of the workload.
-        asked: The option `global_batch`.
-    """
+    """Return one device with the batch, the eager execution and the XLA that the user has."""
     batch = own_batch(facts, asked).size
     own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
     return Configuration().taking(own)

@@ -7,82 +7,19 @@ import hashlib
 import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 
 from autotune.calls import Others, method_calls
 from autotune.errors import AutotuneError, FactoryNotFound
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
+from autotune.workload.facts import FitCall
 from autotune.workload.training import FIT, check_training
 
 NOTEBOOK = ".ipynb"
 RUN = "%run"
 """Runs another file from a notebook."""
 SUFFIXES = (".py", NOTEBOOK)
-
-
-class FitCall(Value):
-    """A place in a script that calls something's `fit`."""
-
-    line: int
-    of: str
-    """What it is called on, as the script writes it: `model`."""
-
-
-class FitData(StrEnum):
-    """What the data is that a script gives to its `fit`."""
-
-    DATASET = "dataset"
-    """A `tf.data.Dataset`."""
-    PY_DATASET = "PyDataset"
-    GENERATOR = "generator"
-    ARRAYS = "arrays"
-
-
-class OwnStrategy(Value):
-    """A strategy that a script makes, or asks TensorFlow for, before it trains."""
-
-    title: str = ""
-    """Its class; empty where it only asks for the current one."""
-    line: int | None = None
-    replicas: int = 1
-    """As many as it would have on this machine."""
-    workers: int = 1
-
-
-class FitFacts(Value):
-    """What a script's call of `fit` has shown beside model and data."""
-
-    line: int | None = None
-    """Of the script; None where nothing of it is under way, such as a handler at exit."""
-    data: FitData | None = None
-    """None where nobody has looked."""
-    epochs: int | None = None
-    """As many as it makes; None where nobody has looked."""
-    steps: int | None = None
-    """Of an epoch, if it asks for so many."""
-    partial: bool = False
-    """Whether its last batch may hold fewer examples, and how many is not known."""
-    callbacks: bool = False
-    """Whether it has any."""
-    left_out: tuple[str, ...] = ()
-    """Classes of callbacks that trials leave out."""
-    only_batch: int | None = None
-    """The size of its batches, where no others can be made of them or trained with."""
-    others: tuple[FitCall, ...] = ()
-    """Every other call of a `fit` in the script."""
-    own_strategy: OwnStrategy | None = None
-    """The first one that it makes; None where it makes none and asks for none."""
-    alone: int | None = None
-    """The first line with another `fit`, which Keras does in one process only; None where there is
-    none."""
-    network: int | None = None
-    """The first line that connects to another machine; None where there is none."""
-    eager: int | None = None
-    """The line that asks for eager execution; None where none does."""
-    backend: str | None = None
-    """What Keras is to compute with, if the script or the environment says it."""
 
 
 class Script(Value):
@@ -121,25 +58,13 @@ def code_digest(text: str) -> str:
 
 
 def is_script(text: str) -> bool:
-    """Whether a text names a script rather than a factory."""
     return text.endswith(SUFFIXES)
 
 
 def script_from_text(
     text: str, arguments: Sequence[str] = (), fit: str | int | None = None
 ) -> Script:
-    """Return the script that a path names. Nothing of it is run here.
-
-    Args:
-        text: Its path.
-        arguments: Of its command line.
-        fit: Which of its calls of `fit` is meant: a number from 1 on, what it is called on, or
-            `line 40`.
-
-    Raises:
-        FactoryNotFound: There is no such file, or no such call in it.
-        ScriptFailed: It surely comes to no `fit` of Keras.
-    """
+    """Return the script that a path names. Nothing of it is run here."""
     path = Path(text)
     if not path.is_file():
         raise FactoryNotFound(f"File {text} not found.", "Check the path.")
@@ -154,11 +79,7 @@ def script_from_text(
 
 
 def fit_calls(path: Path) -> tuple[FitCall, ...]:
-    """Return the calls of a method `fit` in a script that may be Keras's, by their lines.
-
-    Raises:
-        FactoryNotFound: The file is no Python.
-    """
+    """Return the calls of a method `fit` in a script that may be Keras's, by their lines."""
     tree = parsed(path)[1]
     others = Others(tree)
     calls = (each for each in method_calls(tree, FIT) if not others.has_receiver(each))
@@ -166,11 +87,7 @@ def fit_calls(path: Path) -> tuple[FitCall, ...]:
 
 
 def parsed(path: Path) -> tuple[str, ast.Module]:
-    """Return the text of a script, or of a notebook's cells, as it is and as a tree.
-
-    Raises:
-        FactoryNotFound: The file is no Python.
-    """
+    """Return the text of a script, or of a notebook's cells, as it is and as a tree."""
     try:
         text = _code(path)
         return text, ast.parse(text)
@@ -196,12 +113,7 @@ def _chosen(path: Path, fit: str) -> FitCall:
 
 
 def choice(calls: Sequence[FitCall], lines: Collection[int] | None = None) -> str:
-    """Return the sentence that lists calls to choose from, by their numbers.
-
-    Args:
-        calls: All of the script.
-        lines: Of those that are listed; None lists all.
-    """
+    """Return the sentence that lists calls to choose from, by their numbers."""
     numbered = [(n, each) for n, each in enumerate(calls, 1) if not lines or each.line in lines]
     listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in numbered)
     return f"Choose by number from: {listed or 'none'}."

@@ -71,22 +71,13 @@ class _Collector:
     roots: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """Return all of it."""
         statements = sorted({each for several in self.imports.values() for each in several})
         constants = [f"{name} = {text}" for name, text in self.constants.items()]
         blocks = ["\n".join(statements), "\n".join(constants), *self.definitions.values()]
         return "\n\n\n".join(block for block in blocks if block)
 
     def add(self, thing: Any, beside: File | None = None) -> str:
-        """Add a function or class and all that it needs; return how it is called.
-
-        Args:
-            thing: The function or class.
-            beside: The file of what needs it.
-
-        Raises:
-            NotFound: Its text is out of reach, or fails where it is defined.
-        """
+        """Add a function or class and all that it needs; return how it is called."""
         thing = inspect.unwrap(thing)
         place = place_of(thing, beside)
         names = names_in(place.text)
@@ -267,8 +258,6 @@ class File:
 
 @dataclass(frozen=True)
 class Place:
-    """A function or class in its file."""
-
     file: File
     name: str
     text: str
@@ -277,16 +266,7 @@ class Place:
 
 
 def place_of(thing: Any, beside: File | None = None) -> Place:
-    """Find the text of a function or class.
-
-    Args:
-        thing: The function or class.
-        beside: Where to look for a class that Python cannot place: the main program's, or a
-            notebook's, that has no methods.
-
-    Raises:
-        NotFound: It is neither, or there is no text for it.
-    """
+    """Find the text of a function or class."""
     anchor = _anchor(thing)
     file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
     if file is None:
@@ -354,7 +334,6 @@ def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
 
 
 def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
-    """Yield what has the function's name and begins in its first line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
             name, line = "<lambda>", node.lineno

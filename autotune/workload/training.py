@@ -38,16 +38,7 @@ class OwnLoop(NamedTuple):
 
 
 def check_training(path: Path, text: str, tree: ast.Module) -> None:
-    """Make sure that a script may come to a `fit` of Keras, as far as texts tell.
-
-    Args:
-        path: The script.
-        text: Its code.
-        tree: The same.
-
-    Raises:
-        ScriptFailed: It surely does not.
-    """
+    """Make sure that a script may come to a `fit` of Keras, as far as texts tell."""
     files, libraries = _reached(path, tree)
     texts = [text, *(_text(file) for file in files if file != path)]
     if not any(map(_OF_KERAS.search, texts)):
@@ -74,7 +65,6 @@ def fits_elsewhere(path: Path, tree: ast.Module) -> bool:
 
 
 def own_loop(script: Path, file: Path, loop: OwnLoop) -> ScriptFailed:
-    """Return the error of a script that trains without `fit`."""
     where = "" if file == script else f" of {file.name}"
     return ScriptFailed(
         f"{script.name} calls no fit of Keras: it trains by a loop of its own in line "

@@ -10,9 +10,8 @@ from typing import cast
 
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.machine import Host, Machine
-from autotune.reason import Measured
+from autotune.reason import Measured, Outcome
 from autotune.result import Verdict
 from autotune.search.certification import Certification
 from autotune.search.finalists import choose_finalists, fitting

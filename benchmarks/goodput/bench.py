@@ -22,6 +22,7 @@ from scipy.stats import t
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import nobody
 from autotune.machine import Machine
 from autotune.objective import objective_named
@@ -146,7 +147,7 @@ def predict(name: str) -> tuple[Machine, Learning]:
         request = TuningRequest(workload=workload, out=Path(folder))
         subject = Subject(
             workload=workload,
-            facts=engine.inspect(workload),
+            facts=engine.execute(InspectionRequest(workload)),
             machine=machine,
             objective=objective_named(request.options.objective),
         )

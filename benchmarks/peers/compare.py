@@ -19,8 +19,9 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.space import candidates, load_space
 from autotune.workload import Workload, factory_from_text
@@ -112,7 +113,7 @@ def _job(name: str, options: argparse.Namespace, engine: Engine) -> Job:
         model=factory_from_text(f"{file}:model_fn"),
         dataset=factory_from_text(f"{file}:dataset_fn"),
     )
-    facts = engine.inspect(workload)
+    facts = engine.execute(InspectionRequest(workload))
     space = load_space(str(SPACE))
     return Job(
         name=name,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.search.epochs import epoch_of
 from autotune.search.record import trial_of
@@ -52,7 +52,7 @@ class OnEngine:
         subject = Subject(workload=job.workload, facts=job.facts, machine=job.machine)
         epoch = epoch_of(configuration, subject)
         request = request_alone(configuration, subject, folder)
-        result = self._engine.run(request, MeasureWatch(epoch=epoch))
+        result = self._engine.execute(request, MeasureWatch(epoch=epoch))
         return trial_of(0, Stage.FINAL, configuration, result, None, epoch)
 
 

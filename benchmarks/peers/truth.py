@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.value import Value
 from benchmarks.peers.contestants import CONTESTANTS
 from benchmarks.peers.job import Job, read_log

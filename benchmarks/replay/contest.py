@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.options import SearchOptions
 from autotune.search.epochs import epoch_of
 from autotune.search.record import trial_of
@@ -86,7 +87,7 @@ class Meter:
     def __init__(self, world: World, seconds: float, seed: int) -> None:
         self._engine = ReplayEngine(world, seed)
         self._subject, self.found = situation(world.table.name)
-        self._engine.inspect(self._subject.workload)
+        self._engine.execute(InspectionRequest(self._subject.workload))
         self._seconds = seconds
         self.trial_seconds = world.exhaustive_seconds / len(world.table.configurations)
         self.log: list[Entry] = []
@@ -106,7 +107,7 @@ class Meter:
             folder=Path(),
         )
         epoch = epoch_of(configuration, self._subject)
-        result = self._engine.run(request, MeasureWatch(epoch=epoch))
+        result = self._engine.execute(request, MeasureWatch(epoch=epoch))
         number = len(self.log)
         trial = trial_of(number, Stage.EXPLORE, configuration, result, None, epoch)
         rate = trial.examples_per_second if trial.measured else None

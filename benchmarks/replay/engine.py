@@ -10,29 +10,21 @@ import itertools
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any, cast
 
 from autotune.config import Configuration
-from autotune.engine.engine import (
-    NOTHING,
-    Engine,
-    ObservationRequest,
-    Outcome,
-    RunResult,
-    ScreeningRequest,
-    Stop,
-    TrialRequest,
-    Watch,
-)
-from autotune.engine.observation import Observation
+from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks.screen import ScreeningRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
-from autotune.reason import Completed, Message
+from autotune.reason import Completed, Message, Outcome
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
 from autotune.testing.observations import observation
-from autotune.value import Scalar
 from autotune.window import Window
-from autotune.workload import Workload, WorkloadFacts
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
 
@@ -70,19 +62,24 @@ class ReplayEngine(Engine):
         """Return the machine of the table."""
         return self._world.table.machine
 
-    def inspect(
-        self,
-        workload: Workload,
-        *,
-        offered: Mapping[str, Scalar] = NOTHING,
-        seconds: float = 60.0,
-    ) -> WorkloadFacts:
-        """Return the facts of the table, after as long as the preparation takes."""
-        del workload, offered, seconds
-        self._time += PREPARATION_SECONDS
-        return self._world.table.facts
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        """Replay what the table holds."""
+        answer: Any
+        match task:
+            case InspectionRequest():
+                self._time += PREPARATION_SECONDS
+                answer = self._world.table.facts
+            case TrialRequest():
+                answer = self._replayed(task, watch)
+            case ScreeningRequest():
+                answer = self._screened(task, watch)
+            case ObservationRequest():
+                answer = self._observed(task)
+            case _:
+                answer = task.not_offered()
+        return cast("A", answer)
 
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+    def _replayed(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Replay a run of the configuration, or of its exchange."""
         if request.workload.model.module == ALLREDUCE_MODULE:
             return self._exchanged(request, watch)
@@ -98,7 +95,7 @@ class ReplayEngine(Engine):
         shown = log_rate(run, self._world.table, rounds=ROUNDS)
         return self._watched(run, watch, stretch=math.exp(shown - level))
 
-    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult:
+    def _screened(self, request: ScreeningRequest, watch: Watch) -> RunResult:
         """Show each setting at its true rate and the bias, until one that could not run."""
         began, start = self._time, self._runs[request.trial.configuration][0]
         self._time += (start.start_seconds or 0.0) + (start.first_step_seconds or 0.0)
@@ -124,7 +121,7 @@ class ReplayEngine(Engine):
             wall_seconds=self._time - began,
         )
 
-    def observe(self, request: ObservationRequest) -> Observation:
+    def _observed(self, request: ObservationRequest) -> Observation:
         """Show a training without a fault, after about as long as a start takes."""
         seconds = Costs(()).seconds(request.trial.configuration)
         self._time += seconds

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from autotune.engine.engine import Outcome
-from autotune.reason import Proof
+from autotune.reason import Outcome, Proof
 from autotune.result import Verdict
 from autotune.stats import Interval, squared_residuals
 from autotune.trial import Stage, Trial

@@ -25,8 +25,10 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome
+from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.reason import Outcome
 from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import default_in
 from autotune.search.epochs import epoch_of
@@ -69,7 +71,9 @@ class Recording:
         self._engine = engine
         workload = character.workload
         self._subject = Subject(
-            workload=workload, machine=engine.machine(), facts=engine.inspect(workload)
+            workload=workload,
+            machine=engine.machine(),
+            facts=engine.execute(InspectionRequest(workload)),
         )
         subject = self._subject
         self._found = candidates(
@@ -117,14 +121,14 @@ class Recording:
                         configuration, self._subject, Path(folder) / str(number)
                     )
                     watch = MeasureWatch()
-                    run = run_of(configuration, EXCHANGE, self._engine.run(request, watch))
+                    run = run_of(configuration, EXCHANGE, self._engine.execute(request, watch))
                     self._runs.append(run)
                     draft.write(json.dumps(packed(run)) + "\n")
 
     def _run(self, configuration: Configuration, turn: int, folder: Path) -> Run:
         request = request_alone(configuration, self._subject, folder)
         watch = MeasureWatch(epoch=epoch_of(configuration, self._subject))
-        return run_of(configuration, turn, self._engine.run(request, watch))
+        return run_of(configuration, turn, self._engine.execute(request, watch))
 
     def _times(self, configuration: Configuration) -> int:
         runs = [run for run in self._runs if run.turn != EXCHANGE]

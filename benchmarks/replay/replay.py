@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.search.profiling import reserved_seconds
@@ -65,7 +66,7 @@ def replay(
     options = SearchOptions(budget=seconds, seed=seed)
     engine = ReplayEngine(world, seed)
     began = engine.now()
-    engine.inspect(subject.workload)
+    engine.execute(InspectionRequest(subject.workload))
     budget = Budget(options, engine.now, began, lambda: reserved_seconds(options, runner.history))
     ended: list[TrialEnded] = []
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, RunResult
+from autotune.engine.base import RunResult
 from autotune.machine import Machine
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject

@@ -21,9 +21,10 @@ from statistics import fmean, stdev
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome, RunResult, Stop, Watch
+from autotune.engine.base import Engine, RunResult, Stop, Watch
 from autotune.engine.resolve import reserved_engine
-from autotune.reason import Completed
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.reason import Completed, Outcome
 from autotune.search.design import default_in, openers
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
@@ -96,7 +97,7 @@ def main() -> None:
 def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
     """Run one device and several replicas of a workload in turns."""
     swept = character(name)
-    machine, facts = engine.machine(), engine.inspect(swept.workload)
+    machine, facts = engine.machine(), engine.execute(InspectionRequest(swept.workload))
     subject = Subject(workload=swept.workload, machine=machine, facts=facts)
     found = candidates(swept.space, machine, facts, swept.constraints)
     default = default_in(found.one_device)
@@ -108,7 +109,7 @@ def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
             for arm in shuffle.sample(arms, len(arms)):
                 request = request_alone(arm, subject, Path(folder) / f"{number}-{arms.index(arm)}")
                 epoch = epoch_of(arm, subject)
-                result = engine.run(request, _long_watch(epoch))
+                result = engine.execute(request, _long_watch(epoch))
                 readings[arm] += _read(result, epoch)
     return [Arm(workload=name, configuration=arm, runs=readings[arm]) for arm in arms]
 

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from autotune.engine.engine import Engine
+from autotune.engine.base import Engine
 from autotune.engine.local import LocalEngine
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 PROGRAM = """\
@@ -79,7 +79,7 @@ def trial(engine: Engine, folder: Path) -> tuple[float, float]:
         The seconds to its first step, and those of the whole that are not the program's.
     """
     ordered = time.time()
-    engine.run(request_for(PROGRAM, folder), lambda _: None)
+    engine.execute(request_for(PROGRAM, folder), lambda _: None)
     took = time.time() - ordered
     output = (folder / "output-0.txt").read_text("utf-8")
     began, stepped = _told("began", output), _told("stepped", output)

@@ -7,7 +7,8 @@ import os
 import resource
 import shutil
 
-from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.testing import FakeEngine
 
 

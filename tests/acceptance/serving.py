@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, RunResult, Tell, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.lock import Tell
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import WorkloadError
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
-from autotune.value import Scalar
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
@@ -59,14 +61,12 @@ def engine() -> FakeEngine:
 class Leisurely(Shared):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
-    def inspect(
-        self, workload: Workload, *, offered: Mapping[str, Scalar], seconds: float = 60.0
-    ) -> WorkloadFacts:
+    def inspect(self, request: InspectionRequest) -> WorkloadFacts:
         """Refuse a workload that is to fail."""
-        if FAILING in workload.model.arguments:
+        if FAILING in request.workload.model.arguments:
             folder = "/srv/teams/vision/datasets/2026/train-00000-of-00512.tfrecord"
             raise WorkloadError(f"{folder} cannot be read.", "Check the path.")
-        return super().inspect(workload, offered=offered, seconds=seconds)
+        return super().inspect(request)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Answer after a while."""

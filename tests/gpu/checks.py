@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 
 from autotune.config import Configuration
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest
+from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
-from autotune.program import render
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.stopping import MeasureWatch
-from autotune.strategies import strategy
 from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 from tests.gpu.check import Check
@@ -69,21 +69,14 @@ class Bench:
 
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, model, Path(folder) / "trial")
-            return self.engine.run(request, watch)
+            return self.engine.execute(request, watch)
 
     def _request(self, configuration: Configuration, model: str, folder: Path) -> TrialRequest:
         workload = Workload(
             model=factory_from_text(f"{FACTORIES}:{model}"),
             dataset=factory_from_text(f"{FACTORIES}:dataset_fn"),
         )
-        return TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, FACTS, self.machine).train,
-            workload=workload,
-            roles=strategy(configuration.strategy).roles(configuration, self.machine),
-            folder=folder,
-            limits=LIMITS,
-        )
+        return trial_request(configuration, workload, FACTS, self.machine, folder, limits=LIMITS)
 
 
 def memory(which: str) -> list[int]:

@@ -14,10 +14,9 @@ from pydantic import Field, ValidationError
 from autotune import config, plugins
 from autotune.axis import Axis, AxisRole, Line, Place, Trend
 from autotune.config import Configuration, axes, register_axes, unregister_axes
-from autotune.engine.engine import Outcome
 from autotune.options import SearchOptions
 from autotune.program import render
-from autotune.reason import Message, OneDeviceBound, SharedInputBound, SmallerRanOut
+from autotune.reason import Message, OneDeviceBound, Outcome, SharedInputBound, SmallerRanOut
 from autotune.result.files import trials_csv
 from autotune.result.html import environment
 from autotune.search.bounds import Bounds, Dominance

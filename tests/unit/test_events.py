@@ -8,9 +8,8 @@ import pytest
 from pydantic import Field, TypeAdapter
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Preparing, TrialEnded, TrialStarted
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.trial import Stage, Trial
 
 TRIAL = Trial(

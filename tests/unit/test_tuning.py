@@ -11,7 +11,7 @@ import pytest
 from optuna.storages import InMemoryStorage
 
 from autotune import Answer, Plan, SearchOptions, Tuner, autotune
-from autotune.engine.engine import Tell
+from autotune.engine.lock import Tell
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
 from autotune.past_measurements import CACHE

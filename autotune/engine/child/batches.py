@@ -27,7 +27,6 @@ class Readings:
         self._examples: Counter[str] | None = Counter()
 
     def add(self, batch: Any) -> None:
-        """Take note of a batch."""
         leaves = tf.nest.flatten(batch)
         self._elements[_described(batch, leaves)] = None
         if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
@@ -39,7 +38,6 @@ class Readings:
             self._examples.update(fingerprints(arrays))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was noted."""
         return {
             "sizes": self._sizes,
             "elements": list(self._elements),
@@ -57,13 +55,7 @@ def fingerprints(arrays: list[Any]) -> Iterator[str]:
 
 
 def count_all(dataset: Any, seconds: float, *, batched: bool) -> dict[str, Any]:
-    """Count the examples of a dataset, as far as the time lets one come.
-
-    Args:
-        dataset: What the factory returned.
-        seconds: For how long.
-        batched: Whether its elements are batches.
-    """
+    """Count the examples of a dataset, as far as the time lets one come."""
     progress = within(seconds, _parts(dataset, batched=batched))
     counted: Counter[str] = Counter()
     for found in progress.values:
@@ -114,7 +106,6 @@ class Input:
             setattr(strategy, name, self._watched(getattr(strategy, name), strategy, deal_out))
 
     def as_json(self) -> list[Any]:
-        """Return what each local replica read."""
         return [each.as_json() for each in self._readers]
 
     def kept_pickle(self) -> bytes:
@@ -150,11 +141,7 @@ class Input:
 
 
 class GlobalBatches:
-    """The batches of all replicas of another run, put together step by step.
-
-    Args:
-        files: What each process of that run kept.
-    """
+    """The batches of all replicas of another run, put together step by step."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         kept = [load_pickle(file) for file in files]
@@ -162,16 +149,10 @@ class GlobalBatches:
         self._batches = [_joined([batch for part in step for batch in part]) for step in steps]
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
         return bool(self._batches)
 
     def dataset(self, runs: int, steps: int) -> Any:
-        """Return them for several runs, in each but the first with their examples mixed.
-
-        Args:
-            runs: How many.
-            steps: That each run takes, beginning with the first batch.
-        """
+        """Return them for several runs, in each but the first with their examples mixed."""
         draw = np.random.default_rng(0)
         dataset = _endless(self._batches).take(steps)
         for _ in range(1, runs):
@@ -181,7 +162,6 @@ class GlobalBatches:
 
 
 def load_pickle(path: Path) -> Any:
-    """Read what a process of this package wrote."""
     return pickle.loads(path.read_bytes())  # noqa: S301 - written by the observed processes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -12,13 +12,10 @@ import keras
 
 HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_epoch_begin", "on_epoch_end")
 """What Keras calls while steps are timed."""
-BATCH_HOOKS = (*HOOKS[:2], "on_batch_begin", "on_batch_end")
 PROGRESS_BAR = "ProgbarLogger (verbose)"
 
 
 class CallbackTimes:
-    """Adds up the seconds that each callback takes."""
-
     def __init__(self) -> None:
         self._seconds: dict[str, float] = defaultdict(float)
         self._known: list[Any] = []
@@ -36,7 +33,6 @@ class CallbackTimes:
         keras.callbacks.CallbackList.set_params = set_params
 
     def add(self, callback: Any) -> None:
-        """Time a callback, unless it is one of ours."""
         name = name_of(callback)
         if not name or any(each is callback for each in self._known):
             return
@@ -67,20 +63,3 @@ def name_of(callback: Any) -> str:
         return PROGRESS_BAR
     kind = type(callback)
     return "" if kind.__module__.startswith("autotune") else kind.__name__
-
-
-def batch_callbacks(callbacks: Sequence[Any]) -> list[str]:
-    """Return the classes of callbacks that do something before or after a batch, each once."""
-    return list(dict.fromkeys(type(each).__name__ for each in callbacks if _in_batches(each)))
-
-
-def _in_batches(callback: Any) -> bool:
-    """Whether a callback of the user's own does something before or after a batch."""
-    kind = type(callback)
-    if kind.__module__.startswith("keras.") and kind is not keras.callbacks.LambdaCallback:
-        return False
-    usual = keras.callbacks.Callback
-    return any(
-        hook in vars(callback) or getattr(kind, hook, None) is not getattr(usual, hook)
-        for hook in BATCH_HOOKS
-    )

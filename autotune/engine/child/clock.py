@@ -55,7 +55,6 @@ class Clock:
         self._failed = False
 
     def begin(self) -> None:
-        """Note that training begins; only the first time counts."""
         with self._lock:
             if not self._begun:
                 self._begun = True
@@ -63,7 +62,6 @@ class Clock:
                 self._since = self._now()
 
     def count(self, steps: int, logs: Mapping[str, Any] | None) -> None:
-        """Note that one call has run that many steps."""
         with self._lock:
             self._total += steps
             self._steps += steps
@@ -91,7 +89,7 @@ class Clock:
         if callbacks := self._callbacks():
             more["callbacks"] = callbacks
         if logs and LOST in logs:
-            more["lost"] = _read(logs[LOST])
+            more["result"] = {"lost_updates": _read(logs[LOST])}
         seconds = now - self._since
         self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **more)
         self._begin_window(now)
@@ -135,7 +133,6 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
         self._per_call = steps_per_call
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Start the clock."""
         self._clock.begin()
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
@@ -146,5 +143,4 @@ class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has
         self._clock.count(int(min(batch + 1, most)) - first, logs)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Note the end of an epoch."""
         self._clock.end_epoch()

@@ -39,7 +39,6 @@ class Randomness(NamedTuple):
 
 
 def runs_python(dataset: Any) -> bool:
-    """Return whether a generator, `py_function` or `numpy_function` is part of the dataset."""
     return any(not _PYTHON.isdisjoint(_ops(each)) for each in _stages(dataset))
 
 
@@ -49,12 +48,7 @@ def holds_cache(dataset: Any) -> bool:
 
 
 def prefetched(dataset: Any, size: int) -> int:
-    """Return the examples that the stages of a dataset may hold ready, where they have a number.
-
-    Args:
-        dataset: What the factory returned.
-        size: Examples in one of its elements.
-    """
+    """Return the examples that the stages of a dataset may hold ready, where they have a number."""
     total = 0
     for stage in _stages(dataset):
         size = 1 if "Batch" in _name(stage) else size
@@ -103,14 +97,12 @@ def _name(stage: Any) -> str:
 
 
 def _stages(dataset: Any) -> Iterator[Any]:
-    """Yield a dataset and all that it reads from, the last stage first."""
     yield dataset
     for source in dataset._inputs():  # noqa: SLF001 - see above
         yield from _stages(source)
 
 
 def _ops(stage: Any) -> Iterator[str]:
-    """Yield the operations of the functions of a stage."""
     for function in stage._functions():  # noqa: SLF001 - see above
         graph = function.function.graph.as_graph_def()
         yield from (node.op for node in graph.node)

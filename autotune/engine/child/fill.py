@@ -8,53 +8,42 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
 from autotune.engine import events
+from autotune.engine.child.notes import patched
 from autotune.engine.events import EventWriter
 
 
 def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:
-    """Have a program's input be read alone for an epoch as soon as the program has made it.
-
-    Args:
-        program: Is about to train.
-        order: The request's `fill`.
-        report: Is told how many examples the caches hold.
-    """
+    """Have a program's input be read alone for an epoch as soon as the program has made it."""
     make = program.make_dataset
 
     def filled(*arguments: Any, **options: Any) -> Any:
-        def made(few: int | None) -> Any:
-            with _smaller_caches(few):
+        def made(few: int) -> Any:
+            with patched((tf.data.Dataset, "cache", partial(_smaller_cache, few))):
                 return make(*arguments, **options)
 
         wanted, seconds = order["examples"], order["seconds"]
-        dataset = made(None if order["whole"] else wanted)
+        dataset = make(*arguments, **options) if order["whole"] else made(wanted)
         read = read_epoch(dataset, wanted, seconds)
         if 0 < read < wanted:
             # What was read in the time can be read again.
             dataset, wanted = made(read), read
             read = read_epoch(dataset, wanted, 2 * seconds)
-        report.write(events.FILLED, examples=read if read == wanted else 0)
+        report.write(events.FILLED, result={"filled": read if read == wanted else 0})
         return dataset
 
     program.make_dataset = filled  # type: ignore[attr-defined] # the program's own name
 
 
 def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
-    """Read batches past the end of an epoch, and return how many of its examples were read.
-
-    Args:
-        dataset: Repeated and batched.
-        examples: Of an epoch.
-        seconds: After which the rest is left.
-    """
+    """Read batches past the end of an epoch, and return how many of its examples were read."""
     deadline, read = time.monotonic() + seconds, 0
     for batch in dataset:
         # Only who asks for more than there is makes a cache complete.
@@ -66,23 +55,16 @@ def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
     return min(read, examples - 1)
 
 
-@contextmanager
-def _smaller_caches(examples: int | None) -> Iterator[None]:
-    """Have caches that are made meanwhile hold no more than that."""
-    original = tf.data.Dataset.cache
+def _smaller_cache(examples: int, cache: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what makes caches that hold no more than that."""
 
-    def cache(dataset: Any, filename: Any = "", name: str | None = None) -> Any:
+    def smaller(dataset: Any, filename: Any = "", name: str | None = None) -> Any:
         # What the user keeps in a file must be whole.
         own = bool(filename) and not str(filename).startswith(tempfile.gettempdir())
-        few = dataset if own else dataset.take(max((examples or 0) // _rows(dataset), 1))
-        return original(few, filename, name)
+        few = dataset if own else dataset.take(max(examples // _rows(dataset), 1))
+        return cache(few, filename, name)
 
-    if examples:
-        tf.data.Dataset.cache = cache
-    try:
-        yield
-    finally:
-        tf.data.Dataset.cache = original
+    return smaller
 
 
 def _rows(dataset: Any) -> int:

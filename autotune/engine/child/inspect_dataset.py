@@ -19,7 +19,6 @@ from autotune.engine.child.dataset_graph import (
 )
 from autotune.engine.child.passes import (
     Stretch,
-    length_facts,
     pass_facts,
     read_on,
     read_pass,
@@ -53,19 +52,11 @@ class Handed:
         self._datasets: list[Any] = []
 
     def __call__(self, dataset: Any) -> Any:
-        """Return the dataset as it is."""
         self._datasets.append(dataset)
         return dataset
 
     def facts(self, patience: float) -> list[dict[str, Any]]:
-        """Return what is known of each dataset that was handed over.
-
-        Args:
-            patience: Seconds that each look may take.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
+        """Return what is known of each dataset that was handed over."""
         if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
             raise FactoryFailed(
                 "dataset_fn declares `cache`, but does not apply it to a dataset.",
@@ -100,11 +91,7 @@ def offered(handed: Handed) -> dict[str, Any]:
 
 
 class InspectedDataset:
-    """Checks a dataset and describes it.
-
-    Args:
-        taken: What the program makes of what the factory returned.
-    """
+    """Checks a dataset and describes it."""
 
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
@@ -113,11 +100,6 @@ class InspectedDataset:
         self._shrinks = False
 
     def read_first(self) -> None:
-        """Read one element.
-
-        Raises:
-            WorkloadError: There is none, or reading it fails.
-        """
         self._first = _first(iter(self._dataset))
         if self._first is None:
             raise DatasetTooSmall(
@@ -127,14 +109,7 @@ class InspectedDataset:
             )
 
     def check_rank(self, wanted: Sequence[int]) -> None:
-        """Make sure that what should be single examples are no batches.
-
-        Args:
-            wanted: The ranks of the model's inputs, with their batch dimension.
-
-        Raises:
-            WorkloadError: They are.
-        """
+        """Make sure that what should be single examples are no batches."""
         features = keras.utils.unpack_x_y_sample_weight(self._first)[0]
         found = tf.nest.flatten(features)
         if self._taken.batched or [len(each.shape) for each in found] != list(wanted):
@@ -146,14 +121,7 @@ class InspectedDataset:
         )
 
     def few(self, size: int | None = None) -> Any:
-        """Return a batch of a few examples.
-
-        Args:
-            size: Of the batch, where the model takes no other.
-
-        Raises:
-            WorkloadError: The examples do not fit into one batch.
-        """
+        """Return a batch of a few examples."""
         if self._taken.batched:
             return self._first
         try:
@@ -166,11 +134,6 @@ class InspectedDataset:
             ) from exc
 
     def facts(self, patience: float) -> dict[str, Any]:
-        """Return what is known of the dataset.
-
-        Args:
-            patience: Seconds that each look may take.
-        """
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
@@ -184,7 +147,7 @@ class InspectedDataset:
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(_ordered(self._dataset.element_spec)),
+            "element": str(_ordered(self._example_spec())),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
             "random_stage": found.stage,
@@ -196,15 +159,16 @@ class InspectedDataset:
             **read,
         }
 
+    def _example_spec(self) -> Any:
+        # Without the size of batches: which are looked at may depend on the time that a look has.
+        one = self._dataset.unbatch() if self._taken.batched else self._dataset
+        return one.element_spec
+
     def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.
 
         A number that is not known is counted; the least that it can be, or None, if that takes too
         long.
-
-        Args:
-            patience: Seconds that a pass may take.
-            least: Of all passes together, so that they show what was ready before.
         """
         known, size = int(self._dataset.cardinality()), self._taken.size
         counting = known == tf.data.UNKNOWN_CARDINALITY
@@ -216,8 +180,6 @@ class InspectedDataset:
         elif counting:
             known = self._taken.least
         found = {"first_pass": pass_facts(first, size)}
-        if found["first_pass"]:
-            found["first_pass"] |= length_facts(first, size)
         passes, certain = [first], bool(self._taken.examples) or not counting or first.done
         if self._taken.once:
             ends = 0.0 if first.done else ends

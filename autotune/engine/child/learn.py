@@ -6,12 +6,10 @@ taken; then it goes on as if nothing had been. The program's text stays as it is
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -20,10 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.observe import finish, leave
-from autotune.engine.child.program import endless, load_program
+from autotune.engine.child.member import Member
 from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
 from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
@@ -36,25 +32,19 @@ MOST_ELEMENTS = 1 << 20
 """Of a gradient that are looked at: of larger ones every so many."""
 
 
-def learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Train, look, and report."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-    program = load_program(folder, request["by_value"])
-    order = request["order"]
-    look = GradientCallback(
-        writer, program, order["batch"], order["seconds"], partial(leave, folder, index)
+def learn(member: Member) -> None:
+    request, program = member.request, member.program()
+    callback = GradientCallback(
+        member.writer, program, request["batch"], request["seconds"], member.leave
     )
-    program.main([*endless(request), "--verbose", "0"], callbacks=[look])
-    finish(folder, writer, index, look.answer())
+    program.main(member.arguments(verbose=0), callbacks=[callback])
+    member.finish(callback.answer())
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
     """Looks at the gradients twice, and ends the training.
 
     Args:
-        writer: Is told that training has begun and goes on.
-        program: Makes the batches.
-        batch: Examples in each.
         seconds: For training and looking together.
         leave: Is given what was found so far, in case that the training is ended.
     """
@@ -82,7 +72,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._rate: float | None = None
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Begin to count, unless nothing could be told."""
         self._began = time.monotonic()
         self._writer.write(events.TRAIN_BEGIN)
         self._refused = unpredictable(self.model)
@@ -92,7 +81,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._rate = None
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Look if it is time."""
         self._steps += 1
         self._watch_rate()
         if self._steps == 1:
@@ -106,7 +94,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self.model.stop_training = bool(self._refused) or self._looks == 2
 
     def answer(self) -> dict[str, Any]:
-        """Return what was found, as JSON."""
         return self._found().model_dump(mode="json")
 
     def _found(self) -> Learning:
@@ -179,7 +166,6 @@ def unpredictable(model: Any) -> Unpredictable | None:
 
 
 def is_scheduled(model: Any) -> bool:
-    """Return whether the learning rate follows a schedule of Keras."""
     # The property returns what the schedule says of the present step.
     rate = getattr(inner_optimizer(model), "_learning_rate", None)
     return isinstance(rate, keras.optimizers.schedules.LearningRateSchedule)

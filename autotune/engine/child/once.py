@@ -20,16 +20,12 @@ def reads_once(data: Any) -> bool:
 
 
 class ReadOnce:
-    """What can be read once: until it goes on, each look at it begins with the same batches.
-
-    Args:
-        source: Yields batches.
-    """
+    """What can be read once; as long as it keeps batches, each look at it begins with the same."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source
         self._kept: list[Any] = []
-        self._keeps = True
+        self.keeps = True
         self._error: Exception | None = None
         self._again: Iterator[Any] = iter(())
         self._reading = threading.Lock()  # A look that was given up may still wait for a batch.
@@ -41,23 +37,12 @@ class ReadOnce:
         """Examples in its first batch; 0 where it has none."""
 
     def begin(self) -> None:
-        """Begin with what was kept."""
         self._again = iter([*self._kept])
 
-    def go_on(self) -> None:
-        """Keep no more batches."""
-        self._keeps = False
-
     def __iter__(self) -> Self:
-        """Return what gives the batches."""
         return self
 
     def __next__(self) -> Any:
-        """Return the next batch.
-
-        Raises:
-            StopIteration: There is none.
-        """
         with self._reading:
             for batch in self._again:
                 return batch
@@ -80,7 +65,7 @@ class ReadOnce:
             self._error = exc
             raise
         self.examples += int(np.shape(keras.tree.flatten(batch)[0])[0])
-        if self._keeps:
+        if self.keeps:
             self._kept.append(batch)
         return batch
 
@@ -110,7 +95,6 @@ class OpenGenerators:
         self._original = tf.data.Dataset.from_generator
 
     def __enter__(self) -> Self:
-        """Begin."""
         tf.data.Dataset.from_generator = staticmethod(self._from_generator)
         return self
 

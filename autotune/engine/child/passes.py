@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import tensorflow as tf
 
-from autotune.engine.child.lengths import length_in
 from autotune.engine.child.timeout import Progress, within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
 
 T = TypeVar("T")
+Length = Callable[..., Any]
 
 _STRETCHES = 16
 """Of a pass at least, where its length is known: the first is compared with the others."""
@@ -42,14 +43,7 @@ _NOTHING = Stretch(0, 0.0, 0, 0)
 
 
 def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
-    """Read a dataset once.
-
-    Args:
-        dataset: Keeps what its caches hold from one pass to the next.
-        patience: Seconds after which it is given up.
-        known: Its number of elements; below zero where nobody knows.
-        batched: Whether they are batches.
-    """
+    """Read a dataset once."""
     return _read(dataset, patience, _at_once(known, _MOST_AT_ONCE), batched=batched)
 
 
@@ -72,11 +66,7 @@ def _read(dataset: Any, patience: float, at_once: int, *, batched: bool) -> Prog
 
 
 def successful(progress: Progress[T]) -> Progress[T]:
-    """Return how far a look at a dataset came.
-
-    Raises:
-        FactoryFailed: The dataset could not be read.
-    """
+    """Return how far a look at a dataset came."""
     if progress.error is None:
         return progress
     raise FactoryFailed(
@@ -86,12 +76,7 @@ def successful(progress: Progress[T]) -> Progress[T]:
 
 
 def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
-    """Return what a pass has shown; None if not even its beginning.
-
-    Args:
-        progress: How far it came.
-        size: Examples in an element.
-    """
+    """Return what a pass has shown; None if not even its beginning."""
     if len(progress.values) < 2:
         return None
     last = progress.values[-1]
@@ -100,6 +85,7 @@ def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
         "seconds": last.seconds,
         "whole": progress.done,
         "pause": _pause(progress.values),
+        **_lengths(progress.values, size),
     }
 
 
@@ -113,17 +99,12 @@ def _stretches(lengths: Any) -> Iterator[Stretch]:
         yield Stretch(total, time.perf_counter() - began, length, squares)
 
 
-def length_facts(progress: Progress[Stretch], size: int) -> dict[str, Any]:
-    """Return what a pass has shown of lengths; nothing where all are alike.
-
-    Args:
-        progress: How far it came.
-        size: Examples in an element.
-    """
-    read = np.diff([(each.length, each.elements) for each in (_NOTHING, *progress.values)], axis=0)
+def _lengths(stretches: Sequence[Stretch], size: int) -> dict[str, Any]:
+    """Return what a pass has shown of lengths; nothing where all are alike."""
+    read = np.diff([(each.length, each.elements) for each in (_NOTHING, *stretches)], axis=0)
     parts = np.array_split(read, min(_STRETCHES, len(read)))
     means = [float(part[:, 0].sum() / part[:, 1].sum() / size) for part in parts]
-    last = progress.values[-1]
+    last = stretches[-1]
     mean = last.length / last.elements
     variance = last.squares / last.elements - mean**2
     if variance <= 0:
@@ -138,11 +119,6 @@ def stock_facts(
 
     Examples then come faster than they can go on coming, however often the dataset begins anew.
     The stretches in which it does are left out: a shuffle refills there.
-
-    Args:
-        passes: One after another.
-        known: Elements from one beginning of the dataset to the next; below zero where unknown.
-        size: Examples in an element.
     """
     # Not at the top: a trial's process does without pydantic.
     from autotune.workload.stock import stock_of  # noqa: PLC0415
@@ -161,3 +137,34 @@ def _pause(stretches: tuple[Stretch, ...]) -> float:
     """Return the time that the first elements took beyond that of others."""
     usual = median(after.seconds - before.seconds for before, after in pairwise(stretches))
     return max(stretches[0].seconds - usual, 0.0)
+
+
+def length_in(spec: Any, *, batched: bool) -> Length:
+    """Return a function of an element that gives the length of its first component that varies.
+
+    Of a batch it is that of all its examples together, padding included; 0 where nothing varies.
+    """
+    for index, each in enumerate(tf.nest.flatten(spec)):
+        length = _length(each, batched=batched)
+        if length is not None:
+            return _of_component(index, length)
+    return lambda *_: tf.constant(0, tf.int64)
+
+
+def _of_component(index: int, length: Length) -> Length:
+    return lambda *element: length(tf.nest.flatten(element)[index])
+
+
+def _length(spec: Any, *, batched: bool) -> Length | None:
+    if isinstance(spec, tf.RaggedTensorSpec):
+        return lambda ragged: tf.shape(ragged.flat_values, tf.int64)[0]
+    if not isinstance(spec, tf.TensorSpec) or spec.shape.rank is None:
+        return None
+    unknown = [axis for axis, size in enumerate(spec.shape) if size is None]
+    varying = [axis for axis in unknown if axis or not batched]
+    axes = [0, *varying] if batched else varying
+    return (lambda dense: _product(dense, axes)) if varying else None
+
+
+def _product(tensor: Any, axes: list[int]) -> Any:
+    return tf.reduce_prod(tf.gather(tf.shape(tensor, tf.int64), axes))

@@ -9,15 +9,13 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import importlib
-import json
 import os
 import resource
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NoReturn
 
 import keras
@@ -26,22 +24,14 @@ import tensorflow as tf
 
 from autotune.disk import EXIT_CODE, is_of_a_folder
 from autotune.engine import events
-from autotune.engine.child import inspect, observe, screen
-from autotune.engine.child.callback_times import CallbackTimes
-from autotune.engine.child.clock import Clock, ClockCallback
-from autotune.engine.child.exchange import remove_exchange
-from autotune.engine.child.fill import fill_caches
-from autotune.engine.child.program import endless, load_program
-from autotune.engine.events import EventWriter
+from autotune.engine.child import inspect, observe, screen, train  # noqa: F401 - so that no child has to
+from autotune.engine.child.member import Member
 from autotune.engine.failure import STACK_SIGNAL, describe, trace
 from autotune.engine.folder import TrialFolder
 
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"
 _libc = ctypes.CDLL(None)
-
-Task = Callable[[TrialFolder, EventWriter, int], None]
-"""What a process is for; it is given its position among those of its kind."""
 
 
 def enter(order: Mapping[str, Any], server: int) -> NoReturn:
@@ -52,7 +42,7 @@ def enter(order: Mapping[str, Any], server: int) -> NoReturn:
         _redirect(folder.output(order["index"]))
         _isolate(server)
         _settle(order)
-        code = _report(folder, order)
+        code = _report(Member(folder, order["index"]), order["code"])
     except BaseException as exc:  # noqa: BLE001 - as said above
         code = EXIT_CODE if is_of_a_folder(exc) else code
         traceback.print_exc()
@@ -108,11 +98,12 @@ def _settle(order: Mapping[str, Any]) -> None:
     np.random.seed()  # noqa: NPY002 - see above
 
 
-def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
-    writer = EventWriter(folder.events(order["index"]))
+def _report(member: Member, code: str) -> int:
+    writer = member.writer
     writer.write(events.STARTED)
     try:
-        TASKS[order["task"]](folder, writer, order["index"])
+        module, _, function = code.partition(":")
+        getattr(importlib.import_module(module), function)(member)
     except BaseException as exc:  # noqa: BLE001 - also SystemExit is an end worth reporting
         print(trace(exc), file=sys.stderr)  # noqa: T201 - the trial's own output
         writer.write(events.ERROR, **describe(exc))
@@ -121,63 +112,15 @@ def _report(folder: TrialFolder, order: Mapping[str, Any]) -> int:
     return 0
 
 
-def _train(folder: TrialFolder, writer: EventWriter, _: int) -> None:
-    """Run the training program with the clock attached."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
-    times = CallbackTimes()
-    times.watch()
-    program = load_program(folder, request["by_value"])
-    if request["fill"]:
-        fill_caches(program, request["fill"], writer)
-    clock = ClockCallback(Clock(writer, callbacks=times.take), _steps_of_a_call(program))
-    program.main(endless(request), callbacks=[clock])
-
-
-def _steps_of_a_call(program: ModuleType) -> int:
-    """Return the steps of a call; one for a program that sets no number."""
-    return int(getattr(program, "STEPS_PER_EXECUTION", 1))
-
-
-def _train_apart(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Do the same, with replicas that keep their gradients to themselves."""
-    remove_exchange()
-    _train(folder, writer, index)
-
-
-def _learn(folder: TrialFolder, writer: EventWriter, index: int) -> None:
-    """Train for a while, and look at the gradients."""
-    from autotune.engine.child.learn import learn  # noqa: PLC0415 - what it needs, no trial should have
-
-    learn(folder, writer, index)
-
-
-def _alone(look: Callable[[TrialFolder, EventWriter], None]) -> Task:
-    """Return a task for one process, which needs not know which one it is."""
-    return lambda folder, writer, _: look(folder, writer)
-
-
-def list_devices(folder: TrialFolder, _: EventWriter) -> None:
-    """Write the accelerators and the versions as the folder's answer."""
+def list_devices(member: Member) -> None:
     found = {
         "gpus": [_device_name(gpu) for gpu in tf.config.list_physical_devices("GPU")],
         "tpus": len(tf.config.list_physical_devices("TPU")),
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
     }
-    folder.answer.write_text(json.dumps(found), encoding="utf-8")
+    member.finish(found)
 
 
 def _device_name(gpu: Any) -> str:
     return str(tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name))
-
-
-TASKS: Mapping[str, Task] = {
-    "train": _train,
-    "train apart": _train_apart,
-    "observe": observe.observe,
-    "refer": observe.refer,
-    "screen": screen.screen,
-    "learn": _learn,
-    "inspect": _alone(inspect.look),
-    "devices": _alone(list_devices),
-}

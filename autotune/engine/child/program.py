@@ -23,22 +23,13 @@ from autotune.hints import closest
 
 PROGRAM = "autotune_train"
 """Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
-ENDLESS = 1_000_000_000
-"""Epochs. The tuner ends a trial, not the program."""
 Call = Callable[..., Any]
 
 
 def load_program(
     folder: TrialFolder, by_value: Iterable[str], text: str | None = None
 ) -> ModuleType:
-    """Run the program's top level.
-
-    Args:
-        folder: Holds it.
-        by_value: Names of the factories that were shipped beside it, which take the place of its
-            own.
-        text: Of another program that takes its place.
-    """
+    """Run the program's top level."""
     program = _execute(folder.script, text or folder.script.read_text(encoding="utf-8"))
     for name in by_value:
         setattr(program, name, _unpickle(folder.pickled(name)))
@@ -47,18 +38,12 @@ def load_program(
     return program
 
 
-def endless(request: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of a program that trains until it is ended."""
-    return ["--epochs", str(ENDLESS), "--seed", str(request["seed"])]
-
-
 def input_of(program: ModuleType) -> str:
     """Return the name of the function that gives a program the dataset it starts from."""
     return "data_fn" if hasattr(program, "data_fn") else "dataset_fn"
 
 
 def load_reader(folder: TrialFolder, text: str) -> ModuleType:
-    """Run the top level of a program that only runs a script up to its `fit`."""
     return _execute(folder.script, text)
 
 
@@ -80,16 +65,7 @@ def _unpickle(path: Path) -> Callable[..., Any]:
 
 
 def load(name: str, module: str, root: str | None) -> Call:
-    """Import a factory.
-
-    Args:
-        name: Its qualified name in the module.
-        module: Where it lives.
-        root: The folder that must be on the path; None for an installed module.
-
-    Raises:
-        WorkloadError: There is no such factory.
-    """
+    """Import a factory."""
     if root is not None:
         sys.path.insert(0, os.path.abspath(root))  # noqa: PTH100 - the path holds text
         importlib.invalidate_caches()
@@ -100,12 +76,10 @@ def load(name: str, module: str, root: str | None) -> Call:
 
 
 def parameters(function: Call) -> tuple[str, ...]:
-    """Return the parameters that a factory declares by name."""
     return tuple(name for name, each in _signature(function).items() if each.kind not in _NAMELESS)
 
 
 def usual_batch(function: Call) -> int | None:
-    """Return the default of a dataset factory's parameter `batch_size`, if it is a number."""
     given = _signature(function).get("batch_size")
     default = given.default if given else None
     return default if isinstance(default, int) and default > 0 else None
@@ -114,17 +88,7 @@ def usual_batch(function: Call) -> int | None:
 def fill(
     function: Call, *, role: str, fixed: Mapping[str, Any], offered: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the keyword arguments for a factory.
-
-    Args:
-        function: The factory.
-        role: `model` or `dataset`, for messages.
-        fixed: Arguments that the user has set; all of them must be declared.
-        offered: Arguments that are passed if they are declared.
-
-    Raises:
-        WorkloadError: An argument is unknown, or a parameter stays empty.
-    """
+    """Return the keyword arguments for a factory."""
     declared = parameters(function)
     _check_fixed(function, role, fixed)
     values = {name: value for name, value in offered.items() if name in declared} | dict(fixed)

@@ -19,13 +19,7 @@ _UNKNOWN = object()
 
 
 class Receivers:
-    """Tells whose `fit` a script calls, by what its names stand for while it runs.
-
-    Args:
-        tree: The script.
-        program: Runs it.
-        noted: Lines that have called a `fit` of Keras.
-    """
+    """Tells whose `fit` a script calls, by what its names stand for while it runs."""
 
     def __init__(self, tree: ast.Module, program: ModuleType, noted: set[int]) -> None:
         self._tree = tree
@@ -35,11 +29,7 @@ class Receivers:
         self._calls = method_calls(tree, (FIT,))
 
     def fits_of_keras(self, frame: FrameType) -> list[MethodCall]:
-        """Return the calls of `fit` that are Keras's, or of which that is not known.
-
-        Args:
-            frame: Where the script is.
-        """
+        """Return the calls of `fit` that are Keras's, or of which that is not known."""
         self._frames = [*_frames_of(self._program, frame)]
         self._under_way = [each.f_lineno for each in self._frames]
         self._line = self._under_way[-1] if self._frames else 0

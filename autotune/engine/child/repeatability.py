@@ -28,15 +28,7 @@ _WORSE = (Change.NOTHING, Change.ORDER, Change.EXAMPLES)
 
 
 def changes(dataset: Any, patience: float) -> Randomness:
-    """Return what differs between two passes over a dataset, and the stage that makes it.
-
-    Args:
-        dataset: Any.
-        patience: Seconds that each pass may take.
-
-    Raises:
-        FactoryFailed: Reading it fails.
-    """
+    """Return what differs between two passes over a dataset, and the stage that makes it."""
     try:
         found, opaque = randomness(dataset), runs_python(dataset)
     except AttributeError:  # Private: where TensorFlow has changed, only reading tells.
@@ -48,7 +40,6 @@ def changes(dataset: Any, patience: float) -> Randomness:
 
 
 def tensors(element: Any) -> list[Any]:
-    """Return the components of an element as arrays."""
     flat: list[Any] = tf.nest.flatten(element, expand_composites=True)
     return [each.numpy() for each in flat]
 

@@ -46,16 +46,7 @@ class Taken(NamedTuple):
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
-    """Return the dataset that a program makes of what the factory returned.
-
-    Args:
-        made: What it returned.
-        batched: Whether it declares `batch_size`.
-        unbatch: Whether its batches are to be taken apart.
-
-    Raises:
-        WorkloadError: `Model.fit` would not take it either, or not from every strategy.
-    """
+    """Return the dataset that a program makes of what the factory returned."""
     beside = has_validation(made)
     data = made[0] if beside else made
     returned = {"beside": True} if beside else {}
@@ -166,7 +157,6 @@ def _sizes(dataset: Any, count: int) -> list[int]:
 
 
 def class_of(value: Any) -> str:
-    """Return the class of a value for people."""
     kind = type(value)
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     return "nothing" if value is None else f"a {module}{kind.__qualname__}"

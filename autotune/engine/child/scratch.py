@@ -51,9 +51,6 @@ def working_copy(*kept: Path) -> Iterator[Copy]:
     """Work in a copy of the working folder, and let Python change nothing in the original.
 
     What a library of C writes by an absolute path escapes this.
-
-    Args:
-        kept: Folders in the original that may be written to.
     """
     original = Path.cwd().resolve()
     copy = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
@@ -69,12 +66,7 @@ def working_copy(*kept: Path) -> Iterator[Copy]:
 
 
 class Guard:
-    """Refuses changes of files in a folder. Python cannot be made to forget it, so it has a switch.
-
-    Args:
-        folder: The folder.
-        kept: Folders in it that may be changed.
-    """
+    """Refuses changes in a folder. Python cannot be made to forget it, so it has a switch."""
 
     def __init__(self, folder: Path, kept: tuple[Path, ...]) -> None:
         self.active = True

@@ -7,7 +7,6 @@ program in turn.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -18,9 +17,9 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child.fill import read_epoch
-from autotune.engine.child.program import input_of, load_program
+from autotune.engine.child.member import Member
+from autotune.engine.child.program import input_of
 from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
 
 SECONDS = 0.25
 """For which a setting is timed; fresh processes differ by more than a longer look would tell."""
@@ -36,23 +35,19 @@ Calls = Callable[[Any, Any], Any]
 """Takes so many steps on what an iterator gives, and returns what the last one has logged."""
 
 
-def screen(folder: TrialFolder, writer: EventWriter, _: int) -> None:
-    """Time each setting, and stay until the tuner ends this process."""
-    request = json.loads(folder.request.read_text(encoding="utf-8"))
+def screen(member: Member) -> None:
     made = Made()
     settings = [
-        Setting(load_program(folder, request["by_value"], each.pop("script")), made, **each)
-        for each in request["settings"]
+        Setting(member.program(each.pop("script")), made, **each)
+        for each in member.request["settings"]
     ]
     first = settings[0].program
     for each in settings:
         # Only one of them runs the script.
         each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
-    _replace_training(first, Walk(settings, writer))
-    first.main(["--seed", str(request["seed"]), "--verbose", "0"])
-    writer.write(events.ANSWERED)
-    while True:
-        time.sleep(1)
+    _replace_training(first, Walk(settings, member.writer))
+    first.main(member.arguments(verbose=0))
+    member.finish()
 
 
 class Made:
@@ -62,7 +57,6 @@ class Made:
         self._all: list[tuple[Mapping[str, Any], Dataset]] = []
 
     def by(self, factory: Callable[..., Dataset], options: Mapping[str, Any]) -> Dataset:
-        """Return what a factory makes of its arguments."""
         for given, dataset in self._all:
             if given == options:
                 return dataset
@@ -72,14 +66,7 @@ class Made:
 
 
 class Setting:
-    """One program of the walk. Its input is that of the program, of batches of any size.
-
-    Args:
-        program: Its module.
-        made: What the factory has made for others.
-        steps: Of a call.
-        cached: Whether its examples are cached.
-    """
+    """One program of the walk. Its input is that of the program, of batches of any size."""
 
     def __init__(self, program: ModuleType, made: Made, *, steps: int, cached: bool) -> None:
         self.program = program
@@ -93,7 +80,6 @@ class Setting:
         program.make_dataset = self.batches  # type: ignore[attr-defined] # the program's own name
 
     def batches(self) -> Dataset:
-        """Return the program's batches."""
         return self._make_dataset().map(_of_any_size)
 
     def _examples(self, **options: Any) -> Dataset:
@@ -109,12 +95,7 @@ class Setting:
 
 
 class Walk:
-    """Times one setting after the other.
-
-    Args:
-        settings: In their order.
-        report: Where events go.
-    """
+    """Times one setting after the other."""
 
     def __init__(self, settings: Sequence[Setting], report: EventWriter) -> None:
         self._settings = settings

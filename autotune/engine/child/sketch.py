@@ -16,7 +16,6 @@ _CHUNK = 1 << 20
 
 
 def sketch(values: object) -> list[float]:
-    """Return the sketch of an array of numbers."""
     flat = np.asarray(values).ravel()
     signs = np.random.default_rng(0)
     total = np.zeros(BUCKETS)

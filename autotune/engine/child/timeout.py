@@ -13,8 +13,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Progress(Generic[T]):
-    """How far some work came."""
-
     values: tuple[T, ...]
     done: bool
     """Whether it came to its end by itself."""

@@ -26,25 +26,20 @@ _FAR = 7_000_003
 
 
 class Held(NamedTuple):
-    """A variable, and what it is for."""
-
     variable: Any
     kind: str
 
 
 def variables_of(model: Any) -> list[Held]:
-    """Return what a model holds when its training begins: weights and random states."""
     return weights_of(model) + random_of(model)
 
 
 def weights_of(model: Any) -> list[Held]:
-    """Return the weights of a model, learned and others."""
     trainable = {id(each) for each in model.trainable_variables}
     return [Held(v, "trainable" if id(v) in trainable else "state") for v in model.weights]
 
 
 def random_of(model: Any) -> list[Held]:
-    """Return the states of a model's generators of random numbers."""
     return [Held(each, "random") for each in model.variables if each.name == _SEED]
 
 
@@ -56,7 +51,6 @@ def optimizers_of(model: Any) -> list[Held]:
 
 
 def described(held: Held, strategy: Any) -> dict[str, Any]:
-    """Return what is known of a variable."""
     dtype = tf.as_dtype(held.variable.dtype)
     inner = held.variable.value
     return {
@@ -80,7 +74,6 @@ def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
 
 
 def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
-    """Yield the value of each variable on the first local replica."""
     for held in everything:
         yield strategy.experimental_local_results(held.variable.value)[0].numpy()
 
@@ -93,11 +86,7 @@ def _epsilon(dtype: Any) -> float:
 
 
 def make_deterministic(model: Any) -> list[str]:
-    """Silence the layers of a model whose training differs between replicas by design.
-
-    Returns:
-        Their kinds, each once.
-    """
+    """Silence the layers of a model whose training differs between replicas by design."""
     layers = [each for each in model._flatten_layers() if _differs(each)]  # noqa: SLF001 - Keras offers no public walk over all layers
     for layer in layers:
         layer.call = _as_in_inference(layer.call)
@@ -121,12 +110,7 @@ def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Notes:
-    """What is seen of a model between the first step and the last.
-
-    Args:
-        model: Is about to take the first.
-        silenced: Kinds of its layers that compute as in inference.
-    """
+    """What is seen of a model between the first step and the last."""
 
     def __init__(self, model: Any, silenced: Sequence[str]) -> None:
         self._model = model
@@ -135,11 +119,9 @@ class Notes:
         self._losses: list[float] = []
 
     def add(self, logs: Mapping[str, Any] | None) -> None:
-        """Note the loss of a call, over all replicas."""
         self._losses.append(_number((logs or {}).get("loss")))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was noted, with the weights as they are now."""
         strategy = self._model.distribute_strategy
         held = variables_of(self._model) + optimizers_of(self._model)
         pairs = zip(self._start, copies(held, strategy), strict=True)
@@ -152,11 +134,7 @@ class Notes:
 
 
 class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Tells the tuner how far the training is.
-
-    Args:
-        writer: Brings it there.
-    """
+    """Tells the tuner how far the training is."""
 
     def __init__(self, writer: EventWriter) -> None:
         super().__init__()
@@ -164,24 +142,17 @@ class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no typ
         self._since = 0.0
 
     def begin(self) -> None:
-        """Say that training begins."""
         self._writer.write(events.TRAIN_BEGIN)
         self._since = time.monotonic()
 
     def end_of_call(self, number: int) -> None:
-        """Say that the first call has ended."""
         if number == 0:
             seconds = time.monotonic() - self._since
             self._writer.write(events.FIRST_STEP, steps=1, seconds=seconds)
 
 
 class WeightRecorder(_Timed):
-    """Notes what becomes of a training.
-
-    Args:
-        writer: Is told how far the training is.
-        save_to: Where the first weights go; None keeps them to itself.
-    """
+    """Notes what becomes of a training."""
 
     def __init__(self, writer: EventWriter, save_to: Path | None = None) -> None:
         super().__init__(writer)
@@ -191,7 +162,6 @@ class WeightRecorder(_Timed):
         """What was noted, once the training is over."""
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Silence what is random, and note where the training starts."""
         self._notes = Notes(self.model, make_deterministic(self.model))
         if self._save_to is not None:
             weights = [*first_copies(weights_of(self.model), self.model.distribute_strategy)]
@@ -199,13 +169,11 @@ class WeightRecorder(_Timed):
         self.begin()
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Note the loss of a call, which is an epoch of its own."""
         if self._notes is not None:
             self._notes.add(logs)
         self.end_of_call(epoch)
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Note where the training has come to."""
         if self._notes is not None:
             self.seen = self._notes.as_json()
 
@@ -215,12 +183,6 @@ class Reference(_Timed):
 
     It starts from given weights, and each time but the first from the numbers next to them. All
     in one training, because a new one would compile everything anew.
-
-    Args:
-        writer: Is told how far the training is.
-        weights: Where to start.
-        batch: One of those it trains on, for a model that is built by its first.
-        calls: Of the training step, each time.
     """
 
     def __init__(self, writer: EventWriter, weights: Sequence[Any], batch: Any, calls: int) -> None:
@@ -235,7 +197,6 @@ class Reference(_Timed):
         """What was noted each time."""
 
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Make every variable, and silence what is random."""
         model = self.model
         if len(weights_of(model)) < len(self._weights):
             model(keras.utils.unpack_x_y_sample_weight(self._batch)[0])
@@ -246,13 +207,11 @@ class Reference(_Timed):
         self.begin()
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        """Go back to the start where it is time to."""
         if epoch % self._calls == 0:
             self._go_back(epoch // self._calls)
             self._notes = Notes(self.model, self._silenced)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Note the loss of a call, and where the training has come to."""
         if self._notes is None:
             return
         self._notes.add(logs)

@@ -8,7 +8,7 @@ import pytest
 
 pytest.register_assert_rewrite("autotune.testing.contract")
 
-from autotune.engine.remote.ray_engine import RayEngine  # noqa: E402
+from autotune.engine.ray import RayEngine  # noqa: E402
 from tests.cluster.engine.nodes import Nodes, nodes_apart  # noqa: E402
 
 

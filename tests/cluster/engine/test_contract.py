@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
-from autotune.engine.remote.ray_engine import RayEngine
-from autotune.testing.contract import Behaviour, EngineContract
+from autotune.engine.ray import RayEngine
+from autotune.engine.tasks.train import TrialRequest
+from autotune.testing.contract import Behaviour, ProcessContract
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import request_of
 
 pytestmark = pytest.mark.real
 
 
-class TestRayEngine(EngineContract):
+class TestRayEngine(ProcessContract):
     """Run the contract's tests on a cluster of two nodes."""
 
     url = "ray://"

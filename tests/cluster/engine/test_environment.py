@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 pytestmark = pytest.mark.real
@@ -23,7 +23,7 @@ raise SystemExit
 
 def test_a_trial_sees_what_ray_was_started_in(engine: RayEngine, tmp_path: Path) -> None:
     """Variables and, for root, the priority; the folder is that of the caller."""
-    engine.run(request_for(TELL, tmp_path / "run"), lambda _: None)
+    engine.execute(request_for(TELL, tmp_path / "run"), lambda _: None)
     output = (tmp_path / "run" / "output-0.txt").read_text().splitlines()
     found = json.loads(next(line for line in output if line.startswith("found"))[6:])
     assert not [name for name in found["variables"] if name.startswith("RAY_")]

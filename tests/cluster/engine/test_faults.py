@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import Outcome, RunResult, Stop, Window
-from autotune.engine.remote.ray_engine import RayEngine
-from autotune.reason import HostLost, Killed, Message, Orphaned, TooFewHosts
+from autotune.engine.base import RunResult, Stop
+from autotune.engine.ray import RayEngine
+from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
+from autotune.window import Window
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
-from tests.trials import PROGRAMS, request_for
+from tests.trials import ENOUGH, PROGRAMS, request_for
 
 pytestmark = pytest.mark.real
 
@@ -25,7 +26,6 @@ TWO = (Role(), Role(index=1, host=1))
 LOOP = (PROGRAMS / "gang.py").read_text()
 SOON = 40.0
 """Seconds, where Ray itself waits for a minute; what a free machine takes stands in the docs."""
-ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
 
 
 class Fault:
@@ -49,7 +49,7 @@ class Fault:
 def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[RunResult, float]:
     """Run a gang, let something happen to it, and return how long it took to end."""
     fault = Fault(cause)
-    result = engine.run(request_for("gang", folder, roles=TWO), fault)
+    result = engine.execute(request_for("gang", folder, roles=TWO), fault)
     seconds = time.monotonic() - fault.at
     print(f"{result.reason}: told after {seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
     return result, seconds
@@ -57,7 +57,7 @@ def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[
 
 def works(engine: RayEngine, folder: Path) -> bool:
     """Whether a gang can be measured."""
-    result = engine.run(request_for("gang", folder, roles=TWO), lambda _: ENOUGH)
+    result = engine.execute(request_for("gang", folder, roles=TWO), lambda _: ENOUGH)
     return result.outcome is Outcome.MEASURED
 
 
@@ -90,7 +90,7 @@ def test_the_ports_of_a_trial_are_seen(engine: RayEngine, nodes: Nodes, tmp_path
     """While it trains an agent holds one for each rank; what follows asks that none is left."""
     engine.machine()
     before, during = nodes.held(), []
-    engine.run(
+    engine.execute(
         request_for("gang", tmp_path / "one", roles=TWO),
         lambda _: during.append(nodes.held()) or ENOUGH,  # type: ignore[func-returns-value]
     )
@@ -105,7 +105,7 @@ def test_a_rank_that_is_killed_is_named(engine: RayEngine, nodes: Nodes, tmp_pat
     mine = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
     line = f"        if call == 20 and {mine} == 1: os.kill(os.getpid(), 9)\n        call += 1"
     program = "import json, os\n" + LOOP.replace("        call += 1", line)
-    result = engine.run(request_for(program, tmp_path / "t", roles=TWO), lambda _: None)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO), lambda _: None)
     assert result.reason == Killed(process="worker 1", signal=9)
     assert before.left() == []
 
@@ -160,9 +160,9 @@ def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: P
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent == 5.0
     assert seconds < SOON
-    again = own.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+    again = own.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
     assert again.reason == TooFewHosts(needed=2, left=1)
-    alone = own.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+    alone = own.execute(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
     assert alone.outcome is Outcome.MEASURED
     own.close()
     # Its files go with the next agent on the host.
@@ -175,7 +175,7 @@ from pathlib import Path
 from tests.cluster.engine.test_faults import TWO, request_for, RayEngine
 with RayEngine(sys.argv[1]) as engine:
     told = lambda windows: print("trains", flush=True)
-    engine.run(request_for("gang", Path(sys.argv[2]), roles=TWO), told)
+    engine.execute(request_for("gang", Path(sys.argv[2]), roles=TWO), told)
 """
 
 
@@ -231,9 +231,9 @@ def test_a_node_that_goes_is_a_lost_host(small: Nodes, tmp_path: Path) -> None:
         )
         assert isinstance(result.reason, HostLost)
         assert seconds < SOON
-        again = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+        again = engine.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
         assert again.reason == TooFewHosts(needed=2, left=1)
-        alone = engine.run(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
+        alone = engine.execute(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
         assert alone.outcome is Outcome.MEASURED
     # The files of the agent that was killed with its node go with the next one.
     assert small.left(files=False) == []
@@ -254,7 +254,7 @@ def test_a_node_that_joins_is_used_by_the_next_search(small: Nodes, tmp_path: Pa
 
     with RayEngine(small.url) as engine:
         engine.machine()
-        result = engine.run(request_for("gang", tmp_path / "one", roles=TWO), join)
+        result = engine.execute(request_for("gang", tmp_path / "one", roles=TWO), join)
         assert result.outcome is Outcome.MEASURED
         assert len(engine.machine().hosts) == 2
         assert works(engine, tmp_path / "two")

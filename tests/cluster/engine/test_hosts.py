@@ -21,8 +21,9 @@ import sys, time
 from pathlib import Path
 from autotune.cluster import Role
 from autotune.reason import Message
-from autotune.engine.engine import Outcome, Stop
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.reason import Outcome
+from autotune.engine.base import Stop
+from autotune.engine.ray import RayEngine
 from tests.trials import request_for
 
 place, folder = sys.argv[1], Path(sys.argv[2])
@@ -33,10 +34,10 @@ def told(windows):
     print("trains", len(windows), flush=True)
 with RayEngine(place) as engine:
     print("hosts", *[each.name for each in engine.machine().hosts], flush=True)
-    result = engine.run(request_for("gang", folder / "gang", roles=two), told)
+    result = engine.execute(request_for("gang", folder / "gang", roles=two), told)
     print("ended", result.reason.kind, getattr(result.reason, "host", ""), flush=True)
     stop = Stop(Outcome.MEASURED, Message(text="Enough."))
-    alone = engine.run(request_for("fit", folder / "alone"), lambda _: stop)
+    alone = engine.execute(request_for("fit", folder / "alone"), lambda _: stop)
     print("alone", alone.outcome, flush=True)
 """
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from autotune import SearchOptions, Tuner
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.events import Event, Notice, TrialStarted
 from autotune.reason import Outcome, TooFewHosts
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart

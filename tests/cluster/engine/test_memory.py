@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.engine import Limits, Outcome
-from autotune.engine.remote.ray_engine import RayEngine
-from autotune.reason import HostLost
+from autotune.engine.base import Limits
+from autotune.engine.ray import RayEngine
+from autotune.reason import HostLost, Outcome
 from tests.cluster.engine.nodes import Nodes, nodes_apart
 from tests.cluster.engine.test_faults import ENOUGH, TWO
 from tests.trials import request_for
@@ -56,13 +56,15 @@ def test_ray_ends_a_trial_for_its_memory(small: Nodes, tmp_path: Path) -> None:
     with RayEngine(small.url) as engine:
         engine.machine()
         unlimited = Limits(memory=1 << 40)
-        result = engine.run(request_for(EATS, tmp_path / "one", limits=unlimited), lambda _: None)
+        result = engine.execute(
+            request_for(EATS, tmp_path / "one", limits=unlimited), lambda _: None
+        )
         print(f"full: told after {result.wall_seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
         assert result.outcome is Outcome.OUT_OF_MEMORY, result
         assert isinstance(result.reason, HostLost)
         assert result.reason.memory
         # The nodes share a memory, so that each may end its own agent for want of it.
         _wait_for_room(utilities.get_used_memory)
-        gang = engine.run(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
+        gang = engine.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
         assert gang.outcome is Outcome.MEASURED, gang
     assert small.left() == []

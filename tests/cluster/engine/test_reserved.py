@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from autotune.engine.exclusive import exclusive
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.lock import exclusive
+from autotune.engine.ray import RayEngine
 from tests.cluster.engine.nodes import Nodes
 
 pytestmark = pytest.mark.real

@@ -8,7 +8,8 @@ import pytest
 
 from autotune import Outcome
 from autotune.config import Configuration
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
@@ -38,7 +39,9 @@ def test_servers_are_spread_over_nodes(
     assert {(role.kind, role.host) for role in roles} > {("worker", 0), ("worker", 1), ("ps", 1)}
     runner = Runner(
         engine,
-        Subject(workload=workload, facts=engine.inspect(workload), machine=machine),
+        Subject(
+            workload=workload, facts=engine.execute(InspectionRequest(workload)), machine=machine
+        ),
         TrialList(),
         folder=tmp_path / "trials",
         budget=Budget(SearchOptions(budget=None), engine.now, engine.now()),

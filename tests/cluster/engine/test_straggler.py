@@ -47,11 +47,12 @@ CALLER = """\
 import json, sys
 from pathlib import Path
 
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.config import Configuration
 from autotune.checks.straggler import slow_worker
 from autotune.stats import EXPECTED
 from autotune.options import SearchOptions
-from autotune.engine.remote.ray_engine import RayEngine
+from autotune.engine.ray import RayEngine
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
@@ -64,9 +65,10 @@ workload = Workload(
     model=factory_from_text("mine.py:model_fn"), dataset=factory_from_text("mine.py:dataset_fn")
 )
 with RayEngine(sys.argv[1]) as engine:
+    facts = engine.execute(InspectionRequest(workload))
     runner = Runner(
         engine,
-        Subject(workload=workload, facts=engine.inspect(workload), machine=engine.machine()),
+        Subject(workload=workload, facts=facts, machine=engine.machine()),
         TrialList(),
         folder=Path("trials"),
         budget=Budget(SearchOptions(budget=None), engine.now, engine.now()),

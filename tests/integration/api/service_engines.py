@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.testing import FakeEngine
 
 SLEEPER = (

@@ -27,9 +27,9 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import tuner
 from autotune.api.work.worker import Worker, main
-from autotune.engine.engine import Outcome
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
+from autotune.reason import Outcome
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None

@@ -16,8 +16,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, Outcome as Ending, Post
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.trial import Stage, Trial
 
 

@@ -26,9 +26,8 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, reassign
 from autotune.api.values import Birth, Claim, Filter, Grip, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice
-from autotune.reason import Message
+from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.testing import fake_machine
 from autotune.trial import Stage, Trial
 

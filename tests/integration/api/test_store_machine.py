@@ -28,8 +28,7 @@ from autotune.api.store.tables import jobs, leases as held, metadata
 from autotune.api.values import Grip, Outcome, Post
 from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
-from autotune.reason import Message
+from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
 LEASE = 1000.0

@@ -27,8 +27,7 @@ from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Message, SetAside
+from autotune.reason import Message, Outcome, SetAside
 from autotune.trial import Stage, Trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.workload import (
     Factory,
     Workload,
@@ -62,7 +63,7 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
         compiled = FIT.replace('"{optimizer}"', optimizer if "(" in optimizer else f"'{optimizer}'")
         path = tmp_path / "train.py"
         path.write_text("\n".join([HEAD, first, model, compiled.replace("{loss}", loss)]))
-        return engine.inspect(script_workload(script_from_text(str(path))))
+        return engine.execute(InspectionRequest(script_workload(script_from_text(str(path)))))
 
     return inspect
 
@@ -149,9 +150,11 @@ def test_factories_are_tried_with_the_size_that_the_model_declares(
         "    return tf.data.Dataset.from_tensor_slices(rows)\n"
     )
     named = {"module": "held", "root": str(tmp_path)}
-    facts = engine.inspect(
-        Workload(
-            model=Factory(name="model_fn", **named), dataset=Factory(name="dataset_fn", **named)
+    facts = engine.execute(
+        InspectionRequest(
+            Workload(
+                model=Factory(name="model_fn", **named), dataset=Factory(name="dataset_fn", **named)
+            )
         )
     )
     assert (facts.usual_batch, facts.built_in_batch, facts.carried_state) == (12, 12, "layer gru")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import RunResult, Stop, TrialRequest
+from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import trial_request
 from autotune.machine import Host, Machine
-from autotune.program import render
 from autotune.reason import Completed, Outcome
-from autotune.strategies import strategy
 from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts, script_from_text, script_workload
 
@@ -42,17 +42,10 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult
     """Return a function that runs a workload for some windows."""
 
     def timed(workload: Workload) -> RunResult:
-        facts = engine.inspect(workload)
+        facts = engine.execute(InspectionRequest(workload))
         configuration = Configuration(per_replica_batch=16)
-        request = TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, facts, MACHINE).train,
-            workload=workload,
-            roles=strategy("one_device").roles(configuration, MACHINE),
-            folder=tmp_path / "trial",
-            seed=0,
-        )
-        return engine.run(request, _some)
+        request = trial_request(configuration, workload, facts, MACHINE, tmp_path / "trial")
+        return engine.execute(request, _some)
 
     return timed
 
@@ -111,7 +104,9 @@ def test_callbacks_of_a_factory_are_timed_too(
 
 def test_only_callbacks_with_work_in_a_batch_are_named(engine: LocalEngine, tmp_path: Path) -> None:
     """Keras's own and those of epochs come as often as before, whatever a call holds."""
-    facts: WorkloadFacts = engine.inspect(
-        script(tmp_path, "[Late(), Slow(), keras.callbacks.ReduceLROnPlateau('loss'), Quick()]")
+    facts: WorkloadFacts = engine.execute(
+        InspectionRequest(
+            script(tmp_path, "[Late(), Slow(), keras.callbacks.ReduceLROnPlateau('loss'), Quick()]")
+        )
     )
     assert facts.batch_callbacks == ("Slow", "Quick")

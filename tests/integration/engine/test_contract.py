@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
-from autotune.engine.exclusive import exclusive
 from autotune.engine.local import LocalEngine
-from autotune.testing.contract import Behaviour, EngineContract
+from autotune.engine.lock import exclusive
+from autotune.engine.tasks.train import TrialRequest
+from autotune.testing.contract import Behaviour, ProcessContract
 from tests.trials import request_of
 
 pytestmark = pytest.mark.real
 
 
-class TestLocalEngine(EngineContract):
+class TestLocalEngine(ProcessContract):
     """Run the contract's tests on processes of this machine."""
 
     @classmethod

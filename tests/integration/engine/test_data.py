@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import keras
@@ -10,14 +9,14 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, Stop, TrialRequest, Window
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import trial_request
 from autotune.errors import FactoryFailed
-from autotune.program import render
-from autotune.reason import Message
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.strategies import strategy
 from autotune.workload import BatchSource, Factory, OwnBatch, Workload, WorkloadFacts, own_batch
+from tests.trials import stop_at_once
 
 pytestmark = pytest.mark.real
 
@@ -53,19 +52,9 @@ def train(
     """Run a program for the workload until a window was timed."""
     configuration = Configuration(**{"per_replica_batch": 8, **fields})
     machine = engine.machine()
-    request = TrialRequest(
-        configuration=configuration,
-        script=render(configuration, given, facts, machine).train,
-        workload=given,
-        roles=strategy(configuration.strategy).roles(configuration, machine),
-        folder=folder,
-    )
-    result = engine.run(request, stop_at_once)
+    request = trial_request(configuration, given, facts, machine, folder)
+    result = engine.execute(request, stop_at_once)
     assert result.outcome is Outcome.MEASURED, reason_text(result.reason)
-
-
-def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
 
 
 @pytest.mark.parametrize("data", ROWS)
@@ -74,7 +63,7 @@ def test_what_fit_takes_trains_on_two_replicas(
 ) -> None:
     """It is told apart, counted, and read by a program of a strategy."""
     given = workload(data, ROWS[data])
-    facts = engine.inspect(given)
+    facts = engine.execute(InspectionRequest(given))
     assert facts.examples
     assert facts.examples <= 8 * 100
     train(engine, given, facts, tmp_path / "t", strategy="mirrored", replicas_per_worker=2)
@@ -92,31 +81,34 @@ def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:
     read = given.dataset.model_copy(update={"arguments": arguments})
     given = given.model_copy(update={"dataset": read})
     with pytest.raises(FactoryFailed, match="batch_size=32, but its batches hold 4 examples"):
-        engine.inspect(given)
+        engine.execute(InspectionRequest(given))
     for number in range(40):
         keras.utils.save_img(tmp_path / "images" / "dog" / f"{number}.png", np.zeros((4, 4, 3)))
-    facts = engine.inspect(given)
+    facts = engine.execute(InspectionRequest(given))
     assert (facts.examples, facts.returned.uneven) == (32, True)
     train(engine, given, facts, tmp_path / "t")
 
 
 def test_the_batch_of_a_pydataset_is_the_users_own(engine: LocalEngine) -> None:
     """It trains with that today, whatever the program makes of its rows."""
-    facts = engine.inspect(workload("by_python", "dense"))
+    facts = engine.execute(InspectionRequest(workload("by_python", "dense")))
     assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)
 
 
 def test_batches_are_taken_apart(engine: LocalEngine, tmp_path: Path) -> None:
     """Batches where examples are expected are told; asked to, autotune takes them apart."""
     with pytest.raises(FactoryFailed, match=r"batches of 32.*--unbatch"):
-        engine.inspect(workload("batches", "dense"))
+        engine.execute(InspectionRequest(workload("batches", "dense")))
     given = workload("batches", "dense", unbatch=True)
-    facts = engine.inspect(given)
+    facts = engine.execute(InspectionRequest(given))
     assert (facts.examples, facts.usual_batch) == (100, 32)
     train(engine, given, facts, tmp_path / "t")
 
 
 def test_the_examples_of_an_endless_dataset_are_given(engine: LocalEngine) -> None:
     """Nobody can count them."""
-    assert engine.inspect(workload("endless", "dense")).examples is None
-    assert engine.inspect(workload("endless", "dense", examples=100)).examples == 100
+    assert engine.execute(InspectionRequest(workload("endless", "dense"))).examples is None
+    assert (
+        engine.execute(InspectionRequest(workload("endless", "dense", examples=100))).examples
+        == 100
+    )

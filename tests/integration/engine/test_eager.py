@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.workload import WorkloadFacts, script_from_text, script_workload
 
 pytestmark = pytest.mark.real
@@ -39,7 +40,7 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
     def inspect(text: str) -> WorkloadFacts:
         path = tmp_path / "train.py"
         path.write_text(HEAD + text + "\nmodel.fit(x, y, batch_size=16)\n")
-        return engine.inspect(script_workload(script_from_text(str(path))))
+        return engine.execute(InspectionRequest(script_workload(script_from_text(str(path)))))
 
     return inspect
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import TrialRequest
 from autotune.engine.local import LocalEngine
+from tests.trials import request_for
 
 pytestmark = pytest.mark.real
 
@@ -22,15 +21,15 @@ WORK = ("MatMul", "ResourceGather", "AssignSubVariableOp", "ResourceScatterAdd",
 
 @pytest.mark.parametrize("workers", [1, 2], ids=["replicas", "workers"])
 def test_replicas_keep_their_gradients_to_themselves(
-    engine: LocalEngine, make_request: Callable[..., TrialRequest], tmp_path: Path, workers: int
+    engine: LocalEngine, tmp_path: Path, workers: int
 ) -> None:
     """Dense gradients are no longer added up nor sparse ones gathered; the work is the same."""
     roles = tuple(Role(index=each) for each in range(workers))
 
     def operations(*, exchanges: bool) -> dict[str, int]:
         folder = tmp_path / f"{exchanges}"
-        request = make_request("reduces", folder, roles=roles, exchanges=exchanges)
-        result = engine.run(request, lambda _: None)
+        request = request_for("reduces", folder, roles=roles, exchanges=exchanges)
+        result = engine.execute(request, lambda _: None)
         printed = (folder / "output-0.txt").read_text("utf-8")
         # TensorFlow writes to the same file, and perhaps into the same line.
         told = re.search(r'\{"[^{}]*\}', printed)

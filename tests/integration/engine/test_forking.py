@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.engine import forking
-from autotune.engine.forking import ForkClient
+from autotune.engine import helper
+from autotune.engine.fork_client import ForkClient
 
 SERVER = """
 import socket, sys
-channel = socket.socket(fileno=int(sys.argv[1]))
+channel = socket.socket(fileno=int(sys.argv[2]))
 channel.recv(4096)
 channel.sendall(b'{"pid": 7}\\n{"exited": 7, "status": 512}\\n')
 channel.recv(4096)
@@ -19,7 +19,7 @@ channel.recv(4096)
 
 def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its start and its end may come together, and are told apart."""
-    monkeypatch.setattr(forking, "_PROGRAM", SERVER)
+    monkeypatch.setattr(helper, "_PROGRAM", SERVER)
     client = ForkClient({})
     try:
         assert client.fork({}) == 7

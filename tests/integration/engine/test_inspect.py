@@ -12,6 +12,7 @@ import pytest
 
 from autotune.change import Change
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
 from autotune.workload import Factory, Workload, WorkloadFacts
 
@@ -75,7 +76,7 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
             model=Factory(name=names[0], module="my_model", root=str(root), arguments=fixed[0]),
             dataset=Factory(name=names[1], module="my_data", root=str(root), arguments=fixed[1]),
         )
-        return engine.inspect(workload, seconds=seconds)
+        return engine.execute(InspectionRequest(workload, seconds=seconds))
 
     return inspect
 
@@ -265,7 +266,7 @@ def test_factories_by_value(engine: LocalEngine) -> None:
         cell: dict[str, Callable[..., object]] = {}
         exec(f"{first_line}\n    {imports}\n{body}", cell)  # noqa: S102 - as a notebook does
         factories[role] = Factory(name="cell", pickled=cloudpickle.dumps(cell[f"{role}_fn"]))
-    assert engine.inspect(Workload(**factories)).examples == 40
+    assert engine.execute(InspectionRequest(Workload(**factories))).examples == 40
 
 
 KILL = "os.kill(os.getpid(), 9)"
@@ -342,10 +343,10 @@ def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path, made: st
         for role in ("model", "dataset", "callbacks")
     }
     if made.startswith("["):
-        assert engine.inspect(Workload(**factories)).examples == 40
+        assert engine.execute(InspectionRequest(Workload(**factories))).examples == 40
         return
     with pytest.raises(FactoryFailed, match=r"did not return a list"):
-        engine.inspect(Workload(**factories))
+        engine.execute(InspectionRequest(Workload(**factories)))
 
 
 def test_an_empty_dataset(inspect: Inspect) -> None:
@@ -383,7 +384,7 @@ def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_pa
         for role in ("model", "dataset")
     }
     with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
-        engine.inspect(Workload(**factories))
+        engine.execute(InspectionRequest(Workload(**factories)))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import LearningRequest, Limits, Outcome, Stop, TrialRequest
+from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
-from autotune.program import render
-from autotune.reason import Completed
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.train import TrialRequest, trial_request
+from autotune.reason import Completed, Outcome
 from autotune.stats.gradients import Learning, Unpredictable
-from autotune.strategies import strategy
 from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload
 
@@ -68,14 +69,10 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
             for role in ("model", "dataset", "callbacks")
         }
         workload, machine = Workload(**made), engine.machine()
-        facts = engine.inspect(workload).model_copy(update={"learning": learning})
-        return TrialRequest(
-            configuration=configuration,
-            script=render(configuration, workload, facts, machine).train,
-            workload=workload,
-            roles=strategy(configuration.strategy).roles(configuration, machine),
-            folder=tmp_path / "run",
+        facts = engine.execute(InspectionRequest(workload)).model_copy(
+            update={"learning": learning}
         )
+        return trial_request(configuration, workload, facts, machine, tmp_path / "run")
 
     return request_of
 
@@ -94,7 +91,7 @@ def learn(engine: LocalEngine, request_of: Requested) -> Learn:
         body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
         body += CALLBACKS.format(hooks=hooks)
         trial = request_of(body, Configuration())
-        return engine.learn(LearningRequest(trial=trial, seconds=4.0))
+        return engine.execute(LearningRequest(trial=trial, seconds=4.0))
 
     return learn
 
@@ -123,7 +120,7 @@ def test_a_rate_is_multiplied_on_every_replica(
     ) + CALLBACKS.format(hooks="")
     request = request_of(body, distributed, fake_learning(64.0))
     assert "LEARNING_RATE_FACTOR = 2" in request.script
-    result = engine.run(request, lambda _: Stop(Outcome.MEASURED, Completed()))
+    result = engine.execute(request, lambda _: Stop(Outcome.MEASURED, Completed()))
     assert result.outcome is Outcome.MEASURED, result.reason
 
 
@@ -181,7 +178,7 @@ def test_a_look_that_cannot_keep_to_its_time_is_ended(
     body = MODEL.format(optimizer=STILL, loss="'mse'", kind="keras.Sequential", before="")
     trial = request_of(body + CALLBACKS.format(hooks=""), Configuration())
     short = replace(trial, limits=Limits(whole=0.01))
-    found = engine.learn(LearningRequest(trial=short, seconds=4.0))
+    found = engine.execute(LearningRequest(trial=short, seconds=4.0))
     assert found.refused is Unpredictable.NO_TIME
 
 

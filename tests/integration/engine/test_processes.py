@@ -7,28 +7,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
-from autotune.reason import Orphaned
+from autotune.reason import Orphaned, Outcome
 from autotune.reason.sentences import reason_text
+from tests.trials import request_for, stop_at_once
 
 pytestmark = pytest.mark.real
 
-MakeRequest = Callable[..., TrialRequest]
 GENEROUS = 300.0
 TUNER = """
 import sys
 from pathlib import Path
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.local import LocalEngine
 from autotune.workload import Factory, Workload
 
@@ -38,12 +38,8 @@ with LocalEngine() as engine:
         configuration=Configuration(), script=Path(sys.argv[1]).read_text(), roles=(Role(),),
         workload=Workload(model=factory, dataset=factory), folder=Path(sys.argv[2]),
     )
-    engine.run(request, lambda windows: None)
+    engine.execute(request, lambda windows: None)
 """
-
-
-def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, "One window is enough.")
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
@@ -89,39 +85,35 @@ def test_the_death_of_the_tuner_ends_all(
     assert wait_until(lambda: not any(lives(pid) for pid in pids_in(tmp_path / "trial")))
 
 
-def test_what_a_trial_starts_ends_with_it(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_what_a_trial_starts_ends_with_it(engine: LocalEngine, tmp_path: Path) -> None:
     """Grandchildren are gone when `run` returns, also one that made a session for itself."""
-    result = engine.run(
-        make_request("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
+    result = engine.execute(
+        request_for("family", tmp_path / "t", limits=Limits(first_step=1)), stop_at_once
     )
     assert result.outcome is Outcome.HUNG
     assert len(pids_in(tmp_path / "t")) == 3
     assert not any(lives(pid) for pid in pids_in(tmp_path / "t"))
 
 
-def test_the_death_of_the_fork_server_is_a_crash(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: Path) -> None:
     """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
     family = (Path(__file__).parent / "programs" / "family.py").read_text()
     program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
-    result = engine.run(make_request(program, tmp_path / "one"), stop_at_once)
+    result = engine.execute(request_for(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
     assert result.reason == Orphaned()
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)
     assert wait_until(lambda: not lives(near))
-    again = engine.run(make_request("ticks", tmp_path / "two"), stop_at_once)
+    again = engine.execute(request_for("ticks", tmp_path / "two"), stop_at_once)
     assert again.outcome is Outcome.MEASURED
 
 
 def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
     """Somebody may have meant another process."""
     with LocalEngine() as engine:
-        engine.host.start()._process.kill()
+        engine.start()._process.kill()
         assert engine.machine().cpus >= 1
 
 
@@ -135,12 +127,12 @@ def test_a_fork_server_that_is_always_killed_is_given_up(tmp_path: Path) -> None
         engine.machine()
 
 
-def test_a_process_that_ignores_signals_is_ended(
-    engine: LocalEngine, make_request: MakeRequest, tmp_path: Path
-) -> None:
+def test_a_process_that_ignores_signals_is_ended(engine: LocalEngine, tmp_path: Path) -> None:
     """A trial that hangs and ignores SIGTERM is ended, and its detail tells where it stood."""
-    result = engine.run(make_request("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once)
+    result = engine.execute(
+        request_for("hangs", tmp_path / "t", limits=Limits(start=3)), stop_at_once
+    )
     assert result.outcome is Outcome.HUNG
     assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail
-    assert not psutil.Process(engine.host.start().pid).children()
+    assert not psutil.Process(engine.start().pid).children()

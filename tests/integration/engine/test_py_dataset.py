@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from tests.integration.engine.test_data import PROGRAMS, train, workload
 
 pytestmark = pytest.mark.real
@@ -40,6 +41,6 @@ def test_batches_are_made_by_its_workers(told: Path, what: str) -> None:
 def test_their_number_is_an_axis(engine: LocalEngine, tmp_path: Path, data: str) -> None:
     """The program that is timed has that many, of the dataset's own kind."""
     given = workload(data, "dense")
-    facts = engine.inspect(given)
+    facts = engine.execute(InspectionRequest(given))
     assert facts.py_dataset
     train(engine, given, facts, tmp_path / "t", py_dataset_workers=2)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.scratch import Scratch
+from autotune.engine.folder import Scratch
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_the_killed_have_left_is_removed(temporary: Path) -> None:
     """By the next one; the folder of one that lives is left alone, and goes with its owner."""
-    killed = "import os, autotune.engine.scratch as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
+    killed = "import os, autotune.engine.folder as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
     environment = {**os.environ, "TMPDIR": str(temporary)}
     subprocess.run([sys.executable, "-c", killed], env=environment, check=False)
     [left] = temporary.iterdir()

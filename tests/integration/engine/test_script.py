@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import ScriptFailed
 from autotune.workload import (
     FitCall,
@@ -28,6 +29,11 @@ model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers
 model.compile("sgd", "mse")
 """
 
+BUSY = """
+from autotune.engine.child import inspect_dataset as it
+it._COUNTING_SECONDS = it._STOCK_SECONDS = 0.0
+"""
+
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
@@ -36,7 +42,9 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
     def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
         path = tmp_path / "my train.py"
         path.write_text(HEAD + text)
-        return engine.inspect(script_workload(script_from_text(str(path), arguments, fit)))
+        return engine.execute(
+            InspectionRequest(script_workload(script_from_text(str(path), arguments, fit)))
+        )
 
     return inspect
 
@@ -76,7 +84,7 @@ model.fit(table, table[0], 16, validation_split=0.2)
 """
     facts = inspect(text)
     assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
-    assert "TensorSpec(shape=(32, 1)" in facts.element
+    assert "TensorSpec(shape=(1,)" in facts.element
 
 
 def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
@@ -138,7 +146,7 @@ def test_what_can_be_read_once_is_of_the_batch_that_it_gives(
     """Steps or its end tell the examples, and no pass is taken for the repetition of another."""
     facts = inspect(ONCE + fit)
     assert (facts.usual_batch, facts.examples) == (8, examples)
-    assert (facts.repeatable, facts.same_examples, facts.second_pass) == (False, False, None)
+    assert (facts.repeatable, facts.second_pass) == (False, None)
 
 
 def test_two_inputs_of_varying_length_come_from_a_generator(inspect: Inspect) -> None:
@@ -193,6 +201,17 @@ def test_batches_that_cannot_be_others_stay_as_they_are(
     facts = inspect(text)
     assert facts.fit
     assert (facts.fit.only_batch, facts.usual_batch, facts.examples) == (10, 10, examples)
+
+
+def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) -> None:
+    """It may not come to the batches that differ, and take other sizes for possible."""
+    text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 40, tf.int32), 4")
+    text = "seen = tf.Variable(0)\n" + text
+    quiet, busy = inspect(text), inspect(BUSY + text)
+    assert quiet.fit
+    assert busy.fit
+    assert (quiet.fit.only_batch, busy.fit.only_batch) == (10, None)
+    assert quiet.declared == busy.declared
 
 
 @pytest.mark.parametrize(
@@ -398,7 +417,9 @@ def test_a_script_may_be_part_of_a_package(
         "from ..rates import rate\nfrom mine.deep.sizes import size\nmodel.fit(x, y, rate * size)"
     )
     (tmp_path / "mine" / "deep" / "train.py").write_text(HEAD + text)
-    facts = engine.inspect(script_workload(script_from_text("mine/deep/train.py")))
+    facts = engine.execute(
+        InspectionRequest(script_workload(script_from_text("mine/deep/train.py")))
+    )
     assert facts.usual_batch == 40
 
 

@@ -10,20 +10,22 @@ import psutil
 import pytest
 
 from autotune.config import Configuration, ShardPolicy
-from autotune.engine.engine import Limits, Outcome, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
 from autotune.program import render
-from autotune.reason import Killed
+from autotune.reason import Killed, Outcome
 from autotune.strategies import strategy
+from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
+from tests.trials import ENOUGH, request_for
 
 pytestmark = pytest.mark.real
 
 HERE = Path(__file__).parent
 MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = ("chief 0", "worker 0", "worker 1", "server 0")
-MakeRequest = Callable[..., TrialRequest]
 
 
 def factory(name: str, **arguments: str) -> Factory:
@@ -38,7 +40,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeRequest:
+def served(tmp_path: Path, notes: Path) -> Callable[..., TrialRequest]:
     """Return a function that makes a request for a cluster of a chief, two workers, a server."""
 
     def make(policy: ShardPolicy = "data") -> TrialRequest:
@@ -55,7 +57,7 @@ def served(make_request: MakeRequest, tmp_path: Path, notes: Path) -> MakeReques
             callbacks=factory("callbacks_fn", path=str(notes)),
         )
         facts = WorkloadFacts(examples=64, dataset_takes=("input_context",))
-        return make_request(
+        return request_for(
             render(configuration, workload, facts, MACHINE).train,
             tmp_path / "t",
             configuration=configuration,
@@ -78,15 +80,15 @@ def told_in(notes: Path) -> dict[str, set[int]]:
 
 @pytest.mark.parametrize("policy", ["data", "source"])
 def test_each_worker_trains_on_its_share(
-    engine: LocalEngine, served: MakeRequest, notes: Path, policy: ShardPolicy
+    engine: LocalEngine, served: Callable[..., TrialRequest], notes: Path, policy: ShardPolicy
 ) -> None:
     """Two workers read disjoint examples, are timed, and tell what they have lost."""
 
     def watch(windows: Sequence[Window]) -> Stop | None:
         enough = len(windows) >= 5 and len(told_in(notes)) == 2
-        return Stop(Outcome.MEASURED, "Enough.") if enough else None
+        return ENOUGH if enough else None
 
-    result = engine.run(served(policy), watch)
+    result = engine.execute(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
     assert result.lost_updates is not None
     assert 0 <= result.lost_updates < 1
@@ -98,17 +100,17 @@ def test_each_worker_trains_on_its_share(
 
 @pytest.mark.parametrize("victim", ["worker 1", "server 0"])
 def test_a_dead_member_ends_the_cluster(
-    engine: LocalEngine, served: MakeRequest, victim: str
+    engine: LocalEngine, served: Callable[..., TrialRequest], victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
-    family = psutil.Process(engine.host.start().pid)
+    family = psutil.Process(engine.start().pid)
 
     def kill(windows: Sequence[Window]) -> None:
         if len(windows) == 2:
             members = sorted(family.children(), key=lambda each: each.pid)
             members[CLUSTER.index(victim)].send_signal(signal.SIGKILL)
 
-    result = engine.run(served(), kill)
+    result = engine.execute(served(), kill)
     assert (result.outcome, result.reason) == (
         Outcome.CRASHED,
         Killed(process=victim, signal=signal.SIGKILL),

@@ -5,39 +5,35 @@ from __future__ import annotations
 import json
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import cloudpickle
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, RunResult
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
-from autotune.reason import Killed, Message, Overdue, Phase, Raised
+from autotune.reason import Killed, Outcome, Overdue, Phase, Raised
 from autotune.reason.sentences import reason_text
 from autotune.workload import Factory, Workload
+from tests.trials import request_for, stop_at_once
 
 pytestmark = pytest.mark.real
 
-MakeRequest = Callable[..., TrialRequest]
 Run = Callable[..., RunResult]
 HEAD = "import json, os, sys, time\ndef main(argv, callbacks):\n"
 WHAT = "argv, os.getcwd(), sys.path, dict(os.environ), sorted(sys.modules)"
 TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
 
 
-def stop_at_once(_: Sequence[Window]) -> Stop:
-    return Stop(Outcome.MEASURED, Message(text="One window is enough."))
-
-
 @pytest.fixture
-def run(engine: LocalEngine, make_request: MakeRequest, tmp_path: Path) -> Run:
+def run(engine: LocalEngine, tmp_path: Path) -> Run:
     """Return a function that runs a program, given by name or as text."""
 
     def run(program: str, folder: str = "trial", **fields: object) -> RunResult:
-        return engine.run(make_request(program, tmp_path / folder, **fields), stop_at_once)
+        return engine.execute(request_for(program, tmp_path / folder, **fields), stop_at_once)
 
     return run
 
@@ -156,9 +152,7 @@ def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
     assert "1.0 GiB" in reason_text(result.reason)
 
 
-def test_no_temporary_file_is_left(
-    make_request: MakeRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a trial leaves among the temporary files goes with its engine."""
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -166,7 +160,7 @@ def test_no_temporary_file_is_left(
     monkeypatch.setattr(tempfile, "tempdir", str(theirs))
     leaves = f"{HEAD}    import tempfile; print(tempfile.mkdtemp())\n"
     with LocalEngine() as own:
-        own.run(make_request(leaves, tmp_path / "trial"), stop_at_once)
+        own.execute(request_for(leaves, tmp_path / "trial"), stop_at_once)
     assert str(theirs) in (tmp_path / "trial" / "output-0.txt").read_text()
     assert not list(theirs.iterdir())
 

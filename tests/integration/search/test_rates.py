@@ -9,6 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
@@ -80,7 +81,7 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
             model=Factory(name="model_fn", module="timed_model", root=str(root)),
             dataset=Factory(name="dataset_fn", module="timed_data", root=str(root)),
         )
-        facts, machine = engine.inspect(workload), engine.machine()
+        facts, machine = engine.execute(InspectionRequest(workload)), engine.machine()
         runner = Runner(
             engine,
             Subject(workload=workload, facts=facts, machine=machine),

@@ -14,6 +14,7 @@ from autotune.checks.breakdown import Breakdown, Part, breakdown
 from autotune.checks.experiment import telling, variant
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
 from autotune.search.runner import Runner, TrialList
@@ -48,7 +49,7 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         )
         # Reading what is paced takes long, and how fast that goes is not what a step is told by.
         unpaced = factory_from_text(f"{TRUTHS}:{dataset}", dict.fromkeys(values, 0.0))
-        facts = engine.inspect(workload.model_copy(update={"dataset": unpaced}))
+        facts = engine.execute(InspectionRequest(workload.model_copy(update={"dataset": unpaced})))
         runner = Runner(
             engine,
             Subject(workload=workload, facts=facts, machine=engine.machine()),

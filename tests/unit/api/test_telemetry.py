@@ -16,9 +16,8 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.telemetry import Telemetry, Traces, telemetry_of
 from autotune.api.values import Claim, Post
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.events import TrialEnded, TrialStarted
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.trial import Stage, Trial
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

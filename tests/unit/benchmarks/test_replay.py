@@ -8,8 +8,8 @@ from statistics import median
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.machine import Host, Machine
+from autotune.reason import Outcome
 from autotune.result import Verdict
 from autotune.window import Window
 from autotune.workload import WorkloadFacts

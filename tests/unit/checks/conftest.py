@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autotune.engine.observation import Copy, Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Copy, Numbers, Variable, Witness
 
 EPSILON = 2.0**-23
 

@@ -9,8 +9,7 @@ import pytest
 from autotune.checks.certificate import Certificate, Finding
 from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
-from autotune.engine.engine import ObservationRequest
-from autotune.engine.observation import Observation
+from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Raised
 from autotune.reason.sentences import check_text
 from autotune.testing import FakeEngine

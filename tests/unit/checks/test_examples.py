@@ -15,7 +15,7 @@ from autotune.checks.examples import (
     excess,
     needs_whole,
 )
-from autotune.engine.observation import Reader, Whole
+from autotune.engine.tasks.observe import Reader, Whole
 
 PASSED, FAILED, UNDECIDED = Finding.PASSED, Finding.FAILED, Finding.UNDECIDED
 Names = st.text("abcdefgh", min_size=1, max_size=2)

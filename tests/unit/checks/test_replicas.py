@@ -6,7 +6,7 @@ import pytest
 
 from autotune.checks.certificate import Finding
 from autotune.checks.replicas import check_equal, check_places, check_random, check_start
-from autotune.engine.observation import Numbers, Witness
+from autotune.engine.tasks.observe import Numbers, Witness
 
 from .conftest import variable, witness
 

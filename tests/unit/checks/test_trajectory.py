@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from autotune.checks.certificate import Check, Finding
 from autotune.checks.trajectory import Steps, check_trajectory
-from autotune.engine.observation import Numbers, Witness
+from autotune.engine.tasks.observe import Numbers, Witness
 
 from .conftest import witness
 

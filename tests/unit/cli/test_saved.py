@@ -13,10 +13,9 @@ from autotune import autotune
 from autotune.cli import app
 from autotune.cli.saved import REPORT
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.errors import ConfigurationError
 from autotune.options import SearchOptions
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.html import page
 from autotune.testing import FakeEngine

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from typer.testing import Result
 
-from autotune.engine.engine import Outcome
 from autotune.errors import (
     AutotuneError,
     CodeError,
@@ -29,7 +28,7 @@ from autotune.errors import (
     UsageError,
     WorkloadError,
 )
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.testing import Ending, FakeEngine
 
 Run = Callable[..., Result]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.engine import exclusive as module
-from autotune.engine.exclusive import exclusive
+from autotune.engine import lock as module
 from autotune.engine.local import LocalEngine
+from autotune.engine.lock import exclusive
 from autotune.testing import FakeEngine
 
 Run = Callable[..., Result]

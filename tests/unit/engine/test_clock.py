@@ -165,4 +165,4 @@ def test_lost_updates_are_reported_with_each_window(
         time.now += 2 * SHORTEST_WINDOW
         clock.count(1, logs)
     windows = [fields for name, fields in report.events if name == "window"]
-    assert [each.get("lost") for each in windows] == [0.25, None]
+    assert [each.get("result") for each in windows] == [{"lost_updates": 0.25}, None]

@@ -12,7 +12,7 @@ from autotune.engine.folder import TrialFolder
 def test_all_names_are_different_and_inside(tmp_path: Path) -> None:
     """No file of a trial stands for two things, or lies elsewhere."""
     folder = TrialFolder(tmp_path)
-    names = [folder.script, folder.request, folder.answer, folder.pickled("model_fn")]
+    names = [folder.script, folder.request, folder.answers(0), folder.pickled("model_fn")]
     names += [folder.events(0), folder.events(1), folder.output(0), folder.output(1)]
     assert len(set(names)) == len(names)
     assert {name.parent for name in names} == {tmp_path}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.cluster import Role
-from autotune.engine.local_host import environments_of
+from autotune.engine.local import environments_of
 
 
 @pytest.mark.parametrize(

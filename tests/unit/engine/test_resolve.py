@@ -8,9 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from autotune.engine.engine import Tell
-from autotune.engine.exclusive import Holder, Wait
 from autotune.engine.local import LocalEngine
+from autotune.engine.lock import Holder, Tell, Wait
 from autotune.engine.resolve import new_engine, reserved_engine
 from autotune.errors import EngineError, Interrupted, UsageError
 from autotune.testing import FakeEngine
@@ -27,7 +26,7 @@ def test_new_engine_makes_the_local_one_by_default() -> None:
     """It starts nothing yet."""
     engine = new_engine()
     assert isinstance(engine, LocalEngine)
-    assert engine.host.server is None
+    assert engine.server is None
     engine.close()
 
 

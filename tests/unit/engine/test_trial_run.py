@@ -10,7 +10,10 @@ import pytest
 from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine import events
-from autotune.engine.engine import Limits, Outcome, RunResult, Stop, TrialRequest, Window
+from autotune.engine.base import Limits, RunResult, Stop
+from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import (
     GRACE,
     Ending,
@@ -20,7 +23,6 @@ from autotune.engine.trial_run import (
     WorkerSteps,
     root_cause,
 )
-from autotune.engine.workers import Exit, MemoryUse, Report, WorkerGroup, WorkersLost
 from autotune.reason import (
     Completed,
     KernelKilled,
@@ -28,10 +30,12 @@ from autotune.reason import (
     Measured,
     Message,
     Orphaned,
+    Outcome,
     Overdue,
     Phase,
 )
 from autotune.reason.sentences import reason_text
+from autotune.window import Window
 from autotune.workload import Workload
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
@@ -99,7 +103,7 @@ def run(request: TrialRequest, group: Scripted) -> RunResult:
     def enough(windows: Sequence[Window]) -> Stop | None:
         return Stop(Outcome.MEASURED, Measured()) if len(windows) == 2 else None
 
-    result = TrialRun(request, group, enough).run()
+    result = TrialRun(request.roles, request.limits, group, enough).run()
     assert group.ended
     return result
 

@@ -14,9 +14,8 @@ from autotune.config import Configuration, register_axes, unregister_axes
 from autotune.errors import ConfigurationError
 from autotune.machine import Host, Machine
 from autotune.program import Program, cluster_files, render
-from autotune.program.structure import check_structure
 from autotune.value import Scalar
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Script, Workload, WorkloadFacts, script_workload
 from autotune.workload.source import Source
 
 CPUS = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
@@ -76,9 +75,8 @@ def _value(node: ast.expr) -> Any:
 
 
 def outline(text: str | None) -> list[str]:
-    """Return the kinds of all nodes of a program, but of the values that were put into it."""
-    nodes = [type(node).__name__ for node in ast.walk(ast.parse(text or ""))]
-    return sorted(nodes)
+    """Return the kinds of all nodes of a program, in their order, whatever its texts are."""
+    return [type(node).__name__ for node in ast.walk(ast.parse(text or ""))]
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -109,19 +107,20 @@ def test_three_quotes_and_a_statement_stay_a_text(name: str) -> None:
     assert not [each for each in ast.walk(tree) if getattr(each, "attr", "") == "system"]
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ('"""x"""\nimport os\n"""y"""', "a statement more"),
-        ('"""x\n""", (', "no program at all"),
-        ('"""x"""\nprint("evil")', "a value where none belongs"),
-    ],
-)
-def test_a_program_that_a_value_has_changed_is_refused(text: str, why: str) -> None:
-    """The error names the value; what is wrong is in the template."""
-    with pytest.raises(ConfigurationError, match=r"change the structure.*'evil'"):
-        check_structure(text, '"""x"""\nprint("p")', {"q": "evil"})
-    assert why
+@settings(max_examples=50, deadline=None)
+@given(path=texts, argument=texts)
+def test_a_script_is_found_and_called_by_texts(path: str, argument: str) -> None:
+    """Its path and what stands behind it on its command line."""
+
+    def program(path: str, argument: str) -> str:
+        workload = script_workload(Script(path=path, arguments=(argument,)))
+        return render(Configuration(), workload, FACTS, CPUS).train
+
+    text = program(path, argument)
+    assert outline(text) == outline(program("plain.py", "plain"))
+    lines = (each for each in text.splitlines() if each.startswith(("PATH =", "ARGUMENTS:")))
+    found = [ast.literal_eval(each.partition(" = ")[2]) for each in lines]
+    assert found == [path, [argument]]
 
 
 class Tagged(BaseModel):

@@ -6,7 +6,7 @@ import ast
 
 from hypothesis import given, strategies as st
 
-from autotune.program.imports import Import, sections
+from autotune.program.imports import imports_in, sections
 from autotune.program.text import call, count, listing, literal, paragraph
 from autotune.value import Scalar
 
@@ -54,15 +54,11 @@ def test_names_and_numbers_are_written_for_people() -> None:
 
 def test_imports_are_merged_and_sorted() -> None:
     """The future comes first, then the standard library, then the rest; names are joined."""
-    found = [
-        Import("keras"),
-        Import("collections.abc", "Sequence"),
-        Import("collections.abc", "Callable"),
-        Import("tensorflow", "", "tf"),
-        Import("__future__", "annotations"),
-        Import("mine", "make", "model_fn"),
-        Import("mine", "model_fn"),
-    ]
+    found = imports_in(
+        "import keras, tensorflow as tf\nfrom __future__ import annotations\n"
+        "from collections.abc import Sequence, Callable\nfrom mine import make as model_fn\n"
+        "from mine import model_fn"
+    )
     assert sections(found) == (
         "from __future__ import annotations\n\n"
         "from collections.abc import Callable, Sequence\n\n"

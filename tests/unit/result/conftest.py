@@ -13,9 +13,8 @@ import pytest
 from autotune.checks.breakdown import Breakdown, Part, Share
 from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.plan import Plan
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.search.tune import TuningRequest, dry_run

@@ -10,7 +10,7 @@ import pytest
 from autotune.checks.breakdown import Breakdown
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.result.charts import (
     SHOWN,

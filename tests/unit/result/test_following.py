@@ -10,10 +10,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from autotune.engine.engine import Outcome
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
-from autotune.reason import Message, SmallerRanOut
+from autotune.reason import Message, Outcome, SmallerRanOut
 from autotune.result.following import (
     LATEST,
     REDRAWS_PER_SECOND,

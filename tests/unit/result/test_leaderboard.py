@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
+from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.result.leaderboard import Leaderboard
 from autotune.trial import Stage, Trial

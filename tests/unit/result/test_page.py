@@ -9,9 +9,8 @@ import pytest
 
 from autotune.checks.certificate import Certificate, see, undecided
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.errors import OutputError
-from autotune.reason import CheckKind, Message
+from autotune.reason import CheckKind, Message, Outcome
 from autotune.result import Result
 from autotune.result.html import coded, page
 from autotune.testing import fake_machine

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autotune.engine.engine import Outcome
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.terminal import result_html, result_text

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from autotune import Outcome, Result, Verdict
 from autotune.config import Configuration
-from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import Message
 from autotune.testing import Ending, FakeEngine, fake_machine
 
@@ -29,7 +29,7 @@ class Forgetful(FakeEngine):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         """Run as ever, and say what was lost."""
         lost = 0.25 if request.configuration.servers else None
-        return replace(super().run(request, watch), lost_updates=lost)
+        return super().run(request, watch).model_copy(update={"lost_updates": lost})
 
 
 def tuned(tuner: Tuner, distributed: float, *, allowed: bool) -> Result:

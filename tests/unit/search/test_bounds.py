@@ -7,8 +7,7 @@ import math
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import AllReduceBound, Message, OneDeviceBound, SharedInputBound
+from autotune.reason import AllReduceBound, Message, OneDeviceBound, Outcome, SharedInputBound
 from autotune.reason.sentences import reason_text
 from autotune.search.bounds import Bounds, Worth
 from autotune.search.history import History

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import LearningRequest, Limits
+from autotune.engine.base import Limits
+from autotune.engine.tasks.learn import LearningRequest
 from autotune.errors import NothingMeasured, UsageError
 from autotune.options import PROFILE_SHARE, SearchOptions
 from autotune.program import Program, render

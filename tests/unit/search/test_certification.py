@@ -10,8 +10,7 @@ from autotune import Outcome, Verdict, load_configuration
 from autotune.checks.certificate import Finding
 from autotune.checks.certify import family
 from autotune.config import Configuration
-from autotune.engine.engine import ObservationRequest
-from autotune.engine.observation import Observation
+from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Message
 from autotune.reason.sentences import reason_text
 from autotune.result import Result

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Measured
+from autotune.reason import Measured, Outcome
 from autotune.search.coverage import may_gain
 from autotune.search.history import History
 from autotune.search.surrogate import Expectations

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
 from autotune.engine.load import Load
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError
 from autotune.result import Result
 from autotune.testing import FakeEngine

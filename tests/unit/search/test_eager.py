@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.program import render
+from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.testing.fake import Ending

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Fill, RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import Fill, TrialRequest
 from autotune.search.epochs import epoch_of, fill_of, lasting
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE

@@ -8,7 +8,8 @@ import pytest
 
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
-from autotune.engine.engine import RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Message, SmallerRanOut
 from autotune.search.bounds import Dominance

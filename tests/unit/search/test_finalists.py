@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Measured
+from autotune.reason import Measured, Outcome
 from autotune.search.finalists import Finalists, finals_seconds, fitting
 from autotune.search.history import History
 from autotune.trial import Stage, Trial

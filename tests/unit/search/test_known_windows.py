@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import RunResult
+from autotune.engine.base import RunResult
 from autotune.reason import Message, Outcome
 from autotune.search.record import trial_of
 from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch

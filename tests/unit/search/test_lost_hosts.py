@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autotune import Outcome, Verdict
-from autotune.engine.engine import ObservationRequest, RunResult, TrialRequest, Watch
-from autotune.engine.observation import Observation
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
 from autotune.result.verdict import Conclusion

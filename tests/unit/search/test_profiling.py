@@ -9,7 +9,7 @@ import pytest
 
 from autotune.checks.breakdown import Part
 from autotune.config import Configuration
-from autotune.engine.engine import TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict

@@ -17,10 +17,11 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome, RunResult, TrialRequest, Watch
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.search.study import RECORD, Study, made_for, restore
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage, Trial

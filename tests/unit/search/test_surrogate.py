@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
-from autotune.reason import Message
+from autotune.reason import Message, Outcome
 from autotune.search.history import History, Observed
 from autotune.search.sampler import expected_improvement
 from autotune.search.surrogate import Belief, Expectations, Surrogate

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import cast
 
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome, Stop
-from autotune.reason import Message
+from autotune.engine import tasks
+from autotune.engine.base import Engine, Stop, Task
+from autotune.reason import Message, Outcome
 from autotune.testing import FakeEngine, table
-from autotune.testing.contract import Behaviour, WrapperContract
+from autotune.testing.contract import KINDS, Behaviour, WrapperContract
+from tests.acceptance.counting import Counting
 
 
 class TestFakeEngine(WrapperContract):
@@ -21,11 +26,32 @@ class TestFakeEngine(WrapperContract):
         return engine
 
 
+class TestCountingEngine(WrapperContract):
+    """The engine of the acceptance tests, around another one."""
+
+    own = ("now",)
+
+    @classmethod
+    def wrap(cls, engine: Engine) -> Engine:
+        """Return it with a clock of its own."""
+        return cast("Engine", Counting(engine))
+
+
+def test_every_task_is_in_the_contract() -> None:
+    """A file in `tasks` whose task no engine is tried with would be found by users."""
+    modules = [
+        import_module(each.name) for each in iter_modules(tasks.__path__, f"{tasks.__name__}.")
+    ]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    kinds = {each.__name__ for each in found if issubclass(each, Task) and hasattr(each, "code")}
+    assert kinds == set(KINDS)
+
+
 def test_a_table_gives_the_speeds_that_it_holds(tmp_path: Path) -> None:
     """A recorded configuration runs at its speed; another one has failed, with the reason."""
     engine = FakeEngine(table({Configuration(): 320.0}), between=0, within=0)
     made = TestFakeEngine().make_request(Behaviour.MEASURED, tmp_path / "one")
-    assert engine.run(made, lambda _: None).reason == Message(text="not in the table")
+    assert engine.execute(made, lambda _: None).reason == Message(text="not in the table")
 
 
 def test_noise_is_as_large_as_it_was_told(tmp_path: Path) -> None:
@@ -38,7 +64,7 @@ def test_noise_is_as_large_as_it_was_told(tmp_path: Path) -> None:
 
 def _rate(engine: FakeEngine, folder: Path) -> float:
     request = TestFakeEngine().make_request(Behaviour.MEASURED, folder)
-    window = engine.run(request, lambda _: Stop(Outcome.MEASURED, Message(text="enough"))).windows[
-        0
-    ]
+    window = engine.execute(
+        request, lambda _: Stop(Outcome.MEASURED, Message(text="enough"))
+    ).windows[0]
     return window.steps / window.seconds

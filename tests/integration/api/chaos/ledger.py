@@ -14,8 +14,8 @@ from autotune.api.store.database import Database, Now
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import attempts, jobs, trials
 from autotune.api.workloads import Registry
-from autotune.engine.engine import Outcome
 from autotune.events import TrialEnded
+from autotune.reason import Outcome
 
 from .world import markers_alive
 

@@ -23,10 +23,9 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import TrialEnded
 from autotune.machine import Machine
-from autotune.reason import Message
+from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.stats import Interval

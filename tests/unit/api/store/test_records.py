@@ -22,9 +22,8 @@ from autotune.api.store.tables import events, jobs as rows, trials
 from autotune.api.values import Claim, Job, Outcome, Post, Tuning
 from autotune.api.work.worker import Worker
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded
-from autotune.reason import Message
+from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.trial import Stage, Trial
 
 ROOT = Path(__file__).parents[4]

@@ -18,9 +18,8 @@ from autotune.api.store.database import Database, Now
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice
-from autotune.reason import Message
+from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.testing import FAKE_MACHINE
 from autotune.trial import Stage, Trial
 

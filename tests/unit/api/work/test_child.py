@@ -18,13 +18,16 @@ from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.api.work.orders import Order
 from autotune.cluster import Role
 from autotune.config import Configuration
-from autotune.engine.engine import Engine, Outcome, Stop, Tell, TrialRequest
+from autotune.engine.base import Engine, Stop
+from autotune.engine.lock import Tell
+from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.options import SearchOptions
+from autotune.reason import Completed, Outcome
 from autotune.reason.sentences import reason_text
 from autotune.testing import FakeEngine
-from autotune.testing.contract import WrapperContract, arguments_of, methods_of_engine
+from autotune.testing.contract import KINDS, WrapperContract, every_task
 from autotune.workload import Workload
 
 BAD = Configuration(per_replica_batch=64)
@@ -98,21 +101,21 @@ def test_it_tells_what_runs(
 ) -> None:
     """The configuration is told before the run, the end after it."""
     good = Configuration()
-    stop = Stop(Outcome.MEASURED, "")
-    assert engine.run(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
+    stop = Stop(Outcome.MEASURED, Completed())
+    assert engine.execute(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
     assert told == [RunBegun(configuration=good), RunOver()]
 
 
-REQUESTS = [name for name in methods_of_engine() if "request" in arguments_of(name, Path("unused"))]
-"""Methods that run something, whatever it is."""
+TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(task)]
+"""Tasks that run a configuration, whatever for."""
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-def test_nothing_is_run_that_is_set_aside(told: list[Message], tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("kind", TRIALS)
+def test_nothing_is_run_that_is_set_aside(told: list[Message], tmp_path: Path, kind: str) -> None:
     """Neither timed, certified, screened nor looked at: its process died twice."""
     inner = create_autospec(Engine, instance=True)
     engine = interruptible(inner, told.append, [Configuration()])
-    getattr(engine, name)(**arguments_of(name, tmp_path))
+    engine.execute(every_task(tmp_path)[kind])
     assert told == inner.method_calls == []
 
 
@@ -120,26 +123,28 @@ def test_a_trial_that_is_set_aside_has_the_reason(
     engine: Engine, workload: Workload, tmp_path: Path
 ) -> None:
     """It counts as crashed."""
-    result = engine.run(request(BAD, workload, tmp_path), lambda _: None)
+    result = engine.execute(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
     assert "died twice" in reason_text(result.reason)
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-def test_what_runs_is_told(told: list[Message], tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("kind", TRIALS)
+def test_what_runs_is_told(told: list[Message], tmp_path: Path, kind: str) -> None:
     """So that a death during it counts against its configuration."""
     engine = interruptible(create_autospec(Engine, instance=True), told.append, [])
-    getattr(engine, name)(**arguments_of(name, tmp_path))
+    engine.execute(every_task(tmp_path)[kind])
     assert told == [RunBegun(configuration=Configuration()), RunOver()]
 
 
-@pytest.mark.parametrize("name", ["machine", "inspect", *REQUESTS])
-def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: str) -> None:
     """An interrupt that somebody swallowed comes again."""
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        getattr(engine, name)(**arguments_of(name, tmp_path))
+        engine.execute(every_task(tmp_path)[kind])
+    with pytest.raises(KeyboardInterrupt):
+        engine.machine()
     assert engine.now() == 0.0, "the search could not end"
 
 

@@ -15,7 +15,7 @@ from autotune.api.settings import load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.workers import known_machine, remember_machine
 from autotune.api.work.inspection import Inspection
-from autotune.engine.engine import Tell
+from autotune.engine.lock import Tell
 from autotune.errors import EngineError
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine

@@ -11,9 +11,8 @@ from autotune.api.work.messages import Begun, Found, GaveUp
 from autotune.api.work.tuner import Places
 from autotune.checks.certificate import Certificate, failed
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome
 from autotune.events import Notice, TrialEnded
-from autotune.reason import CheckKind, Message, Seen
+from autotune.reason import CheckKind, Message, Outcome, Seen
 from autotune.result import Result
 from autotune.trial import Stage, Trial
 

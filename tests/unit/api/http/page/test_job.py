@@ -19,9 +19,8 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Grip, Job, Outcome, Post
 from autotune.checks.certificate import Certificate, passed, see
 from autotune.config import Configuration
-from autotune.engine.engine import Outcome as TrialOutcome
 from autotune.events import Notice, TrialEnded, TrialStarted
-from autotune.reason import CheckKind, Message
+from autotune.reason import CheckKind, Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
 from autotune.trial import Stage, Trial
 

@@ -1,0 +1,149 @@
+"""The tuner's side of the process that is connected to a cluster."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from autotune.engine.helper import Helper
+from autotune.errors import EngineError
+
+_CONNECT_SECONDS = 60.0
+_LEAVE_SECONDS = 10.0
+_REMEDY = (
+    "Run autotune on a machine of the cluster (`ray start --address=...`), and check the address "
+    "and the token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH)."
+)
+
+
+class Node(NamedTuple):
+    """A node of the cluster."""
+
+    key: str
+    name: str
+    address: str
+    """By which the other nodes reach it."""
+    cpus: float
+    gpus: float
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.address})"
+
+
+class Call(NamedTuple):
+    """A call of a method."""
+
+    number: int
+    agent: str
+    """The key of its node; empty for the bridge itself."""
+    method: str
+    arguments: tuple[Any, ...]
+
+
+class Answer(NamedTuple):
+    """What a call gave."""
+
+    number: int
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Gone(Exception):
+    """An agent, or the connection, is gone.
+
+    Args:
+        memory: Whether it was ended for want of memory.
+    """
+
+    def __init__(self, why: str, *, memory: bool = False) -> None:
+        super().__init__(why)
+        self.memory = memory
+
+
+class BridgeClient:
+    """Starts the bridge, at once and without waiting for it, and hands it calls.
+
+    Args:
+        address: `host:port` of the cluster, or `auto` for the one that this machine is part of.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._calls: dict[int, Future[Any]] = {0: Future()}
+        self._connected = self._calls[0]
+        self._numbers = itertools.count(1)
+        self._sending = threading.Lock()
+        self._helper = Helper(
+            "autotune.engine.ray_bridge",
+            address,
+            environment={"RAY_USAGE_STATS_ENABLED": "0"},
+        )
+        self._connection = Connection(self._helper.channel.detach())
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes that the cluster had when it was connected to.
+
+        Raises:
+            EngineError: It cannot be connected to.
+        """
+        try:
+            found: list[Node] = self._connected.result(_CONNECT_SECONDS)
+        except (Gone, RuntimeError, TimeoutError) as exc:
+            raise self._refused(exc) from exc
+        return found
+
+    def ask(self, agent: str, method: str, *arguments: Any) -> Future[Any]:
+        """Call a method of an agent, or of the bridge itself where none is named."""
+        future: Future[Any] = Future()
+        with self._sending:
+            number = next(self._numbers)
+            self._calls[number] = future
+            try:
+                self._connection.send(Call(number, agent, method, arguments))
+            except OSError:
+                self._calls.pop(number, None)
+                future.set_exception(Gone("the connection to the cluster has ended"))
+        return future
+
+    def close(self) -> None:
+        """End the connection, and with it the agents; may be called twice."""
+        # The other thread is reading from it, so it is not closed under its hands.
+        with self._sending, suppress(OSError):
+            copy = os.dup(self._connection.fileno())
+            with socket.socket(fileno=copy) as ours:
+                ours.shutdown(socket.SHUT_RDWR)
+        self._helper.wait(_LEAVE_SECONDS)
+
+    def _receive(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                answer: Answer = self._connection.recv()
+                self._settle(answer)
+        with self._sending:
+            self._connection.close()
+            left, self._calls = self._calls, {}
+        for each in left.values():
+            each.set_exception(Gone("the connection to the cluster has ended"))
+
+    def _settle(self, answer: Answer) -> None:
+        future = self._calls.pop(answer.number)
+        if answer.error is None:
+            future.set_result(answer.value)
+        else:
+            future.set_exception(answer.error)
+
+    def _refused(self, error: Exception) -> EngineError:
+        said = str(error) or self._helper.last_words()
+        first = next(iter(said.splitlines()), "no answer").rstrip(".")
+        where = "this machine is part of" if self._address == "auto" else f"at {self._address}"
+        return EngineError(
+            f"The Ray cluster {where} refused or did not answer: {first}.",
+            _REMEDY,
+        )

@@ -1,0 +1,244 @@
+"""Inspects what a model factory gave, or what a script trains.
+
+That includes what ties a model to its batches: state that it carries on, a size that is built in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from autotune.engine.child.returned import class_of
+from autotune.engine.failure import ERROR, describe
+from autotune.errors import FactoryFailed, WorkloadError
+
+
+class InspectedModel:
+    """Checks a model and describes it."""
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, keras.Model):
+            raise FactoryFailed(
+                f"model_fn returned {class_of(model)}, not a keras.Model.",
+                "Return a compiled keras.Model.",
+            )
+        if not model.compiled or model.optimizer is None:
+            raise FactoryFailed(
+                "model_fn returned a model that is not compiled.",
+                "Call model.compile(optimizer=..., loss=...) before returning it.",
+            )
+        self.model = model
+        self._built_in_batch: int | None = None
+        self._carried_state = ""
+        self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
+        self._jit_compile = bool(model.jit_compile) and not self._eager
+        self._uncompilable = ""
+        self._dense: dict[tuple[int, int], int] = {}
+        self._operations = 0
+
+    @property
+    def static_batch(self) -> int | None:
+        """The size of the batches that the inputs declare; None where any will do."""
+        try:
+            sizes = {each.shape[0] for each in self.model.inputs or ()} - {None}
+        except (AttributeError, ValueError):  # It learns its inputs from the first batch.
+            return None
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def ranks(self) -> list[int]:
+        """Return the rank of each input with its batch dimension; none where nobody knows."""
+        try:
+            return [len(each.shape) for each in self.model.inputs or ()]
+        except (AttributeError, ValueError):  # It learns its inputs from the first batch.
+            return []
+
+    def train_on(self, batch: Any, failed: Callable[[str], WorkloadError], patience: float) -> None:
+        """Take one step, which shows whether model, loss, metrics and data fit together.
+
+        It is taken eagerly: that needs no tracing, and errors name the line that raised them.
+        """
+        began = time.monotonic()
+        self.model.run_eagerly = True
+        self._listen()
+        try:
+            # The batch is a dataset of its own, so that no error of the user's dataset comes here.
+            self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
+        except BaseException as exc:
+            cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
+            raise failed(cause) from exc
+        self._carried_state = _stateful_layer(self.model)
+        if time.monotonic() - began <= patience:
+            self._try_more(batch)
+
+    def _try_more(self, batch: Any) -> None:
+        """Take further steps and traces, which show what one step does not."""
+        self._operations = self._traced(batch)
+        self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
+        rows = _rows_of(batch) or 1
+        self._built_in_batch = None if rows < 2 or self._takes_half(batch, rows) else rows
+        few = _first_rows(batch, 2) if rows > 2 and not self._built_in_batch else batch
+        self._carried_state = self._carried_state or _carried_state(self.model, few)
+
+    def _why_not_compiled(self, batch: Any) -> str:
+        """Return why a model that runs eagerly cannot be compiled; empty if it can."""
+        tf.config.run_functions_eagerly(run_eagerly=False)
+        try:
+            tf.function(self.model.train_step, autograph=False).get_concrete_function(batch)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the step has raised nothing
+            error = describe(exc)
+            where = f" in {error['where']}" if error["where"] else ""
+            return f"{error['kind']}{where}"
+        return ""
+
+    def _takes_half(self, batch: Any, rows: int) -> bool:
+        half = _first_rows(batch, rows // 2)
+        try:
+            self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
+        except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
+            return False
+        return True
+
+    def _traced(self, batch: Any) -> int:
+        """Return how many operations the forward pass has, which is quickly traced."""
+        features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
+        call = tf.function(lambda given: self.model(given, training=True))
+        try:
+            return len(call.get_concrete_function(features).graph.get_operations())
+        except Exception:  # noqa: BLE001 - a model with a step of its own need not have one
+            return 0
+
+    def facts(self) -> dict[str, Any]:
+        trainable = self.model.trainable_weights
+        return {
+            "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),
+            "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
+            "dense_gradient_bytes": self._exchanged(),
+            "operations": self._operations,
+            "accumulated_steps": _accumulated_steps(self.model),
+            "built_in_batch": self._built_in_batch,
+            "carried_state": self._carried_state,
+            "eager": self._eager,
+            "jit_compile": self._jit_compile,
+            "uncompilable": self._uncompilable,
+            "own_train_function": _makes_own_function(self.model),
+            "only_steps": type(self.model).call is keras.Model.call,
+            "optimizer": type(self.model.optimizer).__name__,
+            "loss": _loss_name(self.model.loss),
+        }
+
+    def _exchanged(self) -> int:
+        # With accumulation only every so many steps exchange anything.
+        return 0 if _accumulated_steps(self.model) > 1 else sum(self._dense.values())
+
+    def _listen(self) -> None:
+        """Note which gradients are dense: replicas exchange of the others only the rows used."""
+        # A train_step may have optimizers of its own.
+        own = vars(self.model).values()
+        optimizers = {id(each): each for each in own if isinstance(each, keras.Optimizer)}
+        for key, each in {**optimizers, id(self.model.optimizer): self.model.optimizer}.items():
+            each.apply = self._noting(key, each.apply)
+
+    def _noting(self, key: int, apply: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
+            grads = list(grads)
+            for index, grad in enumerate(grads):
+                if isinstance(grad, tf.Tensor):
+                    self._dense[key, index] = _weight_bytes(grad)
+            return apply(grads, *args, **kwargs)
+
+        return noting
+
+
+def _makes_own_function(model: Any) -> bool:
+    made = type(model).make_train_function, type(model)._make_function  # noqa: SLF001 - what it calls
+    return made != (keras.Model.make_train_function, keras.Model._make_function)  # noqa: SLF001 - as above
+
+
+def _weight_bytes(weight: Any) -> int:
+    return int(np.prod(weight.shape)) * int(tf.as_dtype(weight.dtype).size)
+
+
+def _loss_name(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(_loss_name(each) for each in loss.values())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_loss_name(each) for each in loss)
+    return str(getattr(loss, "__name__", type(loss).__name__))
+
+
+def _rows_of(batch: Any) -> int | None:
+    """Return how many rows a batch has; None where they cannot be told."""
+    parts = tf.nest.flatten(batch)
+    if not all(isinstance(each, tf.Tensor) and each.shape.rank for each in parts):
+        return None
+    sizes = {int(each.shape[0]) for each in parts}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _first_rows(batch: Any, rows: int) -> Any:
+    return tf.nest.map_structure(lambda each: each[:rows], batch)
+
+
+def _stateful_layer(model: Any) -> str:
+    """Return the layer that says that it carries state between batches; empty if none does."""
+    layers = model._flatten_layers()  # noqa: SLF001 - Keras offers no public walk over all layers
+    return next((f"layer {e.name}" for e in layers if getattr(e, "stateful", False)), "")
+
+
+def _carried_state(model: Any, batch: Any) -> str:
+    """Return the model if it carries state from one batch to the next unsaid; empty if it does not.
+
+    A batch is computed behind another one and behind itself, from the same weights and seeds: what
+    differs then was kept where Keras does not see it.
+    """
+    features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
+    try:
+        other = tf.nest.map_structure(tf.zeros_like, features)
+        _, behind_other, behind_itself = _computed(model, [other, features, features])
+    except Exception:  # noqa: BLE001 - a model with a step of its own need not have a call
+        return ""
+    same = all(map(_equal, behind_other, behind_itself))
+    return "" if same else f"model {model.name}"
+
+
+def _accumulated_steps(model: Any) -> int:
+    """Return the steps whose gradients make one update."""
+    own = [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+    inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
+    steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))
+    return max((each for each in steps if each), default=1)
+
+
+def _computed(model: Any, batches: Sequence[Any]) -> list[list[Any]]:
+    found, start = [], [each.numpy() for each in model.variables]
+    for batch in batches:
+        for variable, value in zip(model.variables, start, strict=True):
+            variable.assign(value)
+        keras.utils.set_random_seed(0)
+        for each in _generators(model):
+            each.reset_from_seed(0)
+        outputs = tf.nest.flatten(model(batch, training=True))
+        found.append([np.asarray(each) for each in outputs])
+    return found
+
+
+def _generators(model: Any) -> Iterator[Any]:
+    """Yield TensorFlow's own generators of random numbers, which Keras does not know."""
+    yield tf.random.get_global_generator()
+    for layer in model._flatten_layers():  # noqa: SLF001 - as above
+        yield from (e for e in vars(layer).values() if isinstance(e, tf.random.Generator))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if one.dtype.kind not in "fiu" or other.dtype.kind not in "fiu":
+        return True
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-3, equal_nan=True)

@@ -1,0 +1,208 @@
+"""The tuner's side of the fork server."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import psutil
+
+from autotune.engine.fork_server import send
+from autotune.engine.helper import Helper
+from autotune.engine.reasons import WorkersLost
+from autotune.errors import EngineError
+from autotune.reason import Orphaned
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
+"""Unless the user says otherwise: TensorFlow's errors go to a trial's output, notices do not."""
+_IMPORT_SECONDS = 300.0
+_GO_SECONDS = 30.0
+_ANSWER_SECONDS = 60.0
+
+
+class ForkServerDied(WorkersLost):
+    """The process that starts trials is gone, and they with it."""
+
+    def __init__(self) -> None:
+        super().__init__(Orphaned())
+
+
+class ForkClient:
+    """Starts a fork server, at once and without waiting for it, and talks to it.
+
+    Args:
+        environment: Variables of the server, beside those of this process; None removes one.
+    """
+
+    def __init__(self, environment: Mapping[str, str | None]) -> None:
+        self.exits: dict[int, int] = {}
+        """Wait status of every child that is gone with all it started."""
+        self._unanswered = 0
+        self._newest = 0
+        self._live: list[int] = []
+        self._ready = False
+        self._received = b""
+        quiet = {name: os.environ.get(name, value) for name, value in QUIET.items()}
+        self._helper = Helper("autotune.engine.fork_server", environment={**quiet, **environment})
+        self._channel, self._process = self._helper.channel, self._helper.process
+
+    @property
+    def alive(self) -> bool:
+        return self._channel.fileno() >= 0 and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Wait until the server has imported TensorFlow.
+
+        Raises:
+            EngineError: It cannot.
+            ForkServerDied: Somebody killed it.
+        """
+        deadline = time.monotonic() + _IMPORT_SECONDS
+        try:
+            while not self._ready:
+                if time.monotonic() > deadline:
+                    raise _unusable(f"it took longer than {_IMPORT_SECONDS:.0f} s")
+                self.listen(0.5)
+        except ForkServerDied as exc:
+            if self._process.wait(_GO_SECONDS) == -signal.SIGKILL:
+                raise
+            raise _unusable(self._helper.last_words() or "the process died") from exc
+
+    def fork(self, order: Mapping[str, Any]) -> int:
+        """Start a child and return its process id.
+
+        Raises:
+            ForkServerDied: The server is gone.
+            EngineError: The system refuses another process.
+        """
+        self._unanswered += 1
+        self._send({"fork": order})
+        self._wait_for_answers()
+        # It may be gone already, and both may have been told at once.
+        return self._newest
+
+    def end_children(self) -> None:
+        """End every child with all that it started, and wait until nothing is left of them.
+
+        Raises:
+            EngineError: The system does not let go of one.
+        """
+        try:
+            self._wait_for_answers()
+            self._send({"kill": self._live})
+            deadline = time.monotonic() + _GO_SECONDS
+            while self._live and time.monotonic() < deadline:
+                self.listen(0.2)
+        except ForkServerDied:
+            self._process.kill()
+            self._live = [pid for pid in self._live if not _is_gone(pid)]
+        if self._live:
+            raise EngineError(
+                f"Process {self._live[0]} of a trial cannot be killed.",
+                "It is blocked on a device or a file system; resolve that first.",
+            )
+
+    def _wait_for_answers(self) -> None:
+        deadline = time.monotonic() + _ANSWER_SECONDS
+        while self._unanswered:
+            if time.monotonic() > deadline:
+                raise ForkServerDied
+            self.listen(0.5)
+
+    def listen(self, seconds: float) -> None:
+        """Take in what the server says, waiting at most that long for it to say something.
+
+        Raises:
+            ForkServerDied: The server is gone.
+        """
+        poll = select.poll()
+        poll.register(self._channel, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            return
+        try:
+            data = self._channel.recv(65536)
+        except ConnectionError as exc:
+            raise ForkServerDied from exc
+        if not data:
+            raise ForkServerDied
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines:
+            self._note(json.loads(line))
+
+    def close(self) -> None:
+        """End the server, and with it whatever still runs; may be called twice."""
+        self._channel.close()
+        if not self._ready:
+            # It would notice only after its import, and has no children yet.
+            self._process.kill()
+        self._helper.wait(_GO_SECONDS)
+
+    def _note(self, message: Mapping[str, Any]) -> None:
+        if "exited" in message:
+            self.exits[message["exited"]] = message["status"]
+            self._live.remove(message["exited"])
+        elif "pid" in message:
+            self._unanswered -= 1
+            self._newest = message["pid"]
+            self._live.append(self._newest)
+            # A number may come round again.
+            self.exits.pop(message["pid"], None)
+        elif "ready" in message:
+            self._ready = True
+        elif "backend" in message:
+            raise _without_tensorflow(message["backend"])
+        elif "failed" in message:
+            raise _unusable(message["failed"])
+        else:
+            self._unanswered -= 1
+            raise EngineError(
+                f"The system cannot start another process: {message['refused']}.",
+                "Stop other programs, or raise the process limit (ulimit -u).",
+            )
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        try:
+            send(self._channel, message)
+        except OSError as exc:
+            raise ForkServerDied from exc
+
+
+def _unusable(why: str) -> EngineError:
+    return EngineError(
+        f"TensorFlow cannot be imported: {why}.",
+        'Check that `python -c "import tensorflow, keras"` works in this environment.',
+    )
+
+
+def _without_tensorflow(backend: str) -> EngineError:
+    return EngineError(
+        f"Keras computes with {backend} in this environment; tf.distribute needs TensorFlow.",
+        'Set KERAS_BACKEND=tensorflow, or "backend" in ~/.keras/keras.json.',
+    )
+
+
+def _is_gone(pid: int) -> bool:
+    """End the group of a child whose server is dead, and wait for it; return whether it went."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    deadline = time.monotonic() + _GO_SECONDS
+    while _lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not _lives(pid)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

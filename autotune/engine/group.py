@@ -1,0 +1,176 @@
+"""The worker processes of one run: what a run needs of them, and those of this machine.
+
+A group starts the processes of one run together, hands on what they report, and ends them together.
+On which host a process is, and how it was started, only the group knows.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from autotune.engine.events import Event, EventReader
+from autotune.engine.failure import STACK_SIGNAL, last_lines
+from autotune.engine.folder import TrialFolder
+from autotune.engine.fork_client import ForkClient
+from autotune.engine.memory import MemoryGauge, ceiling, kernel_kills
+from autotune.engine.reasons import exit_of
+from autotune.reason import Exited, KernelKilled, Killed
+
+POLL = 0.02
+"""Seconds between two queries for what is reported. A local one costs some 50 microseconds."""
+Exit = Killed | Exited | KernelKilled
+"""How a worker process ended; its name is left to the caller, who knows the roles."""
+_STACK_SECONDS = 0.2
+Environment = Mapping[str, str | None]
+"""Variables of a process; None removes one."""
+ONE: Mapping[int, Environment] = {0: {}}
+"""A single process, with the variables of its server."""
+
+
+class Report(NamedTuple):
+    """An event, and the position of the process that reported it."""
+
+    member: int
+    event: Event
+
+
+class MemoryUse(NamedTuple):
+    """How much memory the processes of a group hold."""
+
+    peak: int
+    """Largest sum of resident bytes so far."""
+    limit: int
+    exceeded: bool
+
+
+class WorkerGroup(Protocol):
+    """The worker processes of one run. Their positions are those of the run's roles."""
+
+    def start(self) -> None:
+        """Start all processes.
+
+        Raises:
+            EngineError: The system refuses another process.
+            WorkersLost: The host that should start them is gone.
+        """
+
+    def listen(self, seconds: float) -> list[Report]:
+        """Return what was reported since the last call, oldest first.
+
+        The times in the events are those of the caller's monotonic clock.
+
+        Args:
+            seconds: Longest wait for the end of a process.
+
+        Raises:
+            WorkersLost: All processes are gone or out of reach.
+        """
+
+    def read(self) -> list[Report]:
+        """Return what was reported since the last call, without waiting."""
+
+    def exits(self) -> Mapping[int, Exit]:
+        """Return how each process ended that is gone, by position."""
+
+    def memory(self) -> MemoryUse:
+        """Return what the processes hold, with a new sample if it is time for one."""
+
+    def last_words(self, member: int) -> str:
+        """Return the last lines that a process printed."""
+
+    def stack(self, member: int) -> str:
+        """Make a process that hangs print where its threads stand, and return that."""
+
+    def end(self) -> None:
+        """End all processes and what they started, and wait until nothing is left.
+
+        What they left for the caller is in the run's folder then. May be called before `start`.
+        """
+
+
+class LocalGroup(WorkerGroup):
+    """Worker processes of this machine.
+
+    Args:
+        code: What they do: `module:function`.
+        environments: Variables of each by its position in the run, beside the server's; None
+            removes one.
+        memory: Bytes that all may hold together; None takes most of what is free.
+    """
+
+    def __init__(
+        self,
+        server: ForkClient,
+        folder: TrialFolder,
+        code: str,
+        environments: Mapping[int, Environment] = ONE,
+        memory: int | None = None,
+    ) -> None:
+        self._server = server
+        self._folder = folder
+        self._code = code
+        self._environments = environments
+        self._pids: dict[int, int] = {}
+        self._readers = {i: EventReader(folder.events(i)) for i in environments}
+        self._gauge = MemoryGauge(server.pid, memory or ceiling())
+        self._kills = kernel_kills()
+
+    def start(self) -> None:
+        for index, environment in self._environments.items():
+            order = {
+                "code": self._code,
+                "folder": str(self._folder.path),
+                "index": index,
+                "directory": str(Path.cwd()),
+                "path": [*map(str, sys.path)],
+                "environment": environment,
+            }
+            self._pids[index] = self._server.fork(order)
+
+    def listen(self, seconds: float) -> list[Report]:
+        self._server.listen(seconds)
+        return self.read()
+
+    def read(self) -> list[Report]:
+        reports = [
+            Report(member, event)
+            for member, reader in self._readers.items()
+            for event in reader.read()
+        ]
+        return sorted(reports, key=lambda report: report.event["at"])
+
+    def exits(self) -> Mapping[int, Exit]:
+        known = self._server.exits
+        gone = {i: known[pid] for i, pid in self._pids.items() if pid in known}
+        for_memory = bool(gone) and kernel_kills() > self._kills
+        return {i: exit_of(status, for_memory=for_memory) for i, status in gone.items()}
+
+    def memory(self) -> MemoryUse:
+        exceeded = self._gauge.exceeded()
+        return MemoryUse(self._gauge.peak, self._gauge.most, exceeded)
+
+    def last_words(self, member: int) -> str:
+        with suppress(OSError), self._folder.output(member).open("rb") as output:
+            output.seek(0, os.SEEK_END)
+            output.seek(max(0, output.tell() - 20_000))
+            return last_lines(output.read().decode(errors="replace"))
+        return ""
+
+    def stack(self, member: int) -> str:
+        with suppress(ProcessLookupError, KeyError):
+            os.kill(self._pids[member], STACK_SIGNAL)
+            time.sleep(_STACK_SECONDS)
+        return self.last_words(member)
+
+    def end(self) -> None:
+        try:
+            self._server.end_children()
+        finally:
+            for reader in self._readers.values():
+                reader.close()

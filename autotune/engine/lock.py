@@ -1,0 +1,398 @@
+"""Keeps the machine to one search at a time: two would spoil each other's timings.
+
+The lock is the kernel's, on a file that all users share, and falls when its process ends, however
+it ends. Those who wait get it in the order in which they came: each holds a ticket, a locked file
+in a folder beside it, named by when it was drawn. Containers that share no folder do not see each
+other. Files that all users share are traps where one does not look what they are, so no library's
+lock is used: it would write through a hard link.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from autotune.engine.folder import flocked
+from autotune.errors import Interrupted, UsageError
+from autotune.value import Value
+from autotune.wording import plural
+
+PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
+"""Folders that every user may write, whatever their TMPDIR; the first that has or takes the file
+counts."""
+NAME = "autotune.lock"
+POLL_SECONDS = 0.5
+REMIND_SECONDS = 60.0
+IDLE_SECONDS = 5.0
+"""Of a free machine, after which whoever is first but does not take it, as if it were stopped, is
+passed by."""
+_LONGEST = 100
+SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How to open what another user may have made."""
+_WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
+"""How to open the file, best first. Never O_CREAT on one that exists: in a sticky folder the kernel
+may refuse that for another user's file. It may appear between two attempts."""
+
+_mine = threading.local()
+"""Whether this thread holds the machine."""
+
+
+class Holder(Value):
+    """A search that holds the machine or waits for it, as it wrote itself down."""
+
+    pid: int
+    since: float = Field(ge=0, le=1e11)
+    """Unix time in seconds."""
+    what: str
+    seconds: float | None = Field(default=None, ge=0, le=1e8)
+    """Its budget; None where it has none."""
+
+    def __str__(self) -> str:
+        """Return it in a few words; another user may have written them."""
+        shown = "".join(each for each in self.what if each.isprintable())[:_LONGEST]
+        return f"process {self.pid}, started {_time(self.since)}, {shown}"
+
+
+class Wait(Value):
+    """For whom a search waits, and for how long at most."""
+
+    holder: Holder | None
+    """Who holds the machine; None where nobody knows."""
+    before: int = 0
+    """Searches that wait already and get it first."""
+    until: float | None = None
+    """Unix time at which its turn comes at the latest, by the budgets of those before it; None
+    where one has none."""
+    waited: float = 0.0
+    """Seconds so far."""
+    host: str = ""
+    """The machine; empty for this one."""
+
+    @property
+    def who(self) -> str:
+        """Who holds the machine and who comes next, as a clause."""
+        who = f"Another search ({self.holder})" if self.holder else "Another search"
+        before = f"; {plural(self.before, 'other')} came before this one" if self.before else ""
+        return f"{who} is running on {self.host or 'this machine'}{before}"
+
+    @property
+    def latest(self) -> str:
+        """When its turn comes at the latest, as a time of the day; empty where nobody knows."""
+        return _time(self.until) if self.until else ""
+
+    def __str__(self) -> str:
+        """Return it as a sentence."""
+        minutes = int(self.waited // 60)
+        waiting = f"waited {minutes} min so far" if minutes else "waiting for it to finish"
+        turn = f"; the turn comes at {self.latest} at the latest" if self.latest else ""
+        return f"{self.who}; {waiting}{turn}."
+
+
+def _time(unix: float) -> str:
+    """Return a time of the day, with the day if it is another one."""
+    at = datetime.fromtimestamp(unix, UTC).astimezone()
+    today = at.date() == datetime.now(UTC).astimezone().date()
+    return f"{at:{'%H:%M' if today else '%d %b %H:%M'}}"
+
+
+Tell = Callable[[Wait | str], None]
+"""Is told of a wait, or of something else in a sentence."""
+
+
+@contextmanager
+def exclusive(
+    what: str, tell: Tell, places: Sequence[Path] = PLACES, seconds: float | None = None
+) -> Iterator[None]:
+    """Wait until no other search is timing on this machine, then keep others waiting.
+
+    Where no lock can be had the search goes on without one, and the user is told.
+
+    Args:
+        what: Names this search to those that wait for it.
+        tell: Is told at once of whom it waits for, and again each minute. An error that it raises
+            ends the wait.
+        places: Where the file may be.
+        seconds: Its budget; None where it has none.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed while waiting.
+        UsageError: This thread is timing already, and would wait for itself.
+    """
+    if getattr(_mine, "held", False):
+        raise UsageError(
+            "A search is already running in this process.",
+            "Start it after the first one has finished.",
+        )
+    claim = Claim(what, places, seconds, shared=False)
+    with ExitStack() as held:
+        held.callback(claim.release)
+        _wait(claim, tell)
+        if not claim.locks:
+            tell(
+                "Concurrent searches on this machine cannot be detected, because no file can be "
+                f"locked in {' or '.join(map(str, places))}: run one at a time."
+            )
+        else:
+            held.callback(_mine.__dict__.clear)
+            _mine.held = True
+        yield
+
+
+def _wait(claim: Claim, tell: Tell) -> None:
+    due = 0.0
+    try:
+        while wait := claim.take():
+            if wait.waited >= due:
+                tell(wait)
+                due += REMIND_SECONDS
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt as exc:
+        raise Interrupted("Interrupted while waiting for another search.") from exc
+
+
+class Claim:
+    """A machine that is asked for without waiting, and kept until it is let go of.
+
+    Args:
+        what: Names the search.
+        places: Where the file may be.
+        seconds: The search's budget; None where it has none.
+        shared: Whether claims of that name share the machine.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        places: Sequence[Path] = PLACES,
+        seconds: float | None = None,
+        *,
+        shared: bool = True,
+    ) -> None:
+        self._what = what
+        self._seconds = seconds
+        self._places = places
+        self._shared = shared
+        self._began = time.monotonic()
+        self._idle_since: float | None = None
+        self._file: int | None = None
+        self._ticket: Ticket | None = None
+        self.locks = False
+        """Whether the machine is held by a lock."""
+
+    def take(self) -> Wait | None:
+        """Return of whom to wait, or None if the machine is had or no lock can be.
+
+        Whoever waits keeps its place until the next call, or until it lets go.
+        """
+        file = None if self.locks else self._queued()
+        if file is None:
+            return None
+        before = [_parsed(text) for text in self._ticket.before()] if self._ticket else []
+        if (not before or self._is_idle(file)) and flocked(file):
+            self._hold(file)
+            return None
+        holder = _holder(file)
+        if self._shared and holder and holder.what == self._what and not _is_free(file):
+            self.release()  # Another claim of this search has it.
+            return None
+        return self._waiting(holder, before)
+
+    def release(self) -> None:
+        """Let go of the machine, or of the place in the queue; may be called twice."""
+        if self._ticket is not None:
+            self._ticket.give_back()
+        if self._file is not None:
+            if self.locks:
+                _release(self._file)
+            os.close(self._file)
+        self._ticket, self._file, self.locks = None, None, False
+
+    def _queued(self) -> int | None:
+        """Return the file of the lock, if one can be had, with a place in the queue for it."""
+        if self._file is None:
+            found = ((_opened(each), each) for each in self._places)
+            self._file, folder = next((each for each in found if each[0]), (None, Path()))
+            if self._file is not None:
+                self._ticket = Ticket(self._file, folder, self._signature())
+        return self._file
+
+    def _is_idle(self, file: int) -> bool:
+        """Whether the machine has been free for so long that those before do not take it."""
+        now = time.monotonic()
+        if not _is_free(file):
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+        return self._idle_since is not None and now - self._idle_since >= IDLE_SECONDS
+
+    def _hold(self, file: int) -> None:
+        self.locks = True
+        _sign(file, self._signature())
+        if self._ticket is not None:
+            self._ticket.give_back()
+
+    def _signature(self) -> str:
+        now = time.time()
+        holder = Holder(pid=os.getpid(), since=now, what=self._what, seconds=self._seconds)
+        return holder.model_dump_json()
+
+    def _waiting(self, holder: Holder | None, before: Sequence[Holder | None]) -> Wait:
+        budgets = [each and each.seconds for each in (holder, *before)]
+        until = None
+        if holder and all(each is not None for each in budgets):
+            first, *others = (each or 0.0 for each in budgets)
+            until = max(holder.since + first, time.time()) + sum(others)
+        waited = time.monotonic() - self._began
+        return Wait(holder=holder, before=len(before), until=until, waited=waited)
+
+
+def _opened(folder: Path) -> int | None:
+    """Return a descriptor of the lock file, or None where it cannot be had or locked."""
+    for way in _WAYS:
+        with suppress(OSError), ExitStack() as held:
+            file = os.open(folder / NAME, way | SAFELY, 0o666)
+            held.callback(os.close, file)
+            if way & os.O_CREAT:
+                os.fchmod(file, 0o666)  # whatever the mask of whoever comes first
+            _check(file)
+            held.pop_all()
+            return file
+    return None
+
+
+def _check(file: int) -> None:
+    """Raise OSError unless the file is what it seems, so that writing to it harms nothing else."""
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise FileExistsError
+    fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
+
+
+def _is_free(file: int) -> bool:
+    """Whether nobody holds the lock; it is not kept from whoever is first for longer than this."""
+    free = flocked(file)
+    if free:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return free
+
+
+def _holder(file: int) -> Holder | None:
+    with suppress(OSError):
+        return _parsed(os.pread(file, 4096, 0))
+    return None
+
+
+def _parsed(text: str | bytes) -> Holder | None:
+    with suppress(ValidationError):
+        return Holder.model_validate_json(text)
+    return None
+
+
+def _sign(file: int, text: str) -> None:
+    # A full disk, or a file that may only be read, costs those who wait a name.
+    with suppress(OSError):
+        os.ftruncate(file, 0)
+        os.pwrite(file, text.encode(), 0)
+
+
+def _release(file: int) -> None:
+    _sign(file, "")
+    # A process that was forked meanwhile may keep the file open, and with it the lock.
+    fcntl.flock(file, fcntl.LOCK_UN)
+
+
+class Ticket:
+    """A place in the queue for a lock, kept until it is given back.
+
+    Where none can be drawn nobody is before.
+
+    Args:
+        lock: The file of the lock; each has a queue of its own.
+        folder: Holds it.
+        text: What those who come later may read of whoever waits.
+    """
+
+    def __init__(self, lock: int, folder: Path, text: str) -> None:
+        self._queue: int | None = None
+        self._file: int | None = None
+        # Of the machine's clock, which no process sets back.
+        self._name = f"{time.monotonic_ns():020d}-{os.getpid()}"
+        with suppress(OSError):
+            found = os.fstat(lock)
+            name = f"autotune-queue-{found.st_dev:x}-{found.st_ino:x}"
+            self._queue = _shared(folder / name)
+            self._file = self._drawn(self._queue, text)
+
+    def before(self) -> list[str]:
+        """Return the texts of those who came earlier and still wait, the first first."""
+        if self._queue is None or self._file is None:
+            return []
+        return list(_waiting(self._queue, self._name))
+
+    def give_back(self) -> None:
+        """Let the next one come; may be called twice."""
+        if self._file is not None:
+            with suppress(OSError):
+                os.unlink(self._name, dir_fd=self._queue)
+            # A process that was forked meanwhile may keep the file open.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            os.close(self._file)
+        if self._queue is not None:
+            os.close(self._queue)
+        self._file = self._queue = None
+
+    def _drawn(self, queue: int, text: str) -> int:
+        """Make the file under another name, because without its lock it would count as left."""
+        draft = f".{self._name}"
+        file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o644, dir_fd=queue)
+        try:
+            os.fchmod(file, 0o644)  # whatever the mask
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(file, text.encode())
+            os.rename(draft, self._name, src_dir_fd=queue, dst_dir_fd=queue)
+        except OSError:
+            os.close(file)
+            raise
+        return file
+
+
+def _shared(folder: Path) -> int:
+    """Return a descriptor of a folder in which every user may make files, and remove their own."""
+    with suppress(FileExistsError):
+        folder.mkdir()
+        folder.chmod(0o1777)
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
+
+
+def _waiting(queue: int, name: str) -> Iterator[str]:
+    """Yield the texts of the tickets before one, and remove what nobody holds any more."""
+    drawn = (each for each in os.listdir(queue) if each[0] != ".")
+    for each in sorted(drawn):
+        if each >= name:
+            return
+        with suppress(OSError):  # Gone meanwhile, or a trap.
+            if (text := _held(queue, each)) is not None:
+                yield text
+            else:
+                os.unlink(each, dir_fd=queue)
+
+
+def _held(queue: int, name: str) -> str | None:
+    """Return the text of a ticket that is held; None of one that was left."""
+    file = os.open(name, os.O_RDONLY | SAFELY, dir_fd=queue)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.pread(file, 4096, 0).decode(errors="replace")
+    finally:
+        os.close(file)
+    return None

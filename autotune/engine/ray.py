@@ -1,0 +1,225 @@
+"""The engine that runs trials on the hosts of a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from itertools import permutations
+from typing import Self
+
+from autotune.engine.base import A, HostTask, RunResult, Watch
+from autotune.engine.bridge import Node
+from autotune.engine.folder import TrialFolder
+from autotune.engine.links import Link
+from autotune.engine.load import Load
+from autotune.engine.local import ProcessEngine
+from autotune.engine.lock import Tell
+from autotune.engine.ray_group import RemoteGroup
+from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, told
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.tasks.inspect import EVERYWHERE
+from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.trial_run import TrialRun
+from autotune.engine.user_code import code_of
+from autotune.errors import EngineError, UsageError, WorkloadError
+from autotune.extras import check_installed
+from autotune.machine import Machine
+from autotune.reason import Outcome, TooFewHosts
+
+SCHEME = "ray://"
+_ADDRESS = "RAY_ADDRESS"
+_LINK_SECONDS = 10.0
+_STEPS = 10
+"""Steps of a task, two attempts and its start, at most; each has the same limit."""
+
+
+class RayEngine(ProcessEngine):
+    """Runs trials on the hosts of a Ray cluster, through an agent on each.
+
+    It connects at once and in the background when it is entered; agents are started by the first
+    call that needs one, and keep the hosts' cores and GPUs for themselves until it is closed.
+
+    Args:
+        url: `ray://host:port`, with the address that `ray start --address` takes. `ray://` takes
+            it from RAY_ADDRESS, or else the cluster that this machine is part of.
+    """
+
+    def __init__(self, url: str = SCHEME) -> None:
+        check_installed("ray", by="The engine ray", extra="ray")
+        self.hosts = Hosts(_address(url))
+
+    def __enter__(self) -> Self:
+        self.hosts.connect()
+        return self
+
+    @contextmanager
+    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
+        """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
+        try:
+            self.hosts.take(tell)
+            self.hosts.reserve(what, tell, seconds)
+        except BaseException:
+            # Whoever gives up does not enter the engine, and so nobody else would close it.
+            self.close()
+            raise
+        yield
+
+    def load(self) -> Load | None:
+        found = answers({host: host.ask("load") for host in self.hosts.left})
+        loads = [each for each in found.values() if each]
+        return _together(loads) if loads else None
+
+    def lost_hosts(self) -> tuple[str, ...]:
+        """Return which hosts were lost, after those got new agents that can have one."""
+        self.hosts.renew()
+        return self.hosts.lost
+
+    def machine(self) -> Machine:
+        return self.hosts.machine()
+
+    def on_hosts(self, task: HostTask[A]) -> A:
+        """Do a task on every host; the answer has to be the same everywhere."""
+        self.hosts.take(lambda _: None)
+        hosts = self.hosts.left
+        with told(), self._interruptible(hosts):
+            if task.workload is not None:
+                bring(code_of(task.workload), hosts)
+            asked = {host: host.ask("execute", task) for host in hosts}
+            return task.together(_answered(asked, _STEPS * task.limits.window))
+
+    def links(self) -> dict[tuple[str, str], Link | None]:
+        """Return what the network gives from each host to each other one, by their addresses.
+
+        None stands for a host that is not reached.
+        """
+        self.hosts.take(lambda _: None)
+        hosts = self.hosts.left
+        with told():
+            return {
+                (here.node.address, there.node.address): _link(here, there)
+                for here, there in permutations(hosts, 2)
+            }
+
+    def clocks(self) -> dict[str, float]:
+        """Return by how many seconds each host's time of day is ahead of this one's."""
+        self.hosts.take(lambda _: None)
+        with told():
+            hosts = self.hosts.left
+            return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
+
+    def bandwidth(self) -> float | None:
+        two = self.hosts.left[:2]
+        with suppress(WorkersLost):
+            link = _link(*two) if len(two) > 1 else None
+            return link and link.bandwidth
+        return None
+
+    def run_trial(
+        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
+    ) -> RunResult:
+        left = self._left()
+        needed = 1 + max(role.host for role in trial.roles)
+        if needed > len(left):
+            reason = TooFewHosts(needed=needed, left=len(left))
+            return RunResult(outcome=Outcome.CRASHED, reason=reason)
+        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder, code)
+        result = TrialRun(trial.roles, trial.limits, group, watch).run()
+        lost = group.lost
+        if lost is None or result.outcome in (Outcome.MEASURED, Outcome.PRUNED):
+            return result
+        # What the other processes said of it may have come first.
+        outcome = Outcome.OUT_OF_MEMORY if lost.memory else Outcome.CRASHED
+        return result.model_copy(update={"outcome": outcome, "reason": lost, "detail": ""})
+
+    def close(self) -> None:
+        self.hosts.close()
+
+    def _left(self) -> list[RemoteHost]:
+        """Return the hosts that can be used.
+
+        Raises:
+            EngineError: There are none.
+        """
+        self.hosts.take(lambda _: None)
+        self.hosts.find_lost()
+        self.hosts.renew()
+        if not self.hosts.left:
+            raise EngineError(
+                "All machines of the Ray cluster were lost.",
+                "Start them again (`ray start`); --resume goes on with the search.",
+            )
+        return self.hosts.left
+
+    @contextmanager
+    def _interruptible(self, hosts: Sequence[RemoteHost]) -> Iterator[None]:
+        """End the agents where the user interrupts a call that they cannot leave."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            for host in hosts:
+                host.lose()
+            raise
+
+
+def _address(url: str) -> str:
+    """Return what Ray is told.
+
+    Raises:
+        UsageError: The URL is not one of a cluster.
+    """
+    address = url.removeprefix(SCHEME) or os.environ.get(_ADDRESS) or "auto"
+    host, _, port = address.rpartition(":")
+    if address != "auto" and not (host and port.isdecimal() and "/" not in host):
+        raise UsageError(
+            f"{address!r} is not the address of a Ray cluster.",
+            f"Write {SCHEME}HOST:PORT, or set {_ADDRESS}=HOST:PORT, as `ray start --address` "
+            "takes it; not the port of Ray's client.",
+        )
+    return address
+
+
+def _answered(asked: Mapping[RemoteHost, Future[A]], seconds: float) -> dict[Node, A]:
+    """Return what all hosts have found.
+
+    Raises:
+        WorkloadError: On some of them the workload fails.
+    """
+    found: dict[Node, A] = {}
+    failed: dict[RemoteHost, WorkloadError] = {}
+    for host, call in asked.items():
+        try:
+            found[host.node] = answers({host: call}, seconds)[host]
+        except WorkloadError as exc:
+            failed[host] = exc
+    if not found:
+        raise next(iter(failed.values()))
+    for host, error in failed.items():
+        raise type(error)(
+            f"On machine {host.node}, not on {next(iter(found))}: {error.cause}",
+            f"{error.next_step} {EVERYWHERE}",
+        ) from error
+    return found
+
+
+def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
+    """Return what the network gives from one host to another; None if it is not reached.
+
+    Raises:
+        WorkersLost: A host is gone.
+    """
+    port = answers({there: there.ask("answer", _LINK_SECONDS)})[there]
+    call: Future[Link | None] = here.ask("reach", there.node.address, port)
+    return answers({here: call}, _LINK_SECONDS)[here]
+
+
+def _together(loads: Sequence[Load]) -> Load:
+    return Load(
+        seconds=max(each.seconds for each in loads),
+        cores=sum(each.cores for each in loads),
+        busy=sum(each.busy for each in loads),
+        stolen=sum(each.stolen for each in loads),
+        busiest=max(loads, key=lambda each: each.busy).busiest,
+    )

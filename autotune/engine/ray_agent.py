@@ -1,0 +1,249 @@
+"""One host's part in trials that are ordered from elsewhere.
+
+An agent keeps the process of its host that has imported TensorFlow, and the worker group that this
+has forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If
+nothing is heard of it for `UNATTENDED_SECONDS` while a worker group runs, that is ended.
+
+Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from autotune.cluster import Role
+from autotune.engine import links
+from autotune.engine.base import A, HostTask
+from autotune.engine.folder import TrialFolder
+from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
+from autotune.engine.load import Load
+from autotune.engine.local import LocalEngine, environments_of
+from autotune.engine.lock import Claim, Wait
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.user_code import Code, install
+from autotune.machine import Machine
+from autotune.reason import Reason, Unattended
+from autotune.version import VERSION
+
+UNATTENDED_SECONDS = 20.0
+PIECE = 8 * 2**20
+"""Bytes of a file that are handed over at a time."""
+
+
+class HostFacts(NamedTuple):
+    """What an agent says of its host."""
+
+    machine: Machine
+    """Of this host alone."""
+    name: str
+    autotune: str
+    """Its version."""
+
+
+class News(NamedTuple):
+    """What has become of the processes of a worker group."""
+
+    reports: Sequence[Report] = ()
+    exits: Mapping[int, Exit] = {}
+    """Of all that have ended."""
+    memory: MemoryUse = MemoryUse(0, 0, exceeded=False)
+    lost: Reason | None = None
+    """Why all are gone, if they are."""
+
+
+class Order(NamedTuple):
+    """What the processes of a run on one host are to do."""
+
+    code: str
+    files: Mapping[str, bytes]
+    """What they read, by the path in their folder."""
+    roles: tuple[Role, ...]
+    """All of the run."""
+    addresses: Sequence[str]
+    """`host:port` of each."""
+    members: Sequence[int]
+    """Positions of those on this host."""
+    memory: int | None
+
+
+class Agent:
+    """Starts, watches and ends processes on its host.
+
+    Args:
+        environment: Variables of the processes, beside those of this one; None removes one.
+    """
+
+    def __init__(self, environment: Environment | None = None) -> None:
+        self._engine = LocalEngine(environment)
+        self._engine.start()
+        self._lock = threading.Lock()
+        self._ports = ExitStack()
+        self._claim: Claim | None = None
+        self._group: LocalGroup | None = None
+        self._folder: TrialFolder | None = None
+        self._given: frozenset[str] = frozenset()
+        self._news = News()
+        self._ending = False
+        self._heard = time.monotonic()
+        threading.Thread(target=self._attend, daemon=True).start()
+
+    def clock(self) -> float:
+        self._heard = time.monotonic()
+        return self._heard
+
+    def wall_clock(self) -> float:
+        return time.time()
+
+    def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
+        """Keep the host from searches on it alone; return of which to wait, if one is running."""
+        with self._lock:
+            # Kept while it waits, because it has a place in the queue.
+            self._claim = self._claim or Claim(what, seconds=seconds)
+            return self._claim.take()
+
+    def facts(self) -> HostFacts:
+        with self._lock:
+            return HostFacts(self._engine.machine(), socket.gethostname(), VERSION)
+
+    def bring(self, code: Code) -> None:
+        with self._lock:
+            os.chdir(install(code, self._engine.new_folder().path))
+
+    def execute(self, task: HostTask[A]) -> A:
+        with self._lock:
+            return self._engine.execute(task)
+
+    def load(self) -> Load | None:
+        return self._engine.load()
+
+    def hold(self, count: int) -> list[int]:
+        """Return ports that nobody else is given until the run has ended."""
+        with self._lock:
+            return [links.hold(self._ports) for _ in range(count)]
+
+    def begin(self, order: Order) -> Reason | None:
+        """Start this host's processes of a run; return why the host cannot.
+
+        Raises:
+            EngineError: The system refuses another process, or TensorFlow cannot be imported.
+        """
+        with self._lock:
+            self._heard, self._ending, self._news = time.monotonic(), False, News()
+            self._folder = self._fill(order.files)
+            every = environments_of(order.roles, order.addresses)
+            mine = {member: every[member] for member in order.members}
+            try:
+                self._group = self._engine.group(self._folder, order.code, mine, order.memory)
+                self._group.start()
+            except WorkersLost as exc:
+                return exc.reason
+        return None
+
+    def poll(self, seconds: float) -> News:
+        """Return what is new, at once where something is, else after some seconds."""
+        self._heard = time.monotonic()
+        deadline = self._heard + seconds
+        while not self._ending:
+            with self._lock:
+                before, self._news = self._news, self._look()
+            told = self._news.reports or self._news.lost or self._news.memory.exceeded
+            if told or self._news.exits != before.exits or time.monotonic() >= deadline:
+                break
+        return self._news
+
+    def last_words(self, member: int) -> str:
+        with self._lock:
+            return self._group.last_words(member) if self._group else ""
+
+    def stack(self, member: int) -> str:
+        with self._lock:
+            return self._group.stack(member) if self._group else ""
+
+    def end(self) -> dict[str, int]:
+        """End all processes; return the files that they have left, with their sizes.
+
+        Raises:
+            EngineError: The system does not let go of one.
+        """
+        self._ending = True
+        with self._lock:
+            self._end_group()
+            return self._left()
+
+    def take(self, name: str, offset: int) -> bytes:
+        with self._lock:
+            if self._folder is None:
+                return b""
+            with (self._folder.path / name).open("rb") as file:
+                file.seek(offset)
+                return file.read(PIECE)
+
+    def forget(self) -> None:
+        with self._lock:
+            if self._folder is not None:
+                shutil.rmtree(self._folder.path, ignore_errors=True)
+                self._folder = None
+            self._engine.remove_caches()
+
+    def answer(self, seconds: float) -> int:
+        """Let other agents reach this one for some seconds; return the port."""
+        return links.answer(seconds)
+
+    def reach(self, address: str, port: int) -> links.Link | None:
+        """Return latency and bandwidth to an agent that answers there; None if none does."""
+        return links.measure(address, port)
+
+    def close(self) -> None:
+        self._ending = True
+        with self._lock:
+            self._end_group()
+            self._engine.close()
+            if self._claim is not None:
+                self._claim.release()
+
+    def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
+        folder = self._engine.new_folder()
+        for name, content in files.items():
+            path = folder.path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        self._given = frozenset(files)
+        return folder
+
+    def _left(self) -> dict[str, int]:
+        if self._folder is None:
+            return {}
+        files = {each.name: each for each in self._folder.path.iterdir() if each.is_file()}
+        return {
+            name: path.stat().st_size for name, path in files.items() if name not in self._given
+        }
+
+    def _look(self) -> News:
+        if self._group is None:
+            return self._news._replace(reports=())
+        try:
+            reports = self._group.listen(POLL)
+        except WorkersLost as exc:
+            return News(lost=exc.reason)
+        return News(reports, self._group.exits(), self._group.memory())
+
+    def _end_group(self) -> None:
+        self._ports.close()
+        group, self._group = self._group, None
+        if group is not None:
+            group.end()
+
+    def _attend(self) -> None:
+        while True:
+            time.sleep(UNATTENDED_SECONDS / 40)
+            with self._lock:
+                if self._group and time.monotonic() - self._heard > UNATTENDED_SECONDS:
+                    self._end_group()
+                    self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))

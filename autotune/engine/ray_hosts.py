@@ -1,0 +1,360 @@
+"""The hosts of a cluster, each with its agent, and the calls to them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from autotune.engine.bridge import BridgeClient, Gone, Node
+from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
+from autotune.engine.ray_agent import HostFacts
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.user_code import Code
+from autotune.errors import AutotuneError, EngineError, Interrupted
+from autotune.machine import Machine
+from autotune.reason import HostLost
+from autotune.reason.sentences import reason_text
+from autotune.version import VERSION
+
+T = TypeVar("T")
+SILENCE_SECONDS = 5.0
+"""Without an answer, after which a host counts as lost. Ray itself needs a minute."""
+_FACTS_SECONDS = 300.0
+_BRING_SECONDS = 60.0
+_NOTICE_SECONDS = 10.0
+"""That a host may take for an agent before the user is told."""
+_AGENTS = 3
+"""That a host gets one after the other, where only they are lost."""
+_RETURN_SECONDS = 90.0
+"""For an agent in place of one that has ended."""
+_PINGS = 9
+_CLOCK_SECONDS = 60.0
+"""Between two comparisons of clocks, which drift some ms in a minute."""
+
+
+class RemoteHost:
+    """A host and its agent, as the tuner sees them."""
+
+    def __init__(self, bridge: BridgeClient, node: Node) -> None:
+        self._bridge = bridge
+        self.node = node
+        self.lost: HostLost | None = None
+        """Why it cannot be used any more."""
+        self.agents = 0
+        """How many it had."""
+        self._offset = 0.0
+        self._compared = -_CLOCK_SECONDS
+        self._code = ""
+        self._ping: Future[float] | None = None
+        self._pinged = 0.0
+
+    def place(self) -> None:
+        """Begin to start an agent, which waits until nobody else uses the host."""
+        self.lost, self._code, self._ping = None, "", None
+        self.agents += 1
+        self._bridge.ask("", "place", self.node)
+
+    def ask(self, method: str, *arguments: Any) -> Future[Any]:
+        return self._bridge.ask(self.node.key, method, *arguments)
+
+    def lose(self, *, silent: float | None = None, memory: bool = False) -> WorkersLost:
+        """Strike the host off, end its agent, and return the error that says so."""
+        self.lost = HostLost(host=str(self.node), silent=silent, memory=memory)
+        self._bridge.ask("", "drop", self.node.key)
+        return WorkersLost(self.lost)
+
+    def check_pulse(self) -> None:
+        """See that the agent answers at all while another call of it lasts.
+
+        Raises:
+            WorkersLost: It does not.
+        """
+        now = time.monotonic()
+        if self._ping is None or self._ping.done():
+            self._ping, self._pinged = self.ask("clock"), now
+        elif now - self._pinged > SILENCE_SECONDS:
+            self._ping = None
+            raise self.lose(silent=SILENCE_SECONDS)
+
+    def compare_clocks(self) -> None:
+        """Find out how far its clock is ahead, by the quickest of some calls."""
+        if time.monotonic() - self._compared < _CLOCK_SECONDS:
+            return
+        self._offset = self.ahead("clock", time.monotonic)
+        self._compared = time.monotonic()
+
+    def ahead(self, method: str, ours: Callable[[], float]) -> float:
+        """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""
+        found = []
+        for _ in range(_PINGS):
+            asked = ours()
+            theirs: float = answers({self: self.ask(method)}, SILENCE_SECONDS)[self]
+            now = ours()
+            found.append((now - asked, theirs - (asked + now) / 2))
+        return min(found)[1]
+
+    def here(self, at: float) -> float:
+        return at - self._offset
+
+    def lacks(self, code: Code) -> bool:
+        """Whether it has to be brought this code; it is taken to be brought now."""
+        before, self._code = self._code, code.digest
+        return before != code.digest
+
+
+def answers(
+    calls: Mapping[RemoteHost, Future[T]], seconds: float = SILENCE_SECONDS
+) -> dict[RemoteHost, T]:
+    """Wait for the answers of several hosts.
+
+    Args:
+        seconds: Longest wait. A host that does not answer at all is given up sooner.
+
+    Raises:
+        WorkersLost: A host is gone, or too late.
+        AutotuneError: What an agent has raised.
+    """
+    deadline = time.monotonic() + seconds
+    while late := [host for host, call in calls.items() if not call.done()]:
+        if time.monotonic() > deadline:
+            raise late[0].lose(silent=seconds)
+        for host in late:
+            host.check_pulse()
+        wait([calls[host] for host in late], min(1.0, seconds), FIRST_COMPLETED)
+    return {host: answer(host, call) for host, call in calls.items()}
+
+
+def answer(host: RemoteHost, call: Future[T]) -> T:
+    """Return the answer of a host that has given one.
+
+    Raises:
+        WorkersLost: The host is gone.
+        AutotuneError: What the agent has raised.
+    """
+    try:
+        return call.result()
+    except Gone as exc:
+        raise host.lose(memory=exc.memory) from exc
+    except AutotuneError:
+        raise
+    except Exception as exc:
+        raise EngineError(
+            f"The agent on machine {host.node} failed: {type(exc).__name__}: {exc}.",
+            "Check that the same autotune is installed on all machines.",
+        ) from exc
+
+
+def bring(code: Code, hosts: Sequence[RemoteHost]) -> None:
+    """Have hosts hold the user's code.
+
+    Raises:
+        WorkersLost: A host is gone.
+        UsageError: One cannot hold it.
+    """
+    answers({host: host.ask("bring", code) for host in hosts if host.lacks(code)}, _BRING_SECONDS)
+
+
+class Hosts:
+    """Those hosts of a cluster that a search uses, in the order of their addresses."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._bridge: BridgeClient | None = None
+        self._all: list[RemoteHost] = []
+        self._facts: dict[RemoteHost, HostFacts] = {}
+        self._what = ""
+        self._seconds: float | None = None
+
+    @property
+    def left(self) -> list[RemoteHost]:
+        return [host for host in self._all if host.lost is None]
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Names and addresses of the others."""
+        return tuple(str(host.node) for host in self._all if host.lost)
+
+    def connect(self) -> BridgeClient:
+        if self._bridge is None:
+            self._bridge = BridgeClient(self._address)
+        return self._bridge
+
+    def take(self, tell: Tell) -> None:
+        """Have an agent on each host, once nobody else uses it.
+
+        Raises:
+            EngineError: The cluster does not answer, or has no host.
+        """
+        if self._all:
+            return
+        bridge = self.connect()
+        nodes = sorted(bridge.nodes(), key=_order)
+        if not nodes:
+            raise EngineError(
+                "No machine of the Ray cluster has a core to use.",
+                "Start one with `ray start --address=... --num-cpus=...`.",
+            )
+        found = [RemoteHost(bridge, node) for node in nodes]
+        # The first one before the others: of two searches, one gets it and the other waits.
+        self._wait_for(found[:1], tell)
+        self._wait_for(found[1:], tell)
+        self._all = found
+
+    def reserve(self, what: str, tell: Tell, seconds: float | None = None) -> None:
+        """Wait until no search is running on one of the hosts alone, then keep such waiting.
+
+        Raises:
+            Interrupted: Ctrl-C was pressed while waiting.
+            EngineError: A host was lost.
+        """
+        self._seconds = seconds
+        # Agents of one search share a machine; one of another with the same name does not.
+        self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
+        due = time.monotonic()
+        try:
+            while busy := self._busy():
+                if time.monotonic() >= due:
+                    due = time.monotonic() + REMIND_SECONDS
+                    tell(busy)
+                time.sleep(POLL_SECONDS)
+        except KeyboardInterrupt as exc:
+            raise Interrupted("Interrupted while waiting for another search.") from exc
+
+    def _busy(self) -> Wait | None:
+        """Reserve one host after the other; return for whom the first waits that cannot be.
+
+        Each is asked once the one before it is had: of two searches one gets all, and agents of one
+        search that share a machine find its name on the claim of the first.
+        """
+        with told():
+            for host in self.left:
+                asked = host.ask("reserve", self._what, self._seconds)
+                wait: Wait | None = answers({host: asked})[host]
+                if wait is not None:
+                    return wait.model_copy(update={"host": str(host.node)})
+        return None
+
+    def machine(self) -> Machine:
+        """Return the hosts as one machine.
+
+        Raises:
+            EngineError: They differ in their software, or one was lost.
+        """
+        if not self._facts:
+            self.take(lambda _: None)
+            with told():
+                found = answers({each: each.ask("facts") for each in self.left}, _FACTS_SECONDS)
+            _check_alike(found)
+            self._facts = found
+        first, *_ = self._facts.values()
+        named = tuple(
+            facts.machine.hosts[0].model_copy(update={"name": host.node.address})
+            for host, facts in self._facts.items()
+        )
+        return first.machine.model_copy(update={"hosts": named})
+
+    def find_lost(self) -> None:
+        """Strike off hosts that are gone, so that nothing which is begun is ended by that."""
+        asked = {host: host.ask("clock") for host in self.left}
+        for host, call in asked.items():
+            with suppress(WorkersLost):
+                answers({host: call}, SILENCE_SECONDS)
+
+    def renew(self) -> None:
+        """Start new agents where only an agent was lost, and not its host."""
+        for host in self._all:
+            if host.lost and host.lost.silent is None and host.agents < _AGENTS:
+                host.place()
+                with suppress(WorkersLost):
+                    _await_return(host)
+                    answers({host: host.ask("facts")}, _FACTS_SECONDS)
+                    if self._what:
+                        host.ask("reserve", self._what, self._seconds)
+
+    def close(self) -> None:
+        if self._bridge is not None:
+            self._bridge.close()
+        self._all = []
+
+    def _wait_for(self, hosts: Sequence[RemoteHost], tell: Tell) -> None:
+        """Wait until hosts have an agent; say which are used by somebody else."""
+        for host in hosts:
+            host.place()
+        late = {host.ask("clock"): host for host in hosts}
+        patience = _NOTICE_SECONDS
+        while late:
+            done, _ = wait(late, patience, FIRST_COMPLETED)
+            for each in done:
+                _check_placed(late.pop(each).node, each)
+            if not done:
+                names = ", ".join(str(host.node) for host in late.values())
+                tell(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
+                patience = REMIND_SECONDS
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Raise the loss of a host as an error of the engine."""
+    try:
+        yield
+    except WorkersLost as exc:
+        raise EngineError(
+            reason_text(exc.reason), "Start it again, or take it out of the cluster (`ray stop`)."
+        ) from exc
+
+
+def _await_return(host: RemoteHost) -> None:
+    call = host.ask("clock")
+    wait([call], _RETURN_SECONDS)
+    if not call.done():
+        raise host.lose(silent=_RETURN_SECONDS)
+    answer(host, call)
+
+
+def _check_placed(node: Node, call: Future[float]) -> None:
+    try:
+        call.result()
+    except Exception as exc:
+        said = str(exc).strip().splitlines() or [type(exc).__name__]
+        raise EngineError(
+            f"Machine {node} cannot run autotune's agent: {said[-1]}",
+            "Install the same autotune with its extra `ray` on all machines.",
+        ) from exc
+
+
+def _check_alike(found: Mapping[RemoteHost, HostFacts]) -> None:
+    """Raise EngineError if a host has other software than the first one, or than the tuner."""
+    first, *_ = found
+    expected = _versions(found[first]) | {"autotune": VERSION}
+    for host, facts in found.items():
+        for name, version in _versions(facts).items():
+            if version != expected[name]:
+                raise EngineError(
+                    f"Machine {host.node} runs {name} {version}, "
+                    f"{'this one' if name == 'autotune' else first.node} {expected[name]}.",
+                    f"Install the same version of {name} on all machines.",
+                )
+
+
+def _versions(facts: HostFacts) -> dict[str, str]:
+    machine = facts.machine
+    return {
+        "Python": machine.python,
+        "TensorFlow": machine.tensorflow,
+        "Keras": machine.keras,
+        "autotune": facts.autotune,
+    }
+
+
+def _order(node: Node) -> tuple[object, ...]:
+    """Return what sorts nodes by address as people do."""
+    try:
+        return (0, int(ipaddress.ip_address(node.address)), node.key)
+    except ValueError:
+        return (1, node.address, node.key)

@@ -1,0 +1,166 @@
+"""What the factories, or a script up to its `fit`, give to a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from autotune.engine.base import HostTask, Limits, RunResult, write_pickles
+from autotune.engine.events import Step
+from autotune.engine.failure import ERROR
+from autotune.engine.folder import TrialFolder
+from autotune.engine.reasons import explain
+from autotune.errors import (
+    DatasetTooSmall,
+    FactoryFailed,
+    FactoryNotFound,
+    ScriptFailed,
+    WorkloadError,
+)
+from autotune.program import script_reader
+from autotune.reason import Exited, KernelKilled, Killed, KnownError, Orphaned, Outcome, Raised
+from autotune.reason.sentences import death, reason_text
+from autotune.value import Scalar
+from autotune.workload import Factory, Workload, WorkloadFacts
+
+E = TypeVar("E", bound=Exception)
+
+_START_SECONDS = 60.0
+_LOOKING_SECONDS = 60.0  # For all looks at the data; a slow script may take longer to its fit.
+_KINDS: Mapping[str, type[WorkloadError]] = {
+    kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, ScriptFailed, DatasetTooSmall)
+}
+_TOO_LONG: Mapping[str, str] = {
+    Step.STARTING: "The process that inspects the factories did not start within",
+    Step.IMPORTING: "Importing the factories took longer than",
+    Step.RUNNING: "The script did not come to its fit within",
+    Step.CALLING_DATASET: "dataset_fn did not return within",
+    Step.FIRST_EXAMPLE: "dataset_fn's dataset yielded no example within",
+    Step.CALLING_MODEL: "model_fn did not return within",
+    Step.TRYING: "One training step on a few examples took longer than",
+    Step.LOOKING: "The dataset yielded no example for more than",
+}
+"""The beginning of a sentence that ends with a number of seconds."""
+EVERYWHERE = "Put the data in the same place on all machines, or on a file system that they share."
+_SAME = {
+    "element": "examples are",
+    "examples": "their number is",
+    "file_shards": "files to divide them by are",
+    "weights": "the model's weights are",
+}
+"""Facts that are equal on all hosts, and what to call them."""
+
+
+@dataclass(frozen=True)
+class InspectionRequest(HostTask[WorkloadFacts]):
+    """Factories to be called in a process of their own."""
+
+    code = "autotune.engine.child.inspect:inspect"
+
+    workload: Workload = field()
+    offered: Mapping[str, Scalar] = field(default_factory=dict)
+    """Values for parameters that a factory may declare: one of each own axis."""
+    seconds: float = 60.0
+    """Longest time of each step, such as building the model or reading the first example."""
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(start=_START_SECONDS, window=self.seconds)
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        write_pickles(self.workload, folder)
+
+    def told(self) -> Mapping[str, Any]:
+        workload = self.workload
+        return {
+            "seconds": min(self.seconds, _LOOKING_SECONDS),
+            "script": script_reader(workload.script) if workload.script else None,
+            "offered": dict(self.offered),
+            "unbatch": workload.unbatch,
+            "examples": workload.examples,
+            "model": _order(workload.model),
+            "dataset": _order(workload.dataset),
+            "callbacks": _order(workload.callbacks) if workload.callbacks else None,
+        }
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> WorkloadFacts:
+        """Return what the factories give.
+
+        Raises:
+            WorkloadError: One does not fulfil its contract.
+        """
+        if not answers:
+            raise self._failure(result)
+        if "complaint" in answers[0]:
+            raise _error(answers[0]["complaint"])
+        return WorkloadFacts.model_validate(answers[0]["facts"])
+
+    def together(self, answers: Mapping[Any, WorkloadFacts]) -> WorkloadFacts:
+        """Return what the factories give on all hosts.
+
+        Raises:
+            FactoryFailed: They do not give the same everywhere.
+        """
+        for name, words in _SAME.items():
+            _check_same(name, words, answers)
+        return min(answers.values(), key=lambda facts: len(facts.uncertain))
+
+    def _failure(self, result: RunResult) -> FactoryFailed:
+        step = result.doing or Step.STARTING
+        if result.outcome is Outcome.HUNG:
+            seconds = _START_SECONDS if step == Step.STARTING else self.seconds
+            where = f" It stood here:\n{result.detail}" if result.detail else ""
+            return FactoryFailed(
+                f"{_TOO_LONG[step]} {seconds:g} s.", f"Check what it waits for.{where}"
+            )
+        failure = FactoryFailed(
+            f"The process that inspects the factories {why_ended(result)} while {step}.",
+            "Call the factories in a separate Python session to see why.",
+        )
+        return with_detail(failure, result.detail)
+
+
+def why_ended(result: RunResult) -> str:
+    """Return why a process left no answer, as the predicate of a sentence on it."""
+    match result.reason:
+        case Raised() | KnownError():
+            return f"failed with {reason_text(result.reason).rstrip('.')}"
+        case Killed() | Exited() | KernelKilled():
+            return death(result.reason)
+        case Orphaned():
+            return "was killed together with its parent process"
+    return "ran out of memory"
+
+
+def with_detail(error: E, detail: str) -> E:
+    if detail:
+        error.add_note(detail)
+    return error
+
+
+def _order(factory: Factory) -> dict[str, Any]:
+    return factory.model_dump(include={"name", "module", "root", "arguments"})
+
+
+def _error(complaint: Mapping[str, Any]) -> WorkloadError:
+    cause, raised = complaint["cause"], complaint["error"]
+    if raised:
+        cause = cause.replace(ERROR, reason_text(explain(raised)))
+    error = _KINDS[complaint["kind"]](cause, complaint["next_step"])
+    return with_detail(error, raised["detail"] if raised else "")
+
+
+def _check_same(name: str, words: str, found: Mapping[Any, WorkloadFacts]) -> None:
+    """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
+    told = {host: facts.certain(name) for host, facts in found.items()}
+    certain = {host: fact for host, fact in told.items() if fact is not None}
+    first = next(iter(certain), None)
+    for host, fact in certain.items():
+        if first and fact != certain[first]:
+            raise FactoryFailed(
+                f"The factories do not give the same on machine {host} and on {first}: "
+                f"{words} {fact} and {certain[first]}.",
+                EVERYWHERE,
+            )

@@ -1,0 +1,131 @@
+"""A training that is timed, as any number of processes run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from autotune.cluster import Role
+from autotune.config import Configuration
+from autotune.engine.base import A, Limits, RunResult, Task, write_pickles
+from autotune.engine.folder import TrialFolder
+from autotune.machine import Machine
+from autotune.program import render
+from autotune.reason import Overdue, Phase
+from autotune.strategies import strategy
+from autotune.workload import Workload, WorkloadFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fill:
+    """Caches to be filled before a training begins, by reading its input alone."""
+
+    examples: int
+    """That each process reads: all of an epoch, or as many as its caches are to hold instead."""
+    whole: bool = True
+    """Whether these are all. Fewer take less time, and later epochs are as fast."""
+    seconds: float = 10.0
+    """After which the caches are made to hold what was read by then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRequest(Task[RunResult]):
+    """One run to be made: a program, its processes, and the folder that holds their traces."""
+
+    code = "autotune.engine.child.train:train"
+
+    configuration: Configuration
+    script: str
+    """Text of the training program; it is run unchanged."""
+    workload: Workload
+    roles: tuple[Role, ...]
+    folder: Path
+    """On the caller's host, for logs and traces; it does not exist yet and belongs to the engine
+    until the run is over. An engine whose processes run elsewhere copies there what belongs
+    there."""
+    seed: int = 0
+    held: bool = False
+    """Whether the program gives every step the same batch, from memory."""
+    exchanges: bool = True
+    """Whether replicas exchange their gradients. Without, each trains by itself: no training that
+    anybody wants, but one that shows what the exchange adds to a step."""
+    fill: Fill | None = None
+    """What is read before the training; None where nothing is cached."""
+    limits: Limits = field(default_factory=Limits)
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "by_value": [name for name, each in self.workload.factories.items() if each.pickled],
+            "fill": self.fill and asdict(self.fill),
+            "exchanges": self.exchanges,
+            "batch": self.configuration.global_batch,
+            "steps_per_call": self.configuration.steps_per_execution,
+        }
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        write_pickles(self.workload, folder)
+        folder.script.write_text(self.script, encoding="utf-8")
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult:
+        del answers
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialTask(Task[A]):
+    """A task for the processes of a training, which do something else than being timed."""
+
+    trial: TrialRequest
+
+    def prepare(self, folder: TrialFolder) -> None:
+        self.trial.prepare(folder)
+        super().prepare(folder)
+
+    def told(self) -> Mapping[str, Any]:
+        """Return what the training is told, and the fields of the task."""
+        own = [each.name for each in fields(self) if each.name != "trial"]
+        return {**self.trial.told(), **{name: getattr(self, name) for name in own}}
+
+
+def trial_in(task: Task[Any]) -> TrialRequest | None:
+    """Return the training that a task is made of; None where it trains nothing that counts."""
+    if isinstance(task, TrialTask):
+        return task.trial
+    return task if isinstance(task, TrialRequest) else None
+
+
+def is_over(result: RunResult) -> bool:
+    """Return whether the time of a run was up."""
+    return isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
+
+
+def trial_request(
+    configuration: Configuration,
+    workload: Workload,
+    facts: WorkloadFacts,
+    machine: Machine,
+    folder: Path,
+    **more: Any,
+) -> TrialRequest:
+    """Return the request for a run of a configuration's own program.
+
+    Args:
+        configuration: What is run.
+        workload: The factories.
+        facts: What they give.
+        machine: Where it runs.
+        folder: For the traces of the run.
+        more: Other fields of the request.
+    """
+    return TrialRequest(
+        configuration=configuration,
+        script=render(configuration, workload, facts, machine).train,
+        workload=workload,
+        roles=strategy(configuration.strategy).roles(configuration, machine),
+        folder=folder,
+        **more,
+    )

@@ -1,0 +1,105 @@
+"""Workers that train together also end together, and the first real error is the one told."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autotune.checks.straggler import straggler
+from autotune.cluster import Role
+from autotune.engine import local
+from autotune.engine.base import Limits
+from autotune.engine.local import LocalEngine
+from autotune.reason import Outcome, Overdue, Phase
+from autotune.reason.sentences import reason_text
+from tests.trials import ENOUGH, request_for, stop_at_once
+
+pytestmark = pytest.mark.real
+
+TWO = (Role(index=0), Role(index=1))
+LOOP = (Path(__file__).parent / "programs" / "gang.py").read_text()
+MINE = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
+
+
+@pytest.mark.parametrize(
+    ("misfortune", "outcome", "reason"),
+    [
+        ("raise KeyError('lost')", Outcome.FAILED, "worker 1: KeyError: 'lost' (train.py line"),
+        ("os.kill(os.getpid(), 9)", Outcome.CRASHED, "Worker 1 was killed by SIGKILL."),
+    ],
+)
+def test_the_first_real_error_is_told(
+    engine: LocalEngine, tmp_path: Path, misfortune: str, outcome: Outcome, reason: str
+) -> None:
+    """When one worker ends, its own trouble is the reason, not what its peers say of it."""
+    lines = f"        if call == 20 and {MINE} == 1: {misfortune}\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", lines)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO))
+    assert result.outcome is outcome
+    assert reason_text(result.reason).startswith(reason)
+
+
+def test_a_member_that_blocks_at_its_start_is_a_hang(engine: LocalEngine, tmp_path: Path) -> None:
+    """A worker that never joins makes the trial hang at its start, by its limit."""
+    program = f"import json, os, time\nif {MINE} == 1: time.sleep(1000)\n" + LOOP
+    limits = Limits(start=3.0)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
+    assert (result.outcome, result.reason) == (
+        Outcome.HUNG,
+        Overdue(phase=Phase.START, seconds=3.0),
+    )
+
+
+def test_a_worker_that_freezes_ends_the_group(engine: LocalEngine, tmp_path: Path) -> None:
+    """A worker that is stopped in the middle keeps the others waiting for its limit only."""
+    line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", line)
+    limits = Limits(window=3.0)
+    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
+    assert (result.outcome, "no step finished" in reason_text(result.reason)) == (
+        Outcome.HUNG,
+        True,
+    )
+
+
+def test_a_worker_that_works_longer_is_told_from_the_others(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    """What each worker works for a step is counted by itself, so that a straggler has a name."""
+    busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
+    program = "import json, os\n" + LOOP.replace("        call += 1", busy)
+    result = engine.execute(
+        request_for(program, tmp_path / "t", roles=TWO),
+        lambda windows: ENOUGH if len(windows) >= 10 else None,
+    )
+    assert result.outcome is Outcome.MEASURED, result
+    found = straggler(result.work_seconds)
+    assert found is not None
+    assert found.worker == 1
+    assert found.waiting > 0
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """Return a port that another program listens on."""
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))  # noqa: S104 - as TensorFlow binds
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+def test_a_taken_port_is_replaced(
+    engine: LocalEngine, tmp_path: Path, taken_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a port was taken in the meantime, the trial is started once more with others."""
+    free = local.free_ports(2)
+    offers = [(free[0], taken_port), free]
+    monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
+    request = request_for("gang", tmp_path / "t", roles=TWO)
+    result = engine.execute(request, stop_at_once)
+    assert (result.outcome, offers) == (Outcome.MEASURED, [])
+    assert json.loads(request.folder.joinpath("request.json").read_text())

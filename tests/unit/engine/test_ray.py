@@ -1,0 +1,364 @@
+"""A run on several hosts as the tuner sees it, with agents that do as they are told."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.cluster import Role
+from autotune.engine import events, links, ray_group as group, ray_hosts as hosts, user_code as code
+from autotune.engine.bridge import Gone, Node
+from autotune.engine.folder import TrialFolder
+from autotune.engine.group import MemoryUse, Report
+from autotune.engine.lock import Holder, Wait
+from autotune.engine.ray import RayEngine
+from autotune.engine.ray_agent import HostFacts, News, Order
+from autotune.engine.ray_group import RemoteGroup
+from autotune.engine.ray_hosts import Hosts, RemoteHost
+from autotune.engine.reasons import WorkersLost
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.trial_run import TrialRun
+from autotune.engine.user_code import Code, code_of, install
+from autotune.errors import EngineError, FactoryFailed, UsageError
+from autotune.machine import Machine
+from autotune.reason import Exited, HostLost, Orphaned, Outcome
+from autotune.testing.fake import FAKE_FACTS, fake_machine
+from autotune.version import VERSION
+from autotune.workload import Factory, Workload, WorkloadFacts
+from tests.trials import request_for
+
+TWO = (Role(), Role(index=1, host=1))
+Say = Callable[..., Any]
+
+
+class Agents:
+    """Stands in for the bridge: answers calls to agents at once, or never.
+
+    Args:
+        says: What a method gives, by its name; called with the node's key and the arguments.
+    """
+
+    def __init__(self, **says: Say) -> None:
+        self.says: dict[str, Say] = {
+            "clock": lambda _: time.monotonic(),
+            "begin": lambda *_: None,
+            "hold": lambda key, count: [7000 + int(key)] * count,
+            "end": lambda _: {},
+            "poll": lambda *_: News(),
+            **says,
+        }
+        self.calls: list[tuple[str, str, tuple[Any, ...]]] = []
+
+    def ask(self, agent: str, method: str, *arguments: Any) -> Future[Any]:
+        """Answer a call."""
+        self.calls.append((agent, method, arguments))
+        future: Future[Any] = Future()
+        found = self.says.get(method, lambda *_: None)(agent, *arguments)
+        if isinstance(found, Future):
+            return found
+        if isinstance(found, BaseException):
+            future.set_exception(found)
+        elif found is not ...:
+            future.set_result(found)
+        return future
+
+    def asked(self, method: str) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return who was asked for this, and with what."""
+        return [(agent, arguments) for agent, each, arguments in self.calls if each == method]
+
+
+def remote_hosts(agents: Agents) -> list[RemoteHost]:
+    nodes = [Node(str(i), f"host{i}", f"10.0.0.{i}", 2, 0) for i in range(2)]
+    return [RemoteHost(agents, node) for node in nodes]  # type: ignore[arg-type] # stands in
+
+
+def gang_of(agents: Agents, folder: Path) -> tuple[RemoteGroup, TrialRequest]:
+    request = request_for("fit", folder, roles=TWO)
+    given = TrialFolder(folder).create()
+    given.script.write_text("")
+    given.request.write_text("{}")
+    return RemoteGroup(remote_hosts(agents), request, given, "train"), request
+
+
+def test_a_gang_is_told_the_addresses_of_its_hosts(tmp_path: Path) -> None:
+    """Each agent holds a port, learns those of all, and starts what is its own."""
+    agents = Agents()
+    gang_of(agents, tmp_path / "run")[0].start()
+    orders: list[Order] = [arguments[0] for _, arguments in agents.asked("begin")]
+    assert [each.addresses for each in orders] == [["10.0.0.0:7000", "10.0.0.1:7001"]] * 2
+    assert [each.members for each in orders] == [[0], [1]]
+    assert set(orders[0].files) == {"train.py", "request.json"}
+
+
+def test_a_silent_host_is_lost_and_the_others_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that does not answer for so long is named, and every other one is told to end."""
+    for module in (group, hosts):
+        monkeypatch.setattr(module, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(group, "_LATE_SECONDS", 0.01)
+    agents = Agents(poll=lambda key, _: ... if key == "1" else News())
+    gang, request = gang_of(agents, tmp_path / "run")
+    result = TrialRun(request.roles, request.limits, gang).run()
+    lost = HostLost(host="host1 (10.0.0.1)", silent=0.05)
+    assert (result.outcome, result.reason) == (Outcome.CRASHED, lost)
+    assert agents.asked("end") == [("0", ())]
+    assert agents.asked("drop") == [("", ("1",))]
+
+
+def test_an_agent_that_is_gone_is_a_lost_host(tmp_path: Path) -> None:
+    """It is known at once, and no silence is waited for."""
+    agents = Agents(poll=lambda *_: Gone("The actor died."))
+    gang, _ = gang_of(agents, tmp_path / "run")
+    with pytest.raises(WorkersLost) as caught:
+        gang.listen(0.01)
+    assert caught.value.reason == HostLost(host="host0 (10.0.0.0)")
+
+
+def test_a_fork_server_that_is_gone_loses_no_host(tmp_path: Path) -> None:
+    """The run has crashed, and the agent starts another one for the next."""
+    agents = Agents(poll=lambda *_: News(lost=Orphaned()))
+    gang, _ = gang_of(agents, tmp_path / "run")
+    with pytest.raises(WorkersLost) as caught:
+        gang.listen(0.01)
+    assert (caught.value.reason, gang.lost) == (Orphaned(), None)
+
+
+def test_times_are_those_of_the_tuner(tmp_path: Path) -> None:
+    """A host's clock may be far ahead; what it reports is dated as if it were the tuner's."""
+    report = Report(0, {"event": events.STARTED, "at": time.monotonic() + 5000})
+    ahead = Agents(
+        clock=lambda _: time.monotonic() + 5000, poll=lambda *_: News([report], {0: Exited(code=3)})
+    )
+    gang, _ = gang_of(ahead, tmp_path / "run")
+    begun = time.monotonic()
+    gang.start()
+    (first, *_) = gang.listen(0.01)
+    assert begun - 1 < first.event["at"] < time.monotonic() + 1
+    assert gang.exits() == {0: Exited(code=3)}
+
+
+def test_memory_is_that_of_the_host_where_it_is_too_much(tmp_path: Path) -> None:
+    """Together it is the sum; what exceeds its host's limit is told with that limit."""
+    uses = {"0": MemoryUse(10, 100, exceeded=False), "1": MemoryUse(20, 50, exceeded=False)}
+    agents = Agents(poll=lambda key, _: News(memory=uses[key]))
+    gang, _ = gang_of(agents, tmp_path / "run")
+    gang.listen(0.01)
+    assert gang.memory() == MemoryUse(30, 150, exceeded=False)
+    uses["1"] = MemoryUse(60, 50, exceeded=True)
+    gang.listen(0.01)
+    assert gang.memory() == uses["1"]
+
+
+def test_what_processes_leave_is_brought_home_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file arrives whole, also one that takes more than one piece."""
+    monkeypatch.setattr(group, "PIECE", 4)
+    left = {"output-0.txt": b"all that it printed", "answer-0.json": b"{}"}
+    agents = Agents(
+        end=lambda key: {name: len(text) for name, text in left.items() if key == "0"},
+        take=lambda _, name, offset: left[name][offset : offset + 4],
+    )
+    gang, request = gang_of(agents, tmp_path / "run")
+    gang.end()
+    assert {name: (request.folder / name).read_bytes() for name in left} == left
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("TensorFlow", {"machine": fake_machine().model_copy(update={"tensorflow": "2.20.0"})}),
+        ("Python", {"machine": fake_machine().model_copy(update={"python": "3.12.1"})}),
+        ("autotune", {"autotune": "0.0.1"}),
+    ],
+)
+def test_other_software_is_refused(name: str, facts: dict[str, Any]) -> None:
+    """The error names the machine, both versions, and what to do, before any trial."""
+    same = HostFacts(fake_machine(), "host0", VERSION)
+    cluster = cluster_of(Agents(facts=lambda key: same._replace(**facts) if key == "1" else same))
+    with pytest.raises(
+        EngineError, match=rf"host1 \(10.0.0.1\) runs {name} .*Install the same version of {name}"
+    ):
+        cluster.machine()
+
+
+def test_a_machine_has_all_hosts() -> None:
+    """Each by the address at which the others reach it."""
+    same = HostFacts(fake_machine(cpus=4), "host0", VERSION)
+    machine: Machine = cluster_of(Agents(facts=lambda _: same)).machine()
+    assert [host.name for host in machine.hosts] == ["10.0.0.0", "10.0.0.1"]
+    assert machine.cpus == 8
+
+
+def test_a_new_agent_may_take_longer_than_a_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose agent was killed is used again, however slowly the next one starts."""
+    monkeypatch.setattr(hosts, "SILENCE_SECONDS", 0.05)
+    late: Future[float] = Future()
+    threading.Timer(0.3, late.set_result, [0.0]).start()
+    cluster = cluster_of(Agents(clock=lambda _: late))
+    cluster.left[0].lose()
+    assert len(cluster.left) == 1
+    cluster.renew()
+    assert len(cluster.left) == 2
+
+
+def test_a_host_that_went_between_runs_ends_none() -> None:
+    """It is struck off before the next one begins, which is not blamed for it."""
+    agents = Agents(clock=lambda key: Gone("Full.", memory=True) if key == "1" else 0.0)
+    cluster = cluster_of(agents)
+    cluster.find_lost()
+    assert cluster.lost == ("host1 (10.0.0.1)",)
+
+
+def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user is told on which machine and for whom, once, and it goes on when that has ended."""
+    monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
+    holder = Holder(pid=7, since=time.time(), what="theirs")
+    busy = iter([Wait(holder=holder, before=2)] * 3)
+    agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
+    notices: list[object] = []
+    cluster_of(agents).reserve("digits", notices.append)
+    assert notices == [Wait(holder=holder, before=2, host="host1 (10.0.0.1)")]
+    assert "is running on host1 (10.0.0.1); 2 others came before" in str(notices[0])
+    assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
+
+
+def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
+    """The second is asked once the first has its claim, which bears the name of the search."""
+    claimed: Future[None] = Future()
+    threading.Timer(0.05, claimed.set_result, [None]).start()
+    agents = Agents(
+        reserve=lambda key, *_: (
+            claimed if key == "0" else None if claimed.done() else Wait(holder=None)
+        )
+    )
+    notices: list[object] = []
+    cluster_of(agents).reserve("digits", notices.append)
+    assert notices == []
+
+
+def test_a_clock_is_compared_by_the_quickest_call() -> None:
+    """A time of day that is ahead is told by how much."""
+    far = Agents(wall_clock=lambda _: time.time() + 100)
+    assert remote_hosts(far)[0].ahead("wall_clock", time.time) == pytest.approx(100, abs=0.5)
+
+
+def cluster_of(agents: Agents) -> Hosts:
+    cluster = Hosts("10.0.0.0:6379")
+    cluster._all = remote_hosts(agents)
+    return cluster
+
+
+@pytest.mark.parametrize("url", ["ray://head", "ray://head:port", "ray://http://head:6379"])
+def test_an_address_without_a_port_is_refused(url: str) -> None:
+    """Before anything is connected to."""
+    pytest.importorskip("ray", reason="Ray is not installed.")
+    with pytest.raises(UsageError, match="ray://HOST:PORT"):
+        RayEngine(url)
+
+
+SHORT = {"examples": None, "uncertain": ("examples",)}
+FEWER = {"examples": 9_984, "file_shards": 5, "uncertain": ("examples", "file_shards")}
+INSPECTED = FAKE_FACTS.model_copy(update={"file_shards": 8})
+
+
+@pytest.mark.parametrize("slow", [SHORT, FEWER])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_host_that_did_not_count_in_time_agrees(slow: dict[str, Any], order: int) -> None:
+    """What the other one has counted is used, whichever was asked first."""
+    facts = [INSPECTED, INSPECTED.model_copy(update=slow)][::order]
+    assert inspected(*facts).examples == INSPECTED.examples
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"examples": 9_984}, "their number is 9984 and 10000"),
+        ({"file_shards": 5, "examples": None}, "files to divide them by are 5 and 8"),
+        ({"weights": 1, **SHORT}, "the model's weights are 1 and 7000"),
+    ],
+)
+def test_hosts_with_other_data_are_refused(other: dict[str, Any], words: str) -> None:
+    """A number that both have counted is another one."""
+    with pytest.raises(FactoryFailed, match=words):
+        inspected(INSPECTED, INSPECTED.model_copy(update=other))
+
+
+def inspected(*facts: WorkloadFacts) -> WorkloadFacts:
+    """Return what a cluster finds whose hosts find these facts."""
+    engine = RayEngine("ray://10.0.0.0:6379")
+    engine.hosts = cluster_of(Agents(execute=lambda key, *_: facts[int(key)]))
+    named = Factory(name="make", module="json")
+    return engine.execute(InspectionRequest(Workload(model=named, dataset=named)))
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Code:
+    """The code of a workload whose factories stand in a file of the working folder."""
+    home = tmp_path / "home"
+    (home / ".venv").mkdir(parents=True)
+    (home / "mine.py").write_text("A = 1")
+    (home / ".venv" / "other.py").write_text("B = 1")
+    monkeypatch.chdir(home)
+    factory = Factory(name="f", module="mine", root=".")
+    return code_of(Workload(model=factory, dataset=factory))
+
+
+def test_code_is_used_where_it_stands(module: Code, tmp_path: Path) -> None:
+    """A host that has the same files in the same place needs no copy."""
+    assert set(module.files) == {str(tmp_path / "home" / "mine.py")}
+    assert install(module, tmp_path / "scratch") == tmp_path / "home"
+
+
+def test_code_that_differs_is_copied(module: Code, tmp_path: Path) -> None:
+    """The copy has the tuner's text, in a folder of the same path below the copy's own."""
+    (tmp_path / "home" / "mine.py").write_text("A = 2")
+    folder = install(module, tmp_path / "scratch")
+    assert folder.is_relative_to(tmp_path / "scratch")
+    assert folder.parts[-2:] == tmp_path.joinpath("home").parts[-2:]
+    assert (folder / "mine.py").read_text() == "A = 1"
+
+
+def test_code_beyond_the_limit_is_refused_where_it_is_needed(
+    module: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host with the folder uses it; on another one the error says how much may be copied."""
+    monkeypatch.setattr(code, "MOST_FILES", 0)
+    factory = Factory(name="f", module="mine", root=".")
+    large = code_of(Workload(model=factory, dataset=factory))
+    assert install(large, tmp_path / "scratch") == tmp_path / "home"
+    with pytest.raises(UsageError, match="holds too many"):
+        install(large._replace(directory="/nosuch"), tmp_path / "scratch")
+    assert module.digest != large.digest
+
+
+def test_a_held_port_is_free_for_a_server_that_reuses_addresses() -> None:
+    """So does TensorFlow's; the kernel gives the port to nobody who asks for any."""
+    with ExitStack() as held:
+        port = links.hold(held)
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(("", port))
+            server.listen()
+        with socket.socket() as plain, pytest.raises(OSError, match="in use"):
+            plain.bind(("", port))
+
+
+def test_a_link_is_measured() -> None:
+    """To a host that answers; to one that does not there is none."""
+    found = links.measure("127.0.0.1", links.answer(5.0))
+    assert found is not None
+    assert 0 < found.latency < 1
+    assert found.bandwidth > 0
+    with ExitStack() as held:
+        assert links.measure("127.0.0.1", links.hold(held)) is None
