@@ -41,6 +41,7 @@ def test_the_frame_has_a_row_for_each_trial(result: Result) -> None:
     assert frame["examples_per_second"].dtype == float
     assert frame.loc[1, "vs_one_device"] == pytest.approx(1.5)
     assert frame.loc[2, "outcome"] == "crashed"
+    assert frame.loc[2, "reason"] == "worker 1 was killed by SIGSEGV"
     assert frame.loc[1, "per_replica_batch"] == 64
 
 
