@@ -19,11 +19,6 @@ class Catalog:
     """Knows what may be asked for. Threads may share it.
 
     The workers look at their machines and write down what they are.
-
-    Args:
-        settings: The operator's.
-        registry: The workloads that they register.
-        database: Keeps what the workers have seen.
     """
 
     def __init__(self, settings: Settings, registry: Registry, database: Database) -> None:
@@ -37,15 +32,10 @@ class Catalog:
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads by name."""
         return self._registry.workloads
 
     def machine(self) -> Machine:
-        """Return what jobs are measured on: these devices, or else those of any worker.
-
-        Raises:
-            MachineUnknown: No worker has looked at it yet.
-        """
+        """Return what jobs are measured on: these devices, or else those of any worker."""
         found = self._declared or self._seen()
         if found is None:
             raise MachineUnknown(
@@ -64,11 +54,6 @@ class Catalog:
         return tuple(each for each in able if each is not None)
 
     def space(self) -> Space:
-        """Return the space that `auto` stands for.
-
-        Raises:
-            MachineUnknown: The machine is not known.
-        """
         return space_for(self.machine())
 
     def _seen(self) -> Machine | None:

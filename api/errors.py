@@ -60,14 +60,6 @@ class InvalidOption(InvalidTuning):
     """An option names what there is not."""
 
 
-class ProjectMissing(InvalidTuning):
-    """A caller of several projects does not say for which one a job is."""
-
-
-class InvalidWebhook(ServiceError):
-    """The address of a webhook is none that may be called."""
-
-
 class Conflict(ServiceError):
     """The state of a job does not allow what was asked."""
 
@@ -92,20 +84,12 @@ class TooManyStreams(QuotaExceeded):
     """As many follow jobs as this process serves."""
 
 
-class TooManyRequests(ServiceError):
-    """Somebody asks more often than is allowed."""
-
-
 class KeyRefused(ServiceError):
     """A key is unknown, revoked or expired."""
 
 
 class KeyMissing(KeyRefused):
     """A call came without a key."""
-
-
-class ProviderUnavailable(ServiceError):
-    """The provider of people's identities does not answer, or not as one."""
 
 
 class ScopeMissing(ServiceError):
@@ -129,7 +113,7 @@ class OtherSchema(DatabaseUnavailable):
 
 
 class UnreadableRecord(ServiceError):
-    """Another version has written something in a way that this one cannot read."""
+    """What is kept of something is damaged."""
 
 
 class DiskFull(DatabaseUnavailable):

@@ -47,7 +47,6 @@ class Network:
     """Why it is the machine's, in a few words."""
 
     def __str__(self) -> str:
-        """Return it in a sentence, for whoever follows the job."""
         if self.own:
             return (
                 "The search runs in its own network namespace; its workers are not reachable "
@@ -70,11 +69,7 @@ def enter(wanted: str) -> Network:
 
 
 def check() -> None:
-    """Make sure that searches can have networks of their own.
-
-    Raises:
-        SettingsError: The system does not allow it.
-    """
+    """Make sure that searches can have networks of their own."""
     refused = refusal()
     if refused is not None:
         raise SettingsError(
@@ -108,11 +103,7 @@ def _try_and_leave() -> None:
 
 
 def _separate() -> None:
-    """Make the namespace, with a loopback in it.
-
-    Raises:
-        OSError: The system does not allow it.
-    """
+    """Make the namespace, with a loopback in it."""
     try:
         _unshare(_NEW_NETWORK)
     except PermissionError:

@@ -17,8 +17,6 @@ _known: ContextVar[Mapping[str, str]] = ContextVar("known", default=MappingProxy
 
 
 class LogStyle(StrEnum):
-    """How the log is written."""
-
     TEXT = "text"
     JSON = "json"
     """A line of JSON each."""
@@ -35,7 +33,6 @@ def about(**fields: str) -> Iterator[None]:
 
 
 def known() -> Mapping[str, str]:
-    """Return the fields of all that is said here."""
     return _known.get()
 
 
@@ -43,7 +40,6 @@ class _Json(logging.Formatter):
     """Writes a line of JSON: time, level and sentence, and the fields beside them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         fields = getattr(record, "fields", None)
         said = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `say` gives
         told = {
@@ -72,3 +68,8 @@ def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
     told = {**_known.get(), **fields}
     shown = " ".join(f"{name}={value}" for name, value in told.items() if value is not None)
     logger.log(level, "%s [%s]", sentence, shown, extra={"fields": told})
+
+
+def note(action: str, target: str, **fields: Field) -> None:
+    """Log who changed what; the key and the address are those of the request at hand."""
+    say("A change was made.", logging.INFO, action=action, target=target, **fields)

@@ -7,10 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from autotune.api.errors import UnreadableRecord
-from autotune.api.records import read
 from autotune.machine import Machine
-from autotune.value import WHOLE, Value
+from autotune.value import WHOLE, Described
 from autotune.wording import plural
 
 MOST_DEVICES = 4096
@@ -26,7 +24,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
 Labels = Annotated[tuple[Label, ...], Field(max_length=16), AfterValidator(_in_order)]
 
 
-class Needs(Value):
+class Needs(Described):
     """What a worker must have; by default any will do."""
 
     devices: Annotated[int, Field(ge=1, le=MOST_DEVICES), WHOLE] | None = None
@@ -47,7 +45,6 @@ class Needs(Value):
         return len(found) >= (self.devices or 1)
 
     def __str__(self) -> str:
-        """Return it in a few words."""
         parts = []
         if self.devices is not None or self.kind is not None:
             noun = f"{self.kind} device" if self.kind else "device"
@@ -55,16 +52,6 @@ class Needs(Value):
         if self.labels:
             parts.append(f"labelled {', '.join(self.labels)}")
         return ", ".join(parts)
-
-
-def met(record: str | None, machine: Machine | None, labels: Iterable[str]) -> bool:
-    """Return whether a worker has what a record tells; one that cannot be read is met by none."""
-    if record is None:
-        return True
-    try:
-        return read(Needs, record).met_by(machine, labels)
-    except UnreadableRecord:
-        return False
 
 
 def _devices(machine: Machine | None) -> list[str]:

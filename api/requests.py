@@ -1,4 +1,4 @@
-"""Requests as they come in: for a webhook, and for a job, with the checks before it waits."""
+"""A request for a job, with the checks before it waits."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field, StrictBool, StrictInt
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
-from autotune.api.settings import Quotas
 from autotune.api.values import Name, Tuning
-from autotune.api.webhooks import ENDINGS, WHERE, Occasion
-from autotune.api.workloads import Registry
 from autotune.axis import AxisRole
 from autotune.config import axes_of
 from autotune.errors import SpaceError
@@ -28,7 +25,10 @@ from autotune.reason.sentences import rule_text
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.space.described import any_workload
 from autotune.strategies import strategies
-from autotune.value import Value
+
+if TYPE_CHECKING:  # A client needs neither.
+    from autotune.api.settings import Quotas
+    from autotune.api.workloads import Registry
 
 MOST_AXES = 32
 MOST_PARAMETERS = 64
@@ -56,19 +56,40 @@ Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left
 """Strict: otherwise a one would become true."""
 
 
-class WebhookRequest(Value):
-    """A request for a webhook."""
-
-    url: Annotated[str, Field(pattern=WHERE, max_length=1000, strict=True)]
-    """Where to send what happens; https, unless the operator allows http."""
-    events: Annotated[tuple[Occasion, ...], Field(min_length=1, max_length=9)] = ENDINGS
-    """What it is told of; that it is tested it is always told."""
-    project: Text | None = None
-    """Whose jobs; null where there is only one project that it can be."""
+_EXAMPLES: list[JsonValue] = [
+    {
+        "workload": "digits",
+        "params": {"filters": 64},
+        "space": "quick",
+        "budget": "5min",
+        "max_trials": 40,
+        "max_global_batch": 256,
+        "strategies": ["one_device", "mirrored"],
+        "seed": 1,
+        "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
+        "priority": -1,
+        "labels": {"team": "vision"},
+    },
+    {"workload": "digits"},
+    {
+        "workload": "digits",
+        "space": {
+            "strategies": ["one_device", "mirrored"],
+            "axes": {
+                "replicas_per_worker": [2],
+                "per_replica_batch": [32, 128],
+                "filters": [16, 64],
+            },
+        },
+        "budget": 120,
+    },
+]
 
 
 class JobRequest(Tuning):
     """A request for a job: what to tune, over which space, and with which options."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES})
 
     workload: Name
     """The name of a registered workload."""
@@ -78,8 +99,6 @@ class JobRequest(Tuning):
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
-    project: Annotated[Text, Field(min_length=1, max_length=100)] | None = None
-    """Whose job it is; needed only by callers who may ask for jobs in several projects."""
 
     @property
     def fingerprint(self) -> str:
@@ -92,17 +111,7 @@ class JobRequest(Tuning):
 def checked(
     request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
-    """Return what a worker can run as it stands, with all parameters of the workload.
-
-    Args:
-        request: What was asked for.
-        registry: The workloads that may be asked for.
-        quotas: Bound the budget.
-        machines: On one of them it must be able to run; none where that is not known.
-
-    Raises:
-        InvalidTuning: Something in it is wrong; the text says what.
-    """
+    """Return what a worker can run as it stands, with all parameters of the workload."""
     workload = registry.find(request.workload)
     params = workload.validate(request.params)
     _check_space(request.space)
@@ -115,11 +124,6 @@ def checked(
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
-    """Make sure that a budget is within the quotas.
-
-    Raises:
-        InvalidBudget: It is not.
-    """
     if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
         told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
         raise InvalidBudget(
@@ -129,11 +133,6 @@ def check_budget(seconds: float | None, quotas: Quotas) -> None:
 
 
 def _check_runnable_somewhere(request: JobRequest, machines: Sequence[Machine]) -> None:
-    """Make sure that one of the machines can run what is asked for.
-
-    Raises:
-        InvalidSpace: None can; the error is that of the last one.
-    """
     for number, each in enumerate(machines, 1):
         try:
             return check_runnable(request.space, request, each)
@@ -149,10 +148,6 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     What depends on the workload is left out, and so is a batch that is held fixed: one device is
     always measured, and to learn that nothing else can run may be what is wanted. Of a space that
     names ways to distribute, the machine must be able to run at least one.
-
-    Raises:
-        InvalidSpace: It is too large, or lacks a strategy that the options name.
-        SpaceNotRunnable: Nothing of it can.
     """
     if space == AUTO:  # It fits the machine.
         return

@@ -30,7 +30,7 @@ from pydantic_settings import (
 )
 
 from autotune.api.errors import SettingsError
-from autotune.api.identity import IdentityProvider
+from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle, say
 from autotune.api.needs import Labels
@@ -58,8 +58,6 @@ EXAMPLES = "examples/workloads.toml"
 
 
 class Quotas(Value):
-    """What one project may have."""
-
     queued: int = Field(default=10, ge=1)
     device_seconds: float = Field(default=4 * 3600.0, gt=0)
     window_seconds: float = Field(default=24 * 3600.0, gt=0)
@@ -94,8 +92,6 @@ Host = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9.-]+$|^\[[0-9a-fA-F:.]+\
 
 
 class Web(Value):
-    """How the service is reached."""
-
     hosts: tuple[Host, ...] = ()
     """Names by which it may be called beside this machine's own; `*.example.org` is allowed."""
     body: int = Field(default=64 * 1024, ge=1024)
@@ -104,38 +100,22 @@ class Web(Value):
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
     look: float = Field(default=0.5, gt=0)
     """Seconds between looks for events of a job that somebody follows."""
-    requests: int = Field(default=100, ge=1)
-    """Most requests per second of one key, or of one address whose keys are refused; ten times as
-    many may come at once."""
-    connections: int = Field(default=2000, ge=16)
-    """Most connections at a time; fewer where the system allows fewer open files."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
     streams_per_key: int = Field(default=50, ge=1)
     """Most of them that one key may have open."""
 
 
-class WebhookLimits(Value):
-    """Whom the service tells that jobs have ended, and how hard it tries."""
-
-    most: int = Field(default=10, ge=0, le=100)
-    """Most webhooks of one project; 0 allows none."""
-    plain: bool = False
-    """Whether addresses without TLS (`http://`) may be added."""
-    hosts: tuple[Host, ...] = ()
-    """Hosts that may be called, on any port, although their addresses are not public ones;
-    `*.example.org` is allowed."""
-    seconds: float = Field(default=10.0, gt=0, le=60)
-    """Longest that an attempt takes."""
-    delays: tuple[Annotated[float, Field(gt=0, le=86_400)], ...] = Field(
-        default=(5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400), max_length=20
-    )
-    """Seconds before each further attempt; after the last one the delivery has failed."""
+GONE = {
+    "oidc": "Have a reverse proxy sign people in, and describe it in [proxy].",
+    "webhooks": "Follow jobs by their events, or wait for them by the client.",
+    "web.requests": "Have the proxy before the service bound how often somebody may ask.",
+    "web.connections": "Have the proxy before the service bound the connections.",
+}
+"""Settings that there were once, and what to do instead."""
 
 
 class Settings(BaseSettings):
-    """All settings."""
-
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
     )
@@ -164,9 +144,8 @@ class Settings(BaseSettings):
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
     web: Web = Web()
-    webhooks: WebhookLimits = WebhookLimits()
-    oidc: IdentityProvider | None = None
-    """Where people sign in, if not by API keys alone."""
+    proxy: TrustedProxy | None = None
+    """A proxy at which people sign in; without it there are API keys alone."""
     machine: Machine | None = None
     """What jobs are measured on, where that is not this host; None has the engine look."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
@@ -196,17 +175,12 @@ class Settings(BaseSettings):
 
     @property
     def database_url(self) -> str:
-        """The database's URL, with its password."""
         if self.database is not None:
             return self.database.get_secret_value()
         return f"sqlite:///{(self.data / 'service.db').absolute()}"
 
     def named_devices(self) -> str:
-        """Return the name of what jobs are measured on; the data folder must be there.
-
-        Raises:
-            OSError: The name can be neither read nor kept.
-        """
+        """Return the name of what jobs are measured on; the data folder must be there."""
         if self.devices is not None:
             return self.devices
         kept = self.data / DEVICES
@@ -215,25 +189,16 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        """Return all workloads, which follow the settings file.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads, which follow the settings file."""
         return Registry(self.registered(), _FileWatch(self).renewed)
 
     @property
     def file(self) -> Path | None:
-        """The file that they were read from."""
         named = type(self).model_config.get("toml_file")
         return Path(named) if isinstance(named, str | Path) else None
 
     def registered(self) -> dict[str, Registered]:
-        """Return all workloads: examples, entry points, and the file's, which win.
-
-        Raises:
-            SettingsError: One is registered wrongly.
-        """
+        """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
         with _told("An installed package's workload"):
             found = installed()
@@ -246,11 +211,7 @@ class Settings(BaseSettings):
 
 
 class _FileWatch:
-    """Reads the workloads of a settings file again whenever it has changed.
-
-    Args:
-        settings: Those that were read from it before.
-    """
+    """Reads the workloads of a settings file again whenever it has changed."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -278,15 +239,6 @@ class _FileWatch:
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
-    """Return the settings.
-
-    Args:
-        file: The settings file; None takes the one that the environment names, if it does.
-        given: Settings that win over everything.
-
-    Raises:
-        SettingsError: They are wrong.
-    """
     named = os.environ.get(FILE)
     path = file or (Path(named) if named else None)
     if path is not None and not path.is_file():
@@ -295,21 +247,31 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)
 
+    _check_variables()
     try:
         return FromFile(**given)
     except ValidationError as exc:
+        _check_gone(".".join(map(str, exc.errors()[0]["loc"])))
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
 
 
+def _check_variables() -> None:
+    for variable in os.environ:
+        if variable.upper().startswith(PREFIX):
+            _check_gone(variable.upper().removeprefix(PREFIX).lower().replace("__", "."))
+
+
+def _check_gone(setting: str) -> None:
+    for name, instead in GONE.items():
+        if setting == name or setting.startswith(f"{name}."):
+            raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
+
+
 @contextmanager
 def _whole_at_once(path: Path) -> Iterator[Path]:
-    """Give a file to write, which then gets its name with all that is in it.
-
-    Raises:
-        FileExistsError: There is one of that name.
-    """
+    """Give a file to write, which then gets its name with all that is in it."""
     own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         yield own
@@ -330,7 +292,6 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _examples(root: Path | None) -> dict[str, Declared]:
-    """Return the workloads of the checkout, where it is there."""
     if root is None or not (root / EXAMPLES).is_file():
         return {}
     given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))

@@ -48,11 +48,7 @@ UNFINISHED = frozenset(State) - FINAL
 
 
 def transition(before: State, after: State) -> State:
-    """Return the state after a step.
-
-    Raises:
-        IllegalTransition: There is no such step.
-    """
+    """Return the state after a step."""
     if after not in NEXT[before]:
         raise IllegalTransition(
             f"A job that is {before} cannot become {after}.",

@@ -19,7 +19,7 @@ from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
 from autotune.trial import Trial
-from autotune.value import WHOLE, Scalar, Value
+from autotune.value import WHOLE, Described, Scalar, Value
 from autotune.wording import plural
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -87,14 +87,12 @@ Time = Annotated[
 """Seconds since 1970 by the database's clock; a date in JSON."""
 
 
-class Waiting(Value):
+class Waiting(Described):
     """What a job waits for, as things stand."""
 
     kind: WaitsFor
     before: int | None = None
-    """How many jobs are before it; null where that is not known."""
-    expected_start: Time | None = None
-    """When it starts if each job before it takes its whole budget, and none comes between."""
+    """How many jobs are before it, where it waits for its turn."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -104,8 +102,6 @@ class Waiting(Value):
             return "No worker that is there can run it."
         if self.kind is WaitsFor.MACHINE:
             return "Its search begins when the machine is free."
-        if self.before is None:
-            return "Too many jobs wait to tell how many are before it."
         verb = "is" if self.before == 1 else "are"
         return f"{plural(self.before, 'job')} {verb} before it." if self.before else "It is next."
 
@@ -114,7 +110,7 @@ class Job(Tuning):
     """A job as it stands."""
 
     id: str
-    owner: str
+    project: str
     """The project whose job it is."""
     created_by: str | None = None
     """The id of the key that asked for it."""
@@ -153,22 +149,13 @@ class Job(Tuning):
         return address(self.id)
 
 
-class JobEvent(Value):
+class JobEvent(Described):
     """Something that happened to a job."""
 
     number: int
     """Counts from one without gaps; a stream is resumed after it."""
     at: Time
     body: Event
-
-
-class JobTrial(Value):
-    """A trial of a job."""
-
-    number: int
-    attempt: int
-    at: float
-    trial: Trial
 
 
 class Story(Value):
@@ -190,7 +177,6 @@ class Filter(Value):
     """Which jobs are wanted; None is any."""
 
     workload: str | None = None
-    project: str | None = None
     verdict: Verdict | None = None
     since: float | None = None
     """Created at this time or later."""
@@ -200,7 +186,7 @@ class Filter(Value):
     """With all of these labels."""
 
 
-class Page(Value):
+class Page(Described):
     """Some jobs, newest first."""
 
     tunings: tuple[Job, ...]
@@ -208,7 +194,7 @@ class Page(Value):
     """What to give as `before` for the next page; null at the end."""
 
 
-class Grip(Value):
+class LeaseToken(Value):
     """An attempt's hold on a job and on devices; every write of the attempt shows it."""
 
     job_id: str
@@ -217,7 +203,7 @@ class Grip(Value):
     worker: str
 
 
-class Post(Value):
+class WorkerInfo(Value):
     """Where a worker stands."""
 
     worker: str
@@ -233,7 +219,7 @@ class Post(Value):
     """Runs its trials: the name of an engine, or the scheme of its URL."""
 
 
-class SeenWorker(Value):
+class SeenWorker(Described):
     """A worker, as it was last seen."""
 
     name: str
@@ -264,7 +250,13 @@ class SeenWorker(Value):
         return "runs its last job" if self.busy else "is drained"
 
 
-class Birth(Value):
+class WorkersAnswer(Described):
+    """The workers that are there, by name."""
+
+    workers: tuple[SeenWorker, ...]
+
+
+class ProcessIdentity(Value):
     """A process, never mistaken for a later one of the same number."""
 
     pid: int
@@ -275,15 +267,13 @@ class Birth(Value):
 class Claim(Value):
     """A job that a worker has just taken, and what is known of it."""
 
-    grip: Grip
+    token: LeaseToken
     marker: str
     job: Job
     kept: tuple[Trial, ...] = ()
     """Trials of earlier attempts."""
     study: str | None
     """What the study of the earlier attempts was made for."""
-    trace: str | None = None
-    """The trace of the request that asked for it, as the header `traceparent` has it."""
     used_seconds: float
     """Time that earlier attempts spent on the search."""
     deaths: int
@@ -291,16 +281,16 @@ class Claim(Value):
     killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
-    """Why it cannot be run, if another version has written what belongs to it."""
+    """Why it cannot be run, if a record of it is damaged."""
 
 
-class Remains(Value):
+class OrphanedProcesses(Value):
     """An attempt of which something may be left."""
 
     job_id: str
     attempt: int
     marker: str
-    birth: Birth | None
+    birth: ProcessIdentity | None
 
 
 class Outcome(Value):
@@ -314,3 +304,26 @@ class Outcome(Value):
     """The recommendation as JSON, without its trials."""
     code_changed: bool = False
     """Whether the workload's code was edited meanwhile."""
+
+
+class Mistake(Described):
+    """Something in a request that does not fit the schema."""
+
+    location: str = Field(examples=["body.budget"])
+    message: str = Field(examples=["Input should be a valid number"])
+
+
+class Problem(Described):
+    """Why a request was refused, for people and for programs."""
+
+    type: str = Field(examples=["urn:autotune:problem:not-found"])
+    title: str
+    status: int
+    code: str
+    """The kind of problem in a word."""
+    detail: str
+    next_step: str
+    """What to do about it; may be empty."""
+    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
+    """Which request it was, as in the service's log."""
+    errors: tuple[Mistake, ...] = ()

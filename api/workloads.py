@@ -35,8 +35,6 @@ Params = tuple[tuple[str, Scalar], ...]
 
 
 class NoParameters(BaseModel):
-    """Parameters of a workload that takes none."""
-
     model_config = ConfigDict(extra="forbid")
 
 
@@ -76,11 +74,7 @@ class Registered:
     and installed modules."""
 
     def validate(self, given: Mapping[str, Scalar]) -> Params:
-        """Return all parameters, completed by their defaults.
-
-        Raises:
-            InvalidParameter: One is unknown, missing or out of bounds.
-        """
+        """Return all parameters, completed by their defaults."""
         self._refuse_unknown(given)
         try:
             checked = self._checked(given)
@@ -98,11 +92,7 @@ class Registered:
         return {}
 
     def check_space(self, space: str | Space, params: Params) -> None:
-        """Make sure that a space's own axes hold what the parameters may be.
-
-        Raises:
-            InvalidParameter: They would give a factory something that no parameter could.
-        """
+        """Make sure that a space's own axes hold what the parameters may be."""
         if isinstance(space, Space):
             for name in space.own_axes:
                 for value in space.axes[name]:
@@ -121,9 +111,6 @@ class Registered:
         """Return the digest of its code as it is now, equal wherever the same code lies.
 
         Of an installed module it is that of the name alone.
-
-        Args:
-            root: The folder from which its files are named.
         """
         if self.commit is not None:
             texts = [self.model, self.dataset, self.commit.repository, self.commit.commit]
@@ -148,7 +135,6 @@ class Registered:
 
 
 def _factory(text: str, root: Path) -> Factory:
-    """Return the factory of a text that names it from a folder."""
     where, _, name = text.rpartition(":")
     if where.endswith(".py"):
         path = root / where
@@ -159,7 +145,6 @@ def _factory(text: str, root: Path) -> Factory:
 
 
 def _digest_of(path: Path) -> list[str]:
-    """Return the digest of a file, if it is there."""
     try:
         return [hashlib.sha256(path.read_bytes()).hexdigest()]
     except OSError:
@@ -167,8 +152,6 @@ def _digest_of(path: Path) -> list[str]:
 
 
 class Parameter(Value):
-    """A parameter as the settings file declares it."""
-
     type: Annotated[str, Field(pattern="^(int|float|str|bool)$")]
     default: Scalar | None = None
     """Without one the parameter must be given."""
@@ -182,8 +165,6 @@ class Parameter(Value):
 
 
 class Declared(Value):
-    """A workload as the settings file declares it."""
-
     model: str
     dataset: str = ""
     description: str = ""
@@ -195,11 +176,6 @@ class Declared(Value):
 
 
 def registered(declared: Declared) -> Registered:
-    """Return the workload of a declaration.
-
-    Raises:
-        SettingsError: A parameter is declared wrongly.
-    """
     if is_script(declared.model) != (not declared.dataset):
         raise SettingsError(
             f"Workload {declared.model!r} is no pair of factories.",
@@ -244,20 +220,11 @@ def _is_within(text: str) -> bool:
 
 
 def installed() -> dict[str, Registered]:
-    """Return the workloads that installed packages register as entry points.
-
-    Raises:
-        UsageError: An entry point cannot be imported, or gives something else.
-    """
     return load_plugins(GROUP, Registered)
 
 
 def check_bounded(name: str, workload: Registered) -> None:
-    """Make sure that no parameter takes any text at all.
-
-    Raises:
-        SettingsError: One does, so that a request could name any file or address.
-    """
+    """Make sure that no parameter takes any text at all."""
     schema = workload.parameters.model_json_schema()
     parts = [*schema.get("properties", {}).items(), *schema.get("$defs", {}).items()]
     free = [each for each, part in parts if _takes_any_text(part)]
@@ -282,12 +249,7 @@ Renewed = Callable[[], Mapping[str, Registered] | None]
 
 
 class Registry:
-    """All workloads, by name. Threads may share it.
-
-    Args:
-        workloads: What the operator registered.
-        renewed: Returns what they have registered since, if they have changed it.
-    """
+    """All workloads, by name. Threads may share it."""
 
     def __init__(
         self, workloads: Mapping[str, Registered], renewed: Renewed = lambda: None
@@ -297,7 +259,6 @@ class Registry:
 
     @property
     def workloads(self) -> Mapping[str, Registered]:
-        """The workloads by name."""
         renewed = self._renewed()
         if renewed is not None:
             self._workloads = dict(renewed)
@@ -308,11 +269,6 @@ class Registry:
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:
-        """Return a workload.
-
-        Raises:
-            UnknownWorkload: There is none of that name.
-        """
         workloads = self.workloads
         found = workloads.get(name)
         if found is None:

@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any
 # The one list of public names. Each is imported when it is first used, so that `import autotune`
 # stays quick; `as` is how a type checker knows that it is offered to others.
 if TYPE_CHECKING:
-    from autotune.api.comparison import Comparison as Comparison
     from autotune.api.errors import ServiceError as ServiceError
     from autotune.api.events import Ended as Ended
     from autotune.api.needs import Needs as Needs
     from autotune.api.states import State as State
     from autotune.api.values import Job as Job, JobEvent as JobEvent
-    from autotune.api.webhooks import Delivery as Delivery, Webhook as Webhook
     from autotune.axis import Axis as Axis
     from autotune.checks.breakdown import Breakdown as Breakdown
     from autotune.checks.certificate import Certificate as Certificate

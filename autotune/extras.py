@@ -8,6 +8,22 @@ from typing import Any
 
 from autotune.errors import MissingPackage
 
+SERVICE = (
+    *("alembic", "asgi_correlation_id", "fastapi", "fastapi_offline", "prometheus_client"),
+    *("psycopg", "pydantic_settings", "sqlmodel", "uvicorn"),
+)
+"""Modules of the packages that the service needs beside those of a search."""
+
+
+def check_service() -> None:
+    """Raise MissingPackage if a package of the service is not installed; import nothing."""
+    for each in SERVICE:
+        if find_spec(each) is None:
+            raise MissingPackage(
+                f"The service needs {each}, which is not installed.",
+                'Run `pip install ".[service]"` in autotune\'s checkout.',
+            )
+
 
 def needed(module: str, *, by: str, extra: str) -> Any:
     """Return a module of an optional package.

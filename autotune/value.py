@@ -26,3 +26,9 @@ class Value(BaseModel):
     """Frozen, compared by content, hashable, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Described(Value):
+    """One whose JSON schema says of each field what stands below it in the code."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)

@@ -12,6 +12,7 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.testing.contract import Behaviour
+from autotune.trial import Stage, Trial
 from autotune.window import Window
 from autotune.workload import Factory, Workload
 
@@ -59,3 +60,15 @@ def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> Tr
         limits=LIMITS.get(behaviour, Limits()),
         roles=gang if behaviour is Behaviour.GROUP else gang[:1],
     )
+
+
+def ended_trial(number: int = 0, **fields: Any) -> Trial:
+    """Return a trial of one device that was measured, as a search records it."""
+    defaults = {
+        "stage": Stage.BASELINE,
+        "configuration": Configuration(),
+        "outcome": Outcome.MEASURED,
+        "reason": Message(text=""),
+        "examples_per_second": 100.0,
+    }
+    return Trial(number=number, **{**defaults, **fields})

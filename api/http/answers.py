@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, JsonValue, computed_field, create_model
+from pydantic import ConfigDict, JsonValue, computed_field, create_model
 
 from autotune.api.records import read
-from autotune.api.roles import Scope
-from autotune.api.store.auth import Key
-from autotune.api.store.members import Member
-from autotune.api.values import SeenWorker, Time
-from autotune.api.webhooks import Delivery, Webhook
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.space import Space
 from autotune.trial import Trial
-from autotune.value import Value
+from autotune.value import Described, Value
 
 
 def _without(model: type[Value], *fields: str) -> dict[str, Any]:
@@ -43,7 +38,6 @@ class TrialAnswer(_Trial):
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
-        """The reason in words."""
         return reason_text(self.reason)
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
@@ -53,7 +47,7 @@ class TrialAnswer(_Trial):
         return self.configuration.global_batch
 
 
-class TrialsAnswer(Value):
+class TrialsAnswer(Described):
     """Trials of a job by number."""
 
     trials: tuple[TrialAnswer, ...]
@@ -62,11 +56,6 @@ class TrialsAnswer(Value):
 
     @classmethod
     def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
-        """Return the answer for some trials as kept, of which at most `limit` were asked for.
-
-        Raises:
-            UnreadableRecord: Another version has written one.
-        """
         trials = tuple(read(TrialAnswer, each) for each in records)
         more = len(trials) == limit
         return cls(trials=trials, next=trials[-1].number if more else None)
@@ -94,16 +83,11 @@ class RecommendationAnswer(_Result):
 
     @classmethod
     def of(cls, record: str, trials: int) -> RecommendationAnswer:
-        """Return the answer for a result as JSON, which rests on so many trials.
-
-        Raises:
-            UnreadableRecord: Another version has written it.
-        """
         found: RecommendationAnswer = read(cls, f'{record[:-1]},"trials":{trials}}}')
         return found
 
 
-class WorkloadAnswer(Value):
+class WorkloadAnswer(Described):
     """A workload that may be asked for."""
 
     name: str
@@ -115,89 +99,19 @@ class WorkloadAnswer(Value):
 
     @classmethod
     def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
-        """Return the answer for a workload; where its factories are is nobody's business."""
         schema = workload.parameters.model_json_schema()
         commit = workload.commit and workload.commit.commit
         text = workload.description
         return cls(name=name, description=text, parameters=schema, commit=commit)
 
 
-class WorkloadsAnswer(Value):
+class WorkloadsAnswer(Described):
     """All workloads by name."""
 
     workloads: tuple[WorkloadAnswer, ...]
 
 
-class WorkersAnswer(Value):
-    """The workers that are there, by name."""
-
-    workers: tuple[SeenWorker, ...]
-
-
-class WebhooksAnswer(Value):
-    """Webhooks, oldest first."""
-
-    webhooks: tuple[Webhook, ...]
-
-
-class DeliveriesAnswer(Value):
-    """The latest deliveries of a webhook, newest first; they are kept for a week."""
-
-    deliveries: tuple[Delivery, ...]
-
-
-class ProjectAnswer(Value):
-    """A project, as its caller sees it."""
-
-    name: str
-    scopes: tuple[Scope, ...]
-    """What the caller may do there."""
-
-
-class ProjectsAnswer(Value):
-    """Projects by name."""
-
-    projects: tuple[ProjectAnswer, ...]
-
-
-class MembersAnswer(Value):
-    """The members of a project, by name."""
-
-    members: tuple[Member, ...]
-
-
-class KeyAnswer(Value):
-    """A key without its secret."""
-
-    id: str
-    name: str
-    project: str
-    scopes: tuple[Scope, ...]
-    created_at: Time
-    expires_at: Time | None
-    revoked_at: Time | None
-
-    @classmethod
-    def of(cls, key: Key) -> KeyAnswer:
-        """Return the answer for a key."""
-        told = {name: getattr(key, name) for name in KeyAnswer.model_fields}
-        return cls(**{**told, "scopes": tuple(sorted(key.scopes))})
-
-
-class KeysAnswer(Value):
-    """The keys of a project, oldest first."""
-
-    keys: tuple[KeyAnswer, ...]
-
-
-class NewKeyAnswer(KeyAnswer):
-    """A new key."""
-
-    secret: str
-    """What its holder shows; it is told this once."""
-
-
-class SpacesAnswer(Value):
+class SpacesAnswer(Described):
     """The ready-made search spaces."""
 
     auto: str
@@ -205,37 +119,14 @@ class SpacesAnswer(Value):
     spaces: tuple[Space, ...]
 
 
-class MachineAnswer(Value):
+class MachineAnswer(Described):
     """What jobs are measured on."""
 
     devices: str
     machine: Machine
 
 
-class HealthAnswer(Value):
+class HealthAnswer(Described):
     """That the service is there."""
 
     status: str
-
-
-class Mistake(Value):
-    """Something in a request that does not fit the schema."""
-
-    location: str = Field(examples=["body.budget"])
-    message: str = Field(examples=["Input should be a valid number"])
-
-
-class Problem(Value):
-    """Why a request was refused, for people and for programs."""
-
-    type: str = Field(examples=["urn:autotune:problem:not-found"])
-    title: str
-    status: int
-    code: str
-    """The kind of problem in a word."""
-    detail: str
-    next_step: str
-    """What to do about it; may be empty."""
-    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
-    """Which request it was, as in the service's log."""
-    errors: tuple[Mistake, ...] = ()

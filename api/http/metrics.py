@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -14,7 +14,6 @@ from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import say
 from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.webhooks import Webhooks
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -49,17 +48,16 @@ class Metrics:
         self._requests.labels(known, route, status).inc()
         self._latency.labels(known, route).observe(seconds)
 
-    def text(self, jobs: Jobs, webhooks: Webhooks) -> bytes:
+    def text(self, jobs: Jobs) -> bytes:
         """Return everything in Prometheus' text format; of the jobs, if the database answers."""
         own = CollectorRegistry()
-        own.register(_OfJobs(jobs, webhooks))
+        own.register(_OfJobs(jobs))
         return generate_latest(self._registry) + generate_latest(own)
 
 
 class _OfJobs(Collector):
-    def __init__(self, jobs: Jobs, webhooks: Webhooks) -> None:
+    def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
-        self._webhooks = webhooks
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering does not ask the database."""
@@ -68,8 +66,7 @@ class _OfJobs(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield what the database tells, and whether it does."""
         try:
-            found = [self._states(), self._spent(), *self._workers(), self._unserved()]
-            found += [*self._activity(), self._deliveries()]
+            found = [*_told(self._jobs)]
         except DatabaseUnavailable:
             say("The metrics do not include jobs.", logging.WARNING)
             found = []
@@ -77,53 +74,34 @@ class _OfJobs(Collector):
         yield GaugeMetricFamily("autotune_database_up", what, 1 if found else 0)
         yield from found
 
-    def _states(self) -> Metric:
-        states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
-        for state, count in self._jobs.counts().items():
-            states.add_metric([state], count)
-        return states
 
-    def _workers(self) -> Iterator[Metric]:
-        found = self._jobs.workers(None)
-        yield GaugeMetricFamily("autotune_workers", "Workers there.", len(found))
-        busy = sum(each.busy for each in found)
-        yield GaugeMetricFamily("autotune_workers_busy", "Workers that run a job.", busy)
-        drained = sum(each.draining for each in found)
-        what = "Workers that take no further job."
-        yield GaugeMetricFamily("autotune_workers_draining", what, drained)
-
-    def _activity(self) -> Iterator[Metric]:
-        found = self._jobs.activity()
-        what = "Age of the oldest job that waits."
-        yield GaugeMetricFamily("autotune_queue_age_seconds", what, found.oldest)
-        spans = {"wait": found.waits, "run": found.runs}
-        for name, seconds in spans.items():
-            what = f"Median {name} of the latest {LATEST} jobs that ended."
-            yield GaugeMetricFamily(f"autotune_{name}_seconds_median", what, _median(seconds))
-        trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
-        for outcome, number in found.trials.items():
-            trials.add_metric([outcome], number)
-        yield trials
-
-    def _deliveries(self) -> Metric:
-        what = "Webhook deliveries of the last days, by state."
-        told = GaugeMetricFamily("autotune_webhook_deliveries", what, labels=["state"])
-        for state, count in self._webhooks.counts().items():
-            told.add_metric([state], count)
-        return told
-
-    def _unserved(self) -> Metric:
-        what = "Jobs that wait for a worker that is not there."
-        labels = ["workload", "devices", "needs"]
-        waiting = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
-        for each in self._jobs.unserved():
-            waiting.add_metric([each.workload, each.devices or "", each.needed], each.jobs)
-        return waiting
-
-    def _spent(self) -> Metric:
-        spent = self._jobs.device_seconds()
-        return CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
-
-
-def _median(seconds: Sequence[float]) -> float:
-    return median(seconds) if seconds else 0.0
+def _told(jobs: Jobs) -> Iterator[Metric]:
+    states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
+    for state, count in jobs.counts().items():
+        states.add_metric([state], count)
+    yield states
+    what, labels = (
+        "Jobs that wait for a worker that is not there.",
+        ["workload", "devices", "needs"],
+    )
+    unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
+    for kind, number in jobs.unserved().items():
+        unserved.add_metric(kind, number)
+    yield unserved
+    activity = jobs.activity()
+    trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
+    for outcome, number in activity.trials.items():
+        trials.add_metric([outcome], number)
+    yield trials
+    spent = jobs.device_seconds()
+    yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
+    found, latest = jobs.workers(None), f"of the latest {LATEST} jobs that ended."
+    for name, text, value in (
+        ("queue_age_seconds", "Age of the oldest job that waits.", activity.oldest),
+        ("wait_seconds_median", f"Median wait {latest}", median(activity.waits or [0.0])),
+        ("run_seconds_median", f"Median run {latest}", median(activity.runs or [0.0])),
+        ("workers", "Workers there.", len(found)),
+        ("workers_busy", "Workers that run a job.", sum(each.busy for each in found)),
+        ("workers_draining", "Workers that take no further job.", sum(w.draining for w in found)),
+    ):
+        yield GaugeMetricFamily(f"autotune_{name}", text, value)

@@ -10,7 +10,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -20,8 +20,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.http.answers import Mistake, Problem
 from autotune.api.log import known, say
+from autotune.api.values import Mistake, Problem
 
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
@@ -36,58 +36,38 @@ _HIDDEN = (
 """What the text of an error may hold that belongs in no log."""
 
 
-class Kind(NamedTuple):
-    """What all problems of a kind share."""
-
-    status: int
-    title: str
-    retry_after: int | None = None
-    """Seconds after which it may be over."""
-
-
-KINDS: Mapping[str, Kind] = {
-    # Of the service's core, by the `kind` of its errors.
-    "service-error": Kind(500, "Internal error"),
-    "not-found": Kind(404, "Not found"),
-    "invalid-tuning": Kind(422, "Invalid job request"),
-    "unknown-workload": Kind(422, "Unknown workload"),
-    "invalid-parameter": Kind(422, "Invalid workload parameter"),
-    "invalid-space": Kind(422, "Invalid search space"),
-    "space-not-runnable": Kind(422, "The search space cannot run on this machine"),
-    "invalid-budget": Kind(422, "Invalid budget"),
-    "invalid-option": Kind(422, "Invalid option"),
-    "project-missing": Kind(422, "Project missing"),
-    "invalid-webhook": Kind(422, "Invalid webhook"),
-    "conflict": Kind(409, "Conflict with the job's state"),
-    "illegal-transition": Kind(409, "Conflict with the job's state"),
-    "idempotency-mismatch": Kind(422, "Idempotency key reused with another request"),
-    "no-recommendation": Kind(409, "No recommendation"),
-    "quota-exceeded": Kind(429, "Quota exceeded", retry_after=60),
-    "too-many-streams": Kind(429, "Too many event streams", retry_after=10),
-    "too-many-requests": Kind(429, "Too many requests", retry_after=1),
-    "key-missing": Kind(401, "API key required"),
-    "key-refused": Kind(401, "Invalid API key"),
-    "scope-missing": Kind(403, "Missing scope"),
-    "provider-unavailable": Kind(503, "Identity provider unavailable", retry_after=5),
-    "cross-origin": Kind(403, "Cross-origin request refused"),
-    "superseded": Kind(409, "The attempt was superseded"),
-    "machine-unknown": Kind(503, "Machine unknown", retry_after=10),
-    "database-unavailable": Kind(503, "Database unavailable", retry_after=5),
-    "other-schema": Kind(503, "Database of another version", retry_after=60),
-    "unreadable-record": Kind(500, "Written by another version"),
-    "disk-full": Kind(503, "Disk full", retry_after=60),
-    # Of HTTP itself.
-    "bad-request": Kind(400, "Bad request"),
-    "malformed-body": Kind(400, "Malformed body"),
-    "no-such-route": Kind(404, "No such route"),
-    "method-not-allowed": Kind(405, "Method not allowed"),
-    "body-too-large": Kind(413, "Body too large"),
-    "unsupported-media-type": Kind(415, "Unsupported media type"),
-    "invalid-request": Kind(422, "Invalid request"),
-    "http-error": Kind(400, "Request refused"),
-    "internal-error": Kind(500, "Internal error"),
+STATUSES: Mapping[str, int] = {
+    kind: status
+    for status, kinds in {
+        400: ("bad-request", "malformed-body", "http-error"),
+        401: ("key-missing", "key-refused"),
+        403: ("scope-missing", "cross-origin"),
+        404: ("not-found", "no-such-route"),
+        405: ("method-not-allowed",),
+        409: ("conflict", "illegal-transition", "no-recommendation", "superseded"),
+        413: ("body-too-large",),
+        415: ("unsupported-media-type",),
+        422: (
+            *("invalid-request", "invalid-tuning", "invalid-parameter", "invalid-space"),
+            *("invalid-budget", "invalid-option", "unknown-workload", "space-not-runnable"),
+            "idempotency-mismatch",
+        ),
+        429: ("quota-exceeded", "too-many-streams"),
+        500: ("internal-error", "service-error", "unreadable-record"),
+        503: ("database-unavailable", "other-schema", "disk-full", "machine-unknown"),
+    }.items()
+    for kind in kinds
 }
 """The table: every kind of error, with its status."""
+RETRY_AFTER: Mapping[str, int] = {
+    "quota-exceeded": 60,
+    "too-many-streams": 10,
+    "machine-unknown": 10,
+    "database-unavailable": 5,
+    "other-schema": 60,
+    "disk-full": 60,
+}
+"""Seconds after which it may be over."""
 _OF_STATUS: Mapping[int, str] = {
     400: "bad-request",
     404: "no-such-route",
@@ -98,6 +78,16 @@ _OF_STATUS: Mapping[int, str] = {
 """Errors that the framework raises by itself."""
 
 
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    each: {
+        "description": f"{text}; its `code` says which.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
+}
+"""What OpenAPI says of the problems that every route may answer with."""
+
+
 def problem(
     kind: str,
     detail: str,
@@ -106,12 +96,11 @@ def problem(
     status: int | None = None,
     errors: Iterable[Mistake] = (),
 ) -> Problem:
-    """Return a problem of some kind."""
     request = known().get("request")
     return Problem(
         type=f"urn:autotune:problem:{kind}",
-        title=KINDS[kind].title,
-        status=status or KINDS[kind].status,
+        title=kind.replace("-", " ").capitalize(),
+        status=status or STATUSES[kind],
         code=kind,
         detail=detail,
         next_step=next_step,
@@ -121,11 +110,9 @@ def problem(
 
 
 def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response for a problem."""
     extra = dict(headers or {})
-    retry_after = KINDS[what.code].retry_after
-    if retry_after is not None:
-        extra["Retry-After"] = str(retry_after)
+    if what.code in RETRY_AFTER:
+        extra["Retry-After"] = str(RETRY_AFTER[what.code])
     if what.status == 401:
         extra["WWW-Authenticate"] = "Bearer"
     content = what.model_dump(mode="json", exclude_defaults=True)
@@ -144,59 +131,12 @@ def response_to(error: Exception, route: str = "none") -> Response:
 
 
 async def handle(request: Request, error: Exception) -> Response:
-    """Answer an error, as a handler of the framework."""
     return response_to(error, route_of(request.scope))
 
 
 def route_of(scope: Scope) -> str:
     """Return the route of a request and not its address, which may hold anything."""
     return getattr(scope.get("route"), "path", None) or "none"
-
-
-def of_status(status: int) -> Response:
-    """Return the response for an error of which only the status is known."""
-    return response_to(HTTPException(status))
-
-
-def documented(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of the problems that a route may answer with."""
-    found: dict[int | str, dict[str, Any]] = {}
-    for kind in (*kinds, *_ALWAYS):
-        status, title, _ = KINDS[kind]
-        entry = found.setdefault(status, {"description": title, "content": {MEDIA_TYPE: {}}})
-        media = entry["content"][MEDIA_TYPE]
-        media["schema"] = {"$ref": "#/components/schemas/Problem"}
-        example = problem(kind, _DETAILS.get(kind, f"{title}."), "").model_dump(
-            mode="json", exclude={"errors", "instance"}
-        )
-        media.setdefault("examples", {})[kind] = {"summary": title, "value": example}
-    return found
-
-
-_ALWAYS = (
-    "bad-request",
-    "internal-error",
-    "database-unavailable",
-    "other-schema",
-    "disk-full",
-)
-CLOSED = (
-    "key-missing",
-    "key-refused",
-    "scope-missing",
-    "provider-unavailable",
-    "too-many-requests",
-)
-"""What every closed route may answer with."""
-CHANGING = (*CLOSED, "cross-origin")
-"""What every route that changes something may answer with."""
-_DETAILS: Mapping[str, str] = {
-    "not-found": "Job not found.",
-    "no-recommendation": "The job is running.",
-    "illegal-transition": "A job that is done cannot become cancelling.",
-    "key-refused": "Invalid API key.",
-}
-"""Sentences for examples where the title is not one."""
 
 
 def _problem_of(error: Exception) -> Problem:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from autotune.api.delivery import Deliverer
 from autotune.api.errors import SettingsError
 from autotune.api.http.access import in_address, is_loopback
 from autotune.api.http.app import create_app
-from autotune.api.http.connections import BACKLOG, Connection, most_connections, note_error
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import PRIVATE, Settings
 
@@ -35,19 +31,7 @@ Tell = Callable[[str], None]
 
 
 def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = True) -> None:
-    """Serve until SIGTERM or Ctrl-C.
-
-    Args:
-        settings: The operator's.
-        host: Name or address to listen on.
-        port: Port to listen on; 0 takes a free one.
-        tell: Is told the address and, at the first start of all, the first key.
-        keys: Whether callers need a key.
-
-    Raises:
-        SettingsError: The settings are wrong, or everybody could reach a service without keys.
-        DatabaseUnavailable: The database does not answer.
-    """
+    """Serve until SIGTERM or Ctrl-C."""
     if not keys:
         _check_loopback(host)
     named = _called_by(host, settings)
@@ -58,9 +42,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
         app = create_app(named, keys=keys, opened=service)
         config = uvicorn.Config(
             app,
-            http=Connection,
-            backlog=BACKLOG,
-            limit_concurrency=most_connections(named.web.connections),
+            proxy_headers=False,  # The application heeds those of the proxies that it knows.
             log_config=None,
             log_level=logging.WARNING,
             access_log=False,
@@ -68,9 +50,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         ready = partial(_announce, listener, service, tell, named.data)
-        with closing(Deliverer(service.database, service.outbound)) as deliverer:
-            deliverer.start()
-            _Server(config, service, ready).run(sockets=[listener])
+        _Server(config, service, ready).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
@@ -80,8 +60,6 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        asyncio.get_running_loop().set_exception_handler(note_error)
         await super().startup(sockets)
         if self.started:
             self._ready()

@@ -10,90 +10,54 @@ from fastapi import Depends, Request
 from autotune.api.catalog import Catalog
 from autotune.api.http.access import Guard
 from autotune.api.http.metrics import Metrics
-from autotune.api.http.oidc import Provider
-from autotune.api.http.rates import Rates
 from autotune.api.http.streams import Streams
-from autotune.api.outbound import Outbound
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
-from autotune.api.store.webhooks import Webhooks
-from autotune.api.telemetry import Telemetry, telemetry_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """Everything that a request may need."""
-
     database: Database
     jobs: Jobs
     catalog: Catalog
     keyring: Keyring | None
     """None: callers need no key."""
-    provider: Provider | None
-    """Where people sign in; None: nowhere."""
     guard: Guard
-    rates: Rates
     metrics: Metrics
     streams: Streams
-    webhooks: Webhooks
-    outbound: Outbound
-    """Calls the webhooks."""
-    telemetry: Telemetry
 
     def close(self) -> None:
-        """End all streams, and let go of the database."""
         self.streams.close()
-        self.telemetry.close()
         self.database.close()
-        if self.provider:
-            self.provider.close()
 
 
 def open_service(settings: Settings, *, keys: bool) -> Service:
-    """Return the service of some settings, with the schema up to date.
-
-    Args:
-        settings: The operator's.
-        keys: Whether callers need a key.
-
-    Raises:
-        SettingsError: The settings are wrong.
-        DatabaseUnavailable: The database does not answer.
-        OSError: The data folder cannot be made.
-    """
+    """Return the service of some settings, with the schema up to date."""
     registry = settings.registry()
     database = open_database(settings)
     catalog = Catalog(settings, registry, database)
     jobs = Jobs(database, registry, settings.quotas, catalog.machines)
     keyring = Keyring(database) if keys else None
-    provider = Provider(settings.oidc) if keys and settings.oidc else None
     metrics = Metrics()
     return Service(
         database=database,
         jobs=jobs,
         catalog=catalog,
         keyring=keyring,
-        provider=provider,
-        guard=Guard(keyring, provider=provider),
-        rates=Rates(settings.web.requests),
+        guard=Guard(keyring, settings.proxy),
         metrics=metrics,
         streams=Streams(jobs, settings.web, metrics),
-        webhooks=Webhooks(database, settings.webhooks),
-        outbound=Outbound(settings.webhooks),
-        telemetry=telemetry_of("api"),
     )
 
 
 async def service_of(request: Request) -> Service:
-    """Return the service of an application."""
     service: Service = request.app.state.service
     return service
 
 
 async def jobs_of(request: Request) -> Jobs:
-    """Return the job service of an application."""
     jobs: Jobs = request.app.state.service.jobs
     return jobs
 

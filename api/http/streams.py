@@ -36,13 +36,7 @@ Again = Callable[[], Awaitable[object]]
 
 
 class Feed:
-    """What happened to one job, as it comes. To be used within one event loop.
-
-    Args:
-        jobs: Where it comes from.
-        job_id: The job.
-        look: Seconds between looks.
-    """
+    """What happened to one job, as it comes. To be used within one event loop."""
 
     def __init__(self, jobs: Jobs, job_id: str, look: float) -> None:
         self._jobs = jobs
@@ -60,7 +54,6 @@ class Feed:
         self._task = asyncio.create_task(self._run())
 
     async def news(self, seconds: float) -> bool:
-        """Wait for more; return whether there is some."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
             return True
@@ -114,14 +107,6 @@ class Feed:
 
 
 class Streams:
-    """All event streams of this process.
-
-    Args:
-        jobs: Where the events come from.
-        web: How often to look, how often to give a sign of life, and how many may follow.
-        metrics: Counts the streams.
-    """
-
     def __init__(self, jobs: Jobs, web: Web, metrics: Metrics) -> None:
         self._jobs = jobs
         self._web = web
@@ -134,17 +119,7 @@ class Streams:
     def follow(
         self, job_id: str, after: int, key_id: str, again: Again
     ) -> Iterator[AsyncGenerator[bytes]]:
-        """Give the stream of a job's events; it counts as open until the block ends.
-
-        Args:
-            job_id: The job.
-            after: Number of the last event that is not wanted.
-            key_id: Of the key that follows.
-            again: Lets that key in again; the stream ends when it is refused, or may look no more.
-
-        Raises:
-            TooManyStreams: As many are open as may.
-        """
+        """Give the stream of a job's events; it counts as open until the block ends."""
         self._check(key_id)
         feed = self._join(job_id, key_id)
         try:

@@ -34,7 +34,6 @@ class Activity(NamedTuple):
 
 
 def activity(connection: Connection) -> Activity:
-    """Return what happened lately."""
     age = select(Now() - jobs.c.created_at).where(jobs.c.state == State.QUEUED)
     oldest = connection.execute(age.order_by(jobs.c.seq).limit(1)).scalar()
     times = select(jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at)
@@ -52,7 +51,6 @@ def activity(connection: Connection) -> Activity:
 
 
 def count_trial(connection: Connection, outcome: Outcome) -> None:
-    """Count a trial that ended."""
     name = _TRIALS + outcome
     connection.execute(insert_new(connection, totals, name=name, value=0.0))
     mine = update(totals).where(totals.c.name == name)

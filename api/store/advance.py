@@ -9,18 +9,14 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, brief
-from autotune.api.records import written
-from autotune.api.states import FINAL, NEXT, State, transition
+from autotune.api.states import NEXT, State, transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
-from autotune.api.store.webhooks import announce
-from autotune.api.values import Grip
-from autotune.api.webhooks import Occasion
+from autotune.api.values import LeaseToken
 from autotune.events import TrialEnded
 
 CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
 """The reason of every job that was."""
-_ADD = insert(rows).values(at=Now())
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
 
 
@@ -35,11 +31,7 @@ class Step:
 
 
 def state_for_change(connection: Connection, job_id: str) -> State:
-    """Return the state of a job, and let nobody change it until the transaction ends.
-
-    Raises:
-        NotFound: There is no such job.
-    """
+    """Return the state of a job, and let nobody change it until the transaction ends."""
     query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
     found = connection.execute(query).scalar()
     if found is None:
@@ -52,15 +44,7 @@ def advance(
 ) -> bool:
     """Change a job unless it has changed since it was read; return whether it had not.
 
-    Args:
-        connection: Of the transaction.
-        job_id: The job.
-        before: Its state, as the transaction has read it.
-        step: What changes.
-        attempt: The number of its attempts, as the transaction has read it.
-
-    Raises:
-        IllegalTransition: The state machine has no such step.
+    `before` is its state, `attempt` the number of its attempts, as the transaction has read them.
     """
     if step.to is not None:
         transition(before, step.to)
@@ -70,16 +54,12 @@ def advance(
     return _write(connection, job_id, step, condition)
 
 
-def advance_held(connection: Connection, grip: Grip, step: Step) -> None:
-    """Change a job in the name of an attempt.
-
-    Raises:
-        Superseded: The attempt is not the current one, or its lease is over.
-    """
-    fence = (jobs.c.attempt == grip.attempt) & live(jobs.c.expires_at)
+def advance_held(connection: Connection, token: LeaseToken, step: Step) -> None:
+    """Change a job in the name of an attempt; `Superseded` if that is not the current one."""
+    fence = (jobs.c.attempt == token.attempt) & live(jobs.c.expires_at)
     if step.to is not None:
         fence &= jobs.c.state.in_([before for before in State if step.to in NEXT[before]])
-    if not _write(connection, grip.job_id, step, fence):
+    if not _write(connection, token.job_id, step, fence):
         raise superseded()
 
 
@@ -104,8 +84,6 @@ def _write(connection: Connection, job_id: str, step: Step, condition: ColumnEle
     last = connection.execute(statement).scalar()
     if last is not None:
         add_events(connection, job_id, last - count, step.events)
-        if step.to in FINAL:
-            announce(connection, job_id, Occasion.of(step.to))
     return last is not None
 
 
@@ -117,7 +95,7 @@ def add_events(connection: Connection, job_id: str, after: int, events: Sequence
     added = []
     for number, each in enumerate(events, after + 1):
         trial = each.trial.number if isinstance(each, TrialEnded) else None
-        body = written(brief(each), exclude=None if trial is None else {"trial"})
+        body = brief(each).model_dump_json(exclude=None if trial is None else {"trial"})
         added.append({"job_id": job_id, "number": number, "trial": trial, "body": body})
     if added:
-        connection.execute(_ADD, added)
+        connection.execute(insert(rows).values(at=Now()), added)

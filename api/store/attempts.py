@@ -10,16 +10,13 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Float,
     Row,
     and_,
-    bindparam,
     case,
     exists,
     false,
@@ -29,11 +26,10 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.dml import ReturningInsert
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
-from autotune.api.records import read, written
+from autotune.api.records import read
 from autotune.api.states import State, transition
 from autotune.api.store.activity import count_trial
 from autotune.api.store.advance import (
@@ -45,12 +41,18 @@ from autotune.api.store.advance import (
     state_for_change,
     superseded,
 )
-from autotune.api.store.database import Database, Now, ahead, insert_or_update, lapsed, live
-from autotune.api.store.queue import IS_HELD, Kinds, kinds_for, next_job
-from autotune.api.store.reading import COLUMNS, OfOneJob, check_request, job_of, read_trials, spent
-from autotune.api.store.tables import attempts, jobs, leases, trials, workers
-from autotune.api.store.workers import is_draining
-from autotune.api.values import Birth, Claim, Grip, Outcome, Post, Remains
+from autotune.api.store.database import Database, Now, insert_new, lapsed, live, lock
+from autotune.api.store.queue import next_job
+from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
+from autotune.api.store.tables import IS_HELD, attempts, jobs, leases, trials, workers
+from autotune.api.values import (
+    Claim,
+    LeaseToken,
+    OrphanedProcesses,
+    Outcome,
+    ProcessIdentity,
+    WorkerInfo,
+)
 from autotune.config import Configuration
 from autotune.trial import Trial
 
@@ -89,214 +91,178 @@ class _Nothing(Exception):
     """There is nothing to claim; the transaction is undone."""
 
 
-def claim(database: Database, post: Post, lease_seconds: float) -> Claim | None:
+def claim(database: Database, post: WorkerInfo, lease_seconds: float) -> Claim | None:
     """Take the devices, and the next job for them.
 
-    Returns:
-        The job; None if the devices are taken, nobody waits for them, or the worker is drained.
+    There is none if the devices are taken, nobody waits for them, or the worker is drained.
     """
-    asked = {"seconds": lease_seconds, "worker": post.worker, "devices": post.devices}
     with database.reading() as connection:
-        standing = connection.execute(_STANDING, asked).one()
-        if standing.ahead is None:
-            kinds = None if standing.unfit else kinds_for(connection, post)
-    if standing.ahead is not None:
+        early = _early(connection, lease_seconds)
+        if not early and (_is_unfit(connection, post) or next_job(connection, post) is None):
+            return None
+    if early:
         _shorten(database, lease_seconds)
         return None
-    if kinds is not None:
-        with suppress(_Nothing), database.writing() as connection:
-            return _claim(connection, post, kinds, lease_seconds)
+    with suppress(_Nothing), database.writing() as connection:
+        return _claim(connection, post, lease_seconds)
     return None
 
 
-def renew(database: Database, grip: Grip, lease_seconds: float) -> State:
-    """Lengthen the lease; return the state of the job, which may have been cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
+    """Lengthen the lease; return the state of the job, which may have been cancelled."""
     with database.writing() as connection:
         until = _until(connection, lease_seconds)
-        devices = update(leases).where(_held_by(grip), live(leases.c.expires_at))
-        job = update(jobs).where(_is_current(grip)).returning(jobs.c.state)
+        devices = update(leases).where(_held_by(token), live(leases.c.expires_at))
+        job = update(jobs).where(_is_current(token)).returning(jobs.c.state)
         taken = connection.execute(devices.values(expires_at=until)).rowcount
         state = connection.execute(job.values(expires_at=until)).scalar()
         if not taken or state is None:
             raise superseded()
-        connection.execute(update(attempts).where(_is_attempt(grip)).values(seen_at=Now()))
-        mine = workers.c.name == grip.worker
+        connection.execute(update(attempts).where(_is_attempt(token)).values(seen_at=Now()))
+        mine = workers.c.name == token.worker
         connection.execute(update(workers).where(mine).values(seen_at=Now()))
     return State(state)
 
 
-def standing(database: Database, grip: Grip) -> State:
-    """Return the state of the job of an attempt, without lengthening the lease.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def status(database: Database, token: LeaseToken) -> State:
+    """Return the state of the job of an attempt, without lengthening the lease."""
     with database.reading() as connection:
-        state = connection.execute(select(jobs.c.state).where(_is_current(grip))).scalar()
+        state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
     if state is None:
         raise superseded()
     return State(state)
 
 
-def _free(connection: Connection, grip: Grip) -> None:
-    """Give the devices back within a transaction that ends the attempt."""
-    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
-    connection.execute(update(leases).where(_held_by(grip)).values(values))
-
-
-def _is_attempt(grip: Grip) -> ColumnElement[bool]:
-    """Whether a row of attempts is that of a grip."""
-    return and_(attempts.c.job_id == grip.job_id, attempts.c.number == grip.attempt)
-
-
-def _is_current(grip: Grip) -> ColumnElement[bool]:
-    """Whether a row of jobs is held by a grip whose lease lasts."""
-    return and_(jobs.c.id == grip.job_id, jobs.c.attempt == grip.attempt, live(jobs.c.expires_at))
-
-
-def note_process(database: Database, grip: Grip, birth: Birth) -> None:
-    """Write down the process of an attempt, before it may do anything.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def note_process(database: Database, token: LeaseToken, birth: ProcessIdentity) -> None:
+    """Write down the process of an attempt, before it may do anything."""
     values = {"pid": birth.pid, "pid_started": birth.started}
     with database.writing() as connection:
-        advance_held(connection, grip, Step())
-        connection.execute(update(attempts).where(_is_attempt(grip)).values(values))
+        advance_held(connection, token, Step())
+        connection.execute(update(attempts).where(_is_attempt(token)).values(values))
 
 
-def record(database: Database, grip: Grip, report: Report) -> bool:
-    """Record a message; return whether it was new.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def record(database: Database, token: LeaseToken, report: Report) -> bool:
+    """Record a message; return whether it was new."""
     with database.writing() as connection:
-        _hold(connection, grip)
-        if not _count_message(connection, grip, report):
+        _hold(connection, token)
+        if not _count_message(connection, token, report):
             return False
         columns: dict[str, Cell] = {}
         if report.trial is not None:
-            _add_trial(connection, grip, report.trial)
+            _add_trial(connection, token, report.trial)
             count_trial(connection, report.trial.outcome)
-            columns |= _standing(report.trial)
+            columns |= _status(report.trial)
         if report.study is not None:
             columns["study"] = report.study
         if report.began:
             # Time that it waited for the machine is none of its search.
-            earlier = _begun(grip, attempts.c.number != grip.attempt)
+            earlier = _begun(token, attempts.c.number != token.attempt)
             columns["started_at"] = case((earlier, jobs.c.started_at), else_=Now())
-        step = Step(events=report.events, columns=columns)
-        advance_held(connection, grip, step)
+        advance_held(connection, token, Step(events=report.events, columns=columns))
     return True
 
 
-def finish(database: Database, grip: Grip, outcome: Outcome) -> State:
-    """End the job and give the devices back; a job that is being cancelled ends as cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def finish(database: Database, token: LeaseToken, outcome: Outcome) -> State:
+    """End the job and give the devices back; a job that is being cancelled ends as cancelled."""
     with database.writing() as connection:
-        _free(connection, grip)
-        state = _hold(connection, grip)
+        _free(connection, token)
+        state = _hold(connection, token)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
-        _end_attempt(connection, grip, FINISHED)
+        _end_attempt(connection, token, FINISHED)
         reason = CANCELLED if to is State.CANCELLED else outcome.reason
         ended = Ended(state=to, summary=outcome.summary, reason=reason)
-        columns: dict[str, Cell] = {
-            "ended_at": Now(),
-            "expires_at": None,
-            **outcome.model_dump(exclude={"state"}),
-        }
+        told = outcome.model_dump(exclude={"state"})
+        columns: dict[str, Cell] = {**told, "ended_at": Now(), "expires_at": None}
         if to is State.CANCELLED:
-            columns["started_at"] = case((_begun(grip), jobs.c.started_at), else_=None)
-        advance_held(connection, grip, Step(to=to, events=[ended], columns=columns))
+            columns["started_at"] = case((_begun(token), jobs.c.started_at), else_=None)
+        advance_held(connection, token, Step(to=to, events=[ended], columns=columns))
     return to
 
 
-def let_go(database: Database, grip: Grip, ending: str, reason: str) -> State:
-    """End the attempt and not the job, which waits for the next one unless it is cancelled.
-
-    Raises:
-        Superseded: The lease is over.
-    """
+def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> State:
+    """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
-        _free(connection, grip)
-        state = _hold(connection, grip)
-        _end_attempt(connection, grip, ending)
-        advance_held(connection, grip, _waiting(state, grip, reason))
+        _free(connection, token)
+        state = _hold(connection, token)
+        _end_attempt(connection, token, ending)
+        advance_held(connection, token, _waiting(state, token, reason))
     return State.CANCELLED if state is State.CANCELLING else State.QUEUED
 
 
-def remains(database: Database, host: str) -> tuple[Remains, ...]:
+def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
     """Return the attempts on a host that are over and of which something may be left."""
     current = and_(jobs.c.attempt == attempts.c.number, live(jobs.c.expires_at))
-    query = (
-        select(attempts)
-        .join(jobs, jobs.c.id == attempts.c.job_id)
-        .where(
-            attempts.c.host == host, attempts.c.swept.is_(False), ~func.coalesce(current, false())
-        )
-    )
+    over = ~func.coalesce(current, false())
+    query = select(attempts).join(jobs, jobs.c.id == attempts.c.job_id)
+    query = query.where(attempts.c.host == host, attempts.c.swept.is_(False), over)
     with database.reading() as connection:
         return tuple(
-            Remains(
+            OrphanedProcesses(
                 job_id=row.job_id,
                 attempt=row.number,
                 marker=row.marker,
-                birth=None if row.pid is None else Birth(pid=row.pid, started=row.pid_started),
+                birth=None
+                if row.pid is None
+                else ProcessIdentity(pid=row.pid, started=row.pid_started),
             )
             for row in connection.execute(query).all()
         )
 
 
-def swept(database: Database, what: Remains) -> None:
-    """Note that nothing of an attempt is left."""
+def swept(database: Database, what: OrphanedProcesses) -> None:
     mine = (attempts.c.job_id == what.job_id, attempts.c.number == what.attempt)
     with database.writing() as connection:
         connection.execute(update(attempts).where(*mine).values(swept=True))
 
 
-def _hold(connection: Connection, grip: Grip) -> State:
+def _free(connection: Connection, token: LeaseToken) -> None:
+    """Give the devices back within a transaction that ends the attempt."""
+    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
+    connection.execute(update(leases).where(_held_by(token)).values(values))
+
+
+def _is_attempt(token: LeaseToken) -> ColumnElement[bool]:
+    """Whether a row of attempts is that of a token."""
+    return and_(attempts.c.job_id == token.job_id, attempts.c.number == token.attempt)
+
+
+def _is_current(token: LeaseToken) -> ColumnElement[bool]:
+    """Whether a row of jobs is held by a token whose lease lasts."""
+    return and_(jobs.c.id == token.job_id, jobs.c.attempt == token.attempt, live(jobs.c.expires_at))
+
+
+def _held_by(token: LeaseToken) -> ColumnElement[bool]:
+    """Whether a row of leases is that of a token."""
+    mine = {"devices": token.devices, "job_id": token.job_id, "attempt": token.attempt}
+    return and_(*(leases.c[name] == value for name, value in mine.items()))
+
+
+def _hold(connection: Connection, token: LeaseToken) -> State:
     """Take the job's row for a transaction, if the attempt may write; return the state."""
-    state = state_for_change(connection, grip.job_id)
-    if connection.execute(select(jobs.c.id).where(_is_current(grip))).first() is None:
+    state = state_for_change(connection, token.job_id)
+    if connection.execute(select(jobs.c.id).where(_is_current(token))).first() is None:
         raise superseded()
     return state
 
 
-def _count_message(connection: Connection, grip: Grip, report: Report) -> bool:
+def _count_message(connection: Connection, token: LeaseToken, report: Report) -> bool:
     values: dict[str, Cell] = {"messages": report.number, "seen_at": Now()}
     if report.running is not None:
-        values["configuration"] = written(report.running)
+        values["configuration"] = report.running.model_dump_json()
     elif report.idle:
         values["configuration"] = None
     if report.began:
         values["began_at"] = func.coalesce(attempts.c.began_at, Now())
-    expected = (_is_attempt(grip), attempts.c.messages == report.number - 1)
+    expected = (_is_attempt(token), attempts.c.messages == report.number - 1)
     return bool(connection.execute(update(attempts).where(*expected).values(values)).rowcount)
 
 
-def _add_trial(connection: Connection, grip: Grip, trial: Trial) -> None:
-    connection.execute(
-        insert(trials).values(
-            job_id=grip.job_id,
-            number=trial.number,
-            attempt=grip.attempt,
-            record=written(trial),
-            at=Now(),
-        )
-    )
+def _add_trial(connection: Connection, token: LeaseToken, trial: Trial) -> None:
+    row = {"job_id": token.job_id, "number": trial.number, "attempt": token.attempt}
+    connection.execute(insert(trials).values(**row, record=trial.model_dump_json(), at=Now()))
 
 
-def _standing(trial: Trial) -> dict[str, Cell]:
-    """Return what a trial changes about how the job stands."""
+def _status(trial: Trial) -> dict[str, Cell]:
     columns: dict[str, Cell] = {"trials": jobs.c.trials + 1}
     reached = trial.examples_per_second
     if trial.measured and reached is not None:
@@ -305,24 +271,23 @@ def _standing(trial: Trial) -> dict[str, Cell]:
     return columns
 
 
-def _begun(grip: Grip, *among: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether an attempt at the job of a grip has begun its search."""
-    return exists().where(
-        attempts.c.job_id == grip.job_id, attempts.c.began_at.is_not(None), *among
-    )
+def _begun(token: LeaseToken, *among: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether an attempt at the job of a token has begun its search."""
+    mine = (attempts.c.job_id == token.job_id, attempts.c.began_at.is_not(None))
+    return exists().where(*mine, *among)
 
 
-def _end_attempt(connection: Connection, grip: Grip, ending: str) -> None:
+def _end_attempt(connection: Connection, token: LeaseToken, ending: str) -> None:
     values: dict[str, Any] = {"ended_at": Now(), "ending": ending, "swept": True}
     if ending == STUCK:
-        mine = (trials.c.job_id == grip.job_id, trials.c.attempt == grip.attempt)
+        mine = (trials.c.job_id == token.job_id, trials.c.attempt == token.attempt)
         # Time in which nothing could be measured is not taken off the job's budget.
         values["began_at"] = case((exists().where(*mine), attempts.c.began_at), else_=None)
-    connection.execute(update(attempts).where(_is_attempt(grip)).values(values))
+    connection.execute(update(attempts).where(_is_attempt(token)).values(values))
 
 
-def _waiting(state: State, grip: Grip, reason: str) -> Step:
-    ended = Released(attempt=grip.attempt, reason=reason)
+def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
+    ended = Released(attempt=token.attempt, reason=reason)
     if state is State.CANCELLING:
         events: list[Event] = [ended, Ended(state=State.CANCELLED, reason=CANCELLED)]
         columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
@@ -337,22 +302,12 @@ def _until(connection: Connection, lease_seconds: float) -> float:
     return connection.execute(select(Now())).scalar_one() + lease_seconds
 
 
-# What every claim asks and writes is made once: that takes longer than running it.
-_SECONDS = bindparam("seconds", type_=Float())
-_AHEAD = (
-    select(leases.c.devices)
-    .where(ahead(leases.c.expires_at, _SECONDS))
-    .union_all(select(jobs.c.id).where(IS_HELD, ahead(jobs.c.expires_at, _SECONDS)))
-    .limit(1)
-)
-"""Leases that were given before the clock was put back."""
-_TAKEN = exists().where(leases.c.devices == bindparam("devices"), live(leases.c.expires_at))
-_STANDING = select(
-    _AHEAD.scalar_subquery().label("ahead"),
-    or_(is_draining(bindparam("worker")), _TAKEN).label("unfit"),
-)
-_BEGIN = insert(attempts).values(claimed_at=Now(), seen_at=Now(), swept=False, messages=0)
-_CLAIMED = OfOneJob(select(*COLUMNS, jobs.c.study, jobs.c.trace))
+def _early(connection: Connection, lease_seconds: float) -> bool:
+    """Return whether a lease ends after any of today: the clock was put back since."""
+    latest = Now() + 2 * lease_seconds
+    devices = select(leases.c.devices).where(leases.c.expires_at > latest)
+    mine = select(jobs.c.id).where(IS_HELD, jobs.c.expires_at > latest)
+    return any(connection.execute(each.limit(1)).first() for each in (devices, mine))
 
 
 def _shorten(database: Database, lease_seconds: float) -> None:
@@ -363,100 +318,87 @@ def _shorten(database: Database, lease_seconds: float) -> None:
     with database.writing() as connection:
         until = _until(connection, lease_seconds)
         for table in (leases, jobs):
-            early = ahead(table.c.expires_at, lease_seconds)
+            early = table.c.expires_at > until + lease_seconds
             connection.execute(update(table).where(early).values(expires_at=until))
 
 
-def _held_by(grip: Grip) -> ColumnElement[bool]:
-    return and_(
-        leases.c.devices == grip.devices,
-        leases.c.job_id == grip.job_id,
-        leases.c.attempt == grip.attempt,
-    )
+def _is_unfit(connection: Connection, post: WorkerInfo) -> bool:
+    drained = exists().where(workers.c.name == post.worker, workers.c.draining)
+    taken = exists().where(leases.c.devices == post.devices, live(leases.c.expires_at))
+    return bool(connection.execute(select(or_(drained, taken))).scalar())
 
 
-def _claim(connection: Connection, post: Post, kinds: Kinds, lease_seconds: float) -> Claim:
-    row = next_job(connection, kinds)
+def _claim(connection: Connection, post: WorkerInfo, lease_seconds: float) -> Claim:
+    # One after the other: of two at once both would find the same job.
+    lock(connection, "queue")
+    row = next_job(connection, post)
     if row is None:
         raise _Nothing
-    grip = Grip(job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker)
-    until = _take_devices(connection, grip, lease_seconds)
-    code = (post.workloads or {}).get(row.workload)
-    _take_job(connection, row, grip, until, code)
-    marker = _begin_attempt(connection, grip, post)
-    return _claimed(connection, grip, marker)
+    token = LeaseToken(
+        job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker
+    )
+    until = _until(connection, lease_seconds)
+    _take_devices(connection, token, until)
+    _take_job(connection, row, token, until, (post.workloads or {}).get(row.workload))
+    marker = _begin_attempt(connection, token, post)
+    return _claimed(connection, token, marker)
 
 
-def _take_devices(connection: Connection, grip: Grip, lease_seconds: float) -> float:
-    """Return when the lease ends: the same for the devices and for the job."""
-    taking = _taking(connection.dialect.name)
-    asked = {**grip.model_dump(), "seconds": lease_seconds}
-    until: float | None = connection.execute(taking, asked).scalar()
-    if until is None:
+def _take_devices(connection: Connection, token: LeaseToken, until: float) -> None:
+    connection.execute(insert_new(connection, leases, devices=token.devices))
+    free = (leases.c.devices == token.devices, lapsed(leases.c.expires_at))
+    values = {**token.model_dump(), "expires_at": until}
+    if not connection.execute(update(leases).where(*free).values(values)).rowcount:
         raise _Nothing
-    return until
-
-
-@cache
-def _taking(dialect: str) -> ReturningInsert[Any]:
-    """Return the statement that takes devices which nobody holds."""
-    changed = ("job_id", "attempt", "worker", "expires_at")
-    free, until = lapsed(leases.c.expires_at), Now() + _SECONDS
-    statement = insert_or_update(dialect, leases, changed, free, expires_at=until)
-    return statement.returning(leases.c.expires_at)
 
 
 def _take_job(
-    connection: Connection, row: Row[Any], grip: Grip, until: float, code: str | None
+    connection: Connection, row: Row[Any], token: LeaseToken, until: float, code: str | None
 ) -> None:
     before = State(row.state)
     after = State.CANCELLING if before is State.CANCELLING else State.RUNNING
     columns: dict[str, Cell] = {
-        "attempt": grip.attempt,
-        "devices": grip.devices,
+        "attempt": token.attempt,
+        "devices": token.devices,
         "expires_at": until,
         "reason": None,
         "started_at": func.coalesce(jobs.c.started_at, Now()),
         # Which code is measured; what goes on after trials must go on with theirs.
         "code": case((or_(jobs.c.code.is_(None), jobs.c.trials == 0), code), else_=jobs.c.code),
     }
-    began = Claimed(attempt=grip.attempt, kept=row.trials)
+    began = Claimed(attempt=token.attempt, kept=row.trials)
     step = Step(to=transition(before, after), events=[began], columns=columns)
     # Whoever changes it at this moment may end between finding and taking it.
-    if not advance(connection, grip.job_id, before, step, attempt=row.attempt):
+    if not advance(connection, token.job_id, before, step, attempt=row.attempt):
         raise _Nothing
 
 
-def _begin_attempt(connection: Connection, grip: Grip, post: Post) -> str:
-    if grip.attempt > 1:
-        earlier = and_(attempts.c.job_id == grip.job_id, attempts.c.ended_at.is_(None))
-        lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
-        connection.execute(update(attempts).where(earlier).values(lost))
+def _begin_attempt(connection: Connection, token: LeaseToken, post: WorkerInfo) -> str:
+    earlier = and_(attempts.c.job_id == token.job_id, attempts.c.ended_at.is_(None))
+    lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
+    connection.execute(update(attempts).where(earlier).values(lost))
     marker = secrets.token_hex(16)
-    mine = {"job_id": grip.job_id, "number": grip.attempt, "marker": marker}
-    connection.execute(_BEGIN, {**mine, "worker": post.worker, "host": post.host})
+    row = {"job_id": token.job_id, "number": token.attempt, "worker": post.worker}
+    row |= {"marker": marker, "host": post.host, "swept": False, "messages": 0}
+    connection.execute(insert(attempts).values(**row, claimed_at=Now(), seen_at=Now()))
     return marker
 
 
-def _claimed(connection: Connection, grip: Grip, marker: str) -> Claim:
-    job_id, first = grip.job_id, grip.attempt == 1
-    died = and_(attempts.c.job_id == job_id, attempts.c.ending.in_((LOST, DIED)))
-    configurations = select(attempts.c.configuration).where(died)
-    # The first attempt follows none; every query takes its time while the queue waits.
-    running = () if first else connection.execute(configurations).scalars().all()
-    row = _CLAIMED.one(connection, job_id, None)
+def _claimed(connection: Connection, token: LeaseToken, marker: str) -> Claim:
+    died = and_(attempts.c.job_id == token.job_id, attempts.c.ending.in_((LOST, DIED)))
+    running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    row = row_of(connection, token.job_id, None, *COLUMNS, jobs.c.study)
     claimed = Claim(
-        grip=grip,
+        token=token,
         marker=marker,
         job=job_of(row),
         study=row.study,
-        trace=row.trace,
-        used_seconds=0.0 if first else connection.execute(select(spent(job_id))).scalar_one(),
+        used_seconds=connection.execute(select(spent(token.job_id))).scalar_one(),
         deaths=len(running),
     )
     try:
-        check_request(row.request)
-        kept = () if first else tuple(each.trial for each in read_trials(connection, job_id))
+        request_of(row.request)
+        kept = read_trials(connection, token.job_id)
         killers = tuple(read(Configuration, each) for each in running if each)
     except UnreadableRecord as exc:
         return claimed.model_copy(update={"unreadable": str(exc)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -28,7 +28,6 @@ from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
     IntegrityError,
-    InvalidatePoolError,
     NoSuchModuleError,
     TimeoutError,  # noqa: A004 - of a connection
 )
@@ -47,23 +46,13 @@ MOST_WRITERS = 30
 """Writers of one process that may wait; fewer than its threads, so that readers find one."""
 TURN_SECONDS = 2.0
 """Longest wait of others to be one of them."""
-IDLE_SECONDS = 2.0
-"""A connection that was not used for so long is tried before it is used."""
 _WRITES = "autotune_writes"
-_USED = "autotune_used"
 _DISK_FULL = "53100"
 """PostgreSQL's code for it."""
 
 
 class Database:
-    """A database, and how to read and write it in transactions. Threads may share it.
-
-    Args:
-        url: Of SQLite (`sqlite:///file`) or PostgreSQL (`postgresql://...`).
-
-    Raises:
-        SettingsError: The URL names neither.
-    """
+    """A database, and how to read and write it in transactions. Threads may share it."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -76,11 +65,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a transaction that may write; it is kept unless the block raises.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer, or too many wait for it.
-        """
+        """Give a transaction that may write; it is kept unless the block raises."""
         if not self._turns.acquire(timeout=TURN_SECONDS):
             raise DatabaseUnavailable(
                 "Too many changes wait for the database.", "Try again in a few seconds."
@@ -97,21 +82,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give what reads: on SQLite one state of the database, on PostgreSQL the latest each time.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Give a transaction that reads, and sees one state of the database."""
         with _translated(), self._reader.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """Give a transaction that may write, and take as long as it needs.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Give a transaction that may write, and take as long as it needs."""
         engine = _engine(self._url, LONG_SECONDS)
         try:
             with _translated(), engine.begin() as connection:
@@ -162,13 +139,12 @@ def _is_full(error: Exception) -> bool:
 def _engines(url: str) -> tuple[Engine, Engine]:
     """Return what reads and what writes.
 
-    SQLite has one writer at a time: those of this process wait for its connection in turn, and
-    take none of the readers'. PostgreSQL would show a transaction the latest of each statement as
-    well, so that beginning and ending one would only take time.
+    Who reads sees one state of the database. SQLite has one writer at a time: those of this process
+    wait for its connection in turn, and take none of the readers'.
     """
     engine = _engine(url)
     if engine.dialect.name != "sqlite":
-        return engine.execution_options(isolation_level="AUTOCOMMIT"), engine
+        return engine.execution_options(isolation_level="REPEATABLE READ"), engine
     return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
 
 
@@ -227,12 +203,8 @@ def _keep_log(connection: sqlite3.Connection, seconds: int) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A transaction that reads first and writes then could not take the lock without a conflict.
-    if connection.get_execution_options().get(_WRITES, True):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    else:
-        # It takes no lock yet and cannot fail; by SQLAlchemy it would cost as much as the query.
-        driver: Any = connection.connection.dbapi_connection
-        driver.execute("BEGIN")
+    writes = connection.get_execution_options().get(_WRITES, True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _postgresql(url: str, seconds: int) -> Engine:
@@ -240,25 +212,7 @@ def _postgresql(url: str, seconds: int) -> Engine:
     limits = f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"
     # A server that was made without a locale names no encoding, and would be answered by bytes.
     arguments = {"connect_timeout": 5, "options": limits, "client_encoding": "utf8"}
-    engine = create_engine(driver, connect_args=arguments, hide_parameters=True)
-    event.listen(engine, "checkin", _note_use)
-    event.listen(engine, "checkout", _check_idle)
-    return engine
-
-
-def _note_use(_: object, record: Any) -> None:
-    record.info[_USED] = monotonic()
-
-
-def _check_idle(connection: Any, record: Any, _: object) -> None:
-    # Asking each time would take as long as a query; a server that was restarted is noticed.
-    if monotonic() - record.info.get(_USED, monotonic()) < IDLE_SECONDS:
-        return
-    try:
-        connection.execute("SELECT 1")
-        connection.rollback()
-    except connection.Error as exc:
-        raise InvalidatePoolError from exc
+    return create_engine(driver, connect_args=arguments, hide_parameters=True, pool_pre_ping=True)
 
 
 def lock(connection: Connection, name: str) -> None:
@@ -270,39 +224,9 @@ def lock(connection: Connection, name: str) -> None:
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:
     """Return the statement that adds a row unless its key is there already."""
-    dialect = connection.dialect.name
-    statement: Insert = _insert(dialect, table).values(**values).on_conflict_do_nothing()
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement: Insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
     return statement
-
-
-def insert_or_update(
-    dialect: str,
-    table: Table,
-    changed: Collection[str],
-    where: ColumnElement[bool],
-    **values: ColumnElement[Any],
-) -> postgresql.Insert | sqlite.Insert:
-    """Return the statement that adds a row, or changes the one of the same key if it may.
-
-    Args:
-        dialect: The name of the kind of database.
-        table: Where the row is.
-        changed: The columns that a row that is there takes over from the one that is given.
-        where: Whether it may be changed.
-        values: What is computed; the other columns come with the execution.
-    """
-    statement = _insert(dialect, table).values(**values)
-    return statement.on_conflict_do_update(
-        index_elements=[*table.primary_key],
-        set_={name: statement.excluded[name] for name in changed},
-        where=where,
-    )
-
-
-def _insert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    if dialect == "postgresql":
-        return postgresql.insert(table)
-    return sqlite.insert(table)
 
 
 class Now(FunctionElement[float]):
@@ -333,10 +257,3 @@ def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
 def lapsed(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether a lease is over or was never given."""
     return or_(expires_at.is_(None), expires_at <= Now())
-
-
-def ahead(
-    expires_at: ColumnElement[Any], lease_seconds: float | ColumnElement[float]
-) -> ColumnElement[bool]:
-    """Whether a lease ends after any of today: it was given before the clock was put back."""
-    return expires_at > Now() + 2 * lease_seconds

@@ -4,76 +4,56 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    and_,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, func, insert, select
 
-from autotune.api.comparison import Comparison, Side, compared, side
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
-    UnreadableRecord,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.labels import selectors
+from autotune.api.log import note
 from autotune.api.needs import Needs
-from autotune.api.records import read, written
+from autotune.api.records import read
 from autotune.api.requests import JobRequest, checked
-from autotune.api.roles import Whose
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
-from autotune.api.store.audit import note
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
-from autotune.api.store.migrations import check_schema, migrate
-from autotune.api.store.queue import PLACED, Unserved, unserved, waiting
+from autotune.api.store.migrations import check_schema, make
+from autotune.api.store.queue import unserved, waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
-    MOST_TOLD,
-    POSITION,
-    RECORDS,
-    REQUEST,
-    OfOneJob,
+    COLUMNS,
     ending,
     job_of,
-    label_name,
-    page_rows,
+    jobs_query,
     read_events,
     read_job,
     read_trials,
-    shown,
+    row_of,
     spent,
     total_of,
     whole,
 )
 from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import idempotency, jobs, labels, totals
+from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
 from autotune.api.store.workers import there
-from autotune.api.telemetry import parent
-from autotune.api.values import Filter, Job, JobEvent, JobTrial, Page, SeenWorker, Story, Tuning
+from autotune.api.values import Filter, Job, JobEvent, Page, SeenWorker, Story, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
-from autotune.result.saved import SavedConfiguration
 from autotune.trial import Trial
 
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+MOST_TOLD = 400
+"""Of the trials, and of the events, in the story of a job."""
 EVERY_JOB = Filter()
 Machines = Callable[[Needs], Sequence[Machine]]
 
@@ -81,16 +61,8 @@ Machines = Callable[[Needs], Sequence[Machine]]
 class Jobs:
     """Takes in jobs and tells of them. Threads may share it.
 
-    Everywhere `owner` is the project of whoever asks, or several, or None for one that may see
-    everything. A job of another project is not found.
-
-    Args:
-        database: Keeps the jobs.
-        registry: The workloads that may be asked for.
-        quotas: What one project may have.
-        machines: Returns at once what jobs with some needs may be measured on; while nothing of
-            that is known nobody checks here whether anything of a space can run, and the job's
-            worker finds out.
+    Everywhere `project` is the project of the caller; None finds jobs of all projects. A job of
+    another project is not found.
     """
 
     def __init__(
@@ -108,220 +80,137 @@ class Jobs:
     def submit(
         self,
         request: JobRequest,
-        owner: str,
+        project: str,
         idempotency_key: str | None = None,
         created_by: str | None = None,
     ) -> Job:
-        """Take in a job, and return it with what it waits for; it survives a crash of anything.
-
-        Args:
-            request: What was asked for.
-            owner: Whose it will be.
-            idempotency_key: With the same one the same request makes no second job.
-            created_by: The id of the key that asks.
-
-        Raises:
-            InvalidTuning: The request is wrong.
-            QuotaExceeded: The owner has as much as it may.
-            IdempotencyMismatch: The idempotency key came with another request before.
-        """
+        """Take in a job, and return it with what it waits for; it survives a crash of anything."""
         tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
-        job_id, earlier = secrets.token_hex(12), None
+        job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
-            lock(connection, f"quota {owner}")
+            lock(connection, f"quota {project}")
             if idempotency_key:
-                claim = {"owner": owner, "key": idempotency_key, "fingerprint": request.fingerprint}
+                mark = request.fingerprint
+                claim = {"project": project, "key": idempotency_key, "fingerprint": mark}
                 earlier = _claim_key(connection, claim, job_id)
-            # What it waits for is asked here: a transaction of its own would take as long.
-            if earlier is not None:
-                return _placed(connection, earlier, owner)
-            check_quotas(connection, owner, self._quotas, tuning.seconds)
-            whose = {"owner": owner, "created_by": created_by}
-            row = _insert(connection, job_id, tuning, whose)
+                if earlier is not None:
+                    return _placed(connection, earlier, project)
+            check_quotas(connection, project, self._quotas, tuning.seconds)
+            _insert(connection, job_id, tuning, project, created_by)
             add_events(connection, job_id, 0, [Queued()])
-            note(connection, "submit", job_id)
-            return _waiting_for(connection, row)
+            job = _placed(connection, job_id, project)
+        note("submit job", job_id)
+        return job
 
-    def request(self, job_id: str, owner: Whose) -> JobRequest:
-        """Return what a job was asked for with, to ask for the same again.
-
-        Raises:
-            NotFound: There is no such job.
-            UnreadableRecord: Another version has taken it in.
-        """
+    def request(self, job_id: str, project: str | None) -> JobRequest:
+        """Return what a job was asked for with, to ask for the same again."""
         with self._database.reading() as connection:
-            row = REQUEST.one(connection, job_id, owner)
-            return read(JobRequest, row.request).model_copy(update={"project": row.owner})
+            return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
-    def get(self, job_id: str, owner: Whose) -> Job:
-        """Return a job as it stands.
-
-        Raises:
-            NotFound: There is none.
-        """
+    def get(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
-            return read_job(connection, job_id, owner)
+            return read_job(connection, job_id, project)
 
-    def placed(self, job_id: str, owner: Whose) -> Job:
-        """Return a job as it stands, and what it waits for.
-
-        Raises:
-            NotFound: There is none.
-        """
+    def placed(self, job_id: str, project: str | None) -> Job:
+        """Return a job as it stands, and what it waits for."""
         with self._database.reading() as connection:
-            return _placed(connection, job_id, owner)
+            return _placed(connection, job_id, project)
 
     def page(
         self,
-        owner: Whose,
+        project: str | None,
         *,
         states: Collection[State] = (),
         wanted: Filter = EVERY_JOB,
         before: str | None = None,
         limit: int = 20,
     ) -> Page:
-        """Return some jobs, newest first.
-
-        Args:
-            owner: Whose.
-            states: Only those in one of these; empty for all.
-            wanted: Only such.
-            before: The `next` of the page before; None for the first.
-            limit: At most so many, and at most `MOST_JOBS`.
-
-        Raises:
-            NotFound: There is no job `before`.
-        """
+        """Return some jobs, newest first."""
         most = max(1, min(limit, MOST_JOBS))
-        given: dict[str, Any] = wanted.model_dump(exclude_none=True, exclude={"labels"})
-        given |= {label_name(n): each for n, each in enumerate(wanted.labels)}
-        given["limit"] = most + 1
+        query = jobs_query(project, wanted).limit(most + 1)
         with self._database.reading() as connection:
             if before is not None:
-                given["position"] = POSITION.one(connection, before, owner).seq
-            rows = page_rows(connection, owner, frozenset(states), given)
-            found = [job_of(row) for row in rows]
-        more = len(found) > most
-        return Page(tunings=tuple(found[:most]), next=found[most - 1].id if more else None)
+                query = query.where(
+                    jobs.c.seq < row_of(connection, before, project, jobs.c.seq).seq
+                )
+            # Each state by its index: some are rare among a project's jobs.
+            parts = [query.where(jobs.c.state == each) for each in sorted(set(states))] or [query]
+            rows = [row for each in parts for row in connection.execute(each).all()]
+        rows = sorted(rows, key=lambda each: each.seq, reverse=True)
+        found = tuple(map(job_of, rows[:most]))
+        return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
 
-    def trials(self, job_id: str, owner: Whose) -> tuple[JobTrial, ...]:
-        """Return the trials of a job by number.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+    def trials(self, job_id: str, project: str | None) -> tuple[Trial, ...]:
         with self._database.reading() as connection:
-            read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
             return read_trials(connection, job_id)
 
     def trial_records(
-        self, job_id: str, owner: Whose, *, after: int = -1, limit: int = MOST_TRIALS
+        self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
-        """Return the trials of a job after a number, each as JSON; reading them takes longest.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """Return the trials of a job after a number, each as JSON; reading them takes longest."""
         most = max(1, min(limit, MOST_TRIALS))
+        query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
-            found = RECORDS.ask(connection, job_id, owner, after=after, limit=most).scalars().all()
-            if not found:
-                read_job(connection, job_id, owner)
-        return tuple(found)
+            row_of(connection, job_id, project, jobs.c.id)
+            rows = connection.execute(query.order_by(trials.c.number).limit(most)).scalars()
+            return tuple(rows.all())
 
-    def trial(self, job_id: str, owner: Whose, number: int) -> Trial:
-        """Return a trial of a job.
-
-        Raises:
-            NotFound: There is no such job, or no such trial.
-        """
-        for record in self.trial_records(job_id, owner, after=number - 1, limit=1):
+    def trial(self, job_id: str, project: str | None, number: int) -> Trial:
+        for record in self.trial_records(job_id, project, after=number - 1, limit=1):
             found = read(Trial, record)
             if found.number == number:
                 return found
         raise NotFound("Trial not found.", "See the job's trials.")
 
     def events(
-        self, job_id: str, owner: Whose, *, after: int = 0, limit: int = MOST_EVENTS
+        self, job_id: str, project: str | None, *, after: int = 0, limit: int = MOST_EVENTS
     ) -> tuple[JobEvent, ...]:
-        """Return what happened to a job after an event, oldest first; the last one is `ended`.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+        """Return what happened to a job after an event, oldest first; the last one is `ended`."""
         most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
-            read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
             return read_events(connection, job_id, after, most)
 
-    def story(self, job_id: str, owner: Whose) -> Story:
-        """Return a job with its latest trials and events, and its recommendation if there is one.
-
-        Raises:
-            NotFound: There is no such job.
-        """
+    def story(self, job_id: str, project: str | None) -> Story:
+        """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
-            job = _placed(connection, job_id, owner)
-            query = select(Now().label("now"), spent(job_id, by_now=True).label("spent"))
-            query = query.add_columns(jobs.c.recommendation).where(jobs.c.id == job_id)
-            row = connection.execute(query).one()
-            told = read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD)
-            found, best = shown(connection, job, row.recommendation)
-        return Story(
-            job=job,
-            trials=found,
-            events=told,
-            now=row.now,
-            spent=row.spent,
-            recommendation=best,
-        )
+            job = _placed(connection, job_id, project)
+            query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
+            now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
+            return Story(
+                job=job,
+                trials=read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1),
+                events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
+                now=now,
+                spent=seconds,
+                recommendation=None if kept is None else whole(connection, job_id, kept),
+            )
 
-    def comparison(self, first: str, second: str, owner: Whose) -> Comparison:
-        """Return two jobs beside each other.
-
-        Raises:
-            NotFound: There is no such job.
-        """
-        with self._database.reading() as connection:
-            return compared(*(_side(connection, each, owner) for each in (first, second)))
-
-    def cancel(self, job_id: str, owner: Whose) -> Job:
+    def cancel(self, job_id: str, project: str | None) -> Job:
         """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
 
         A job that was cancelled before stays as it is.
-
-        Raises:
-            NotFound: There is no such job.
-            IllegalTransition: It has ended otherwise.
         """
         with self._database.writing() as connection:
-            read_job(connection, job_id, owner)
-            _cancel(connection, job_id)
-            return read_job(connection, job_id, owner)
+            read_job(connection, job_id, project)
+            cancelled = _cancel(connection, job_id)
+            job = read_job(connection, job_id, project)
+        if cancelled:
+            note("cancel job", job_id)
+        return job
 
-    def recommendation(self, job_id: str, owner: Whose) -> Result:
-        """Return the recommendation of a job.
-
-        Raises:
-            NotFound: There is no such job.
-            NoRecommendation: It has none, or none yet.
-        """
+    def recommendation(self, job_id: str, project: str | None) -> Result:
         with self._database.reading() as connection:
-            found, _ = ending(connection, job_id, owner)
+            found, _ = ending(connection, job_id, project)
             return whole(connection, job_id, found)
 
-    def short_recommendation(self, job_id: str, owner: Whose) -> tuple[str, int]:
-        """Return the recommendation of a job as JSON without its trials, and how many these are.
-
-        Raises:
-            NotFound: There is no such job.
-            NoRecommendation: It has none, or none yet.
-        """
+    def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
+        """Return the recommendation of a job as JSON without its trials, and how many these are."""
         with self._database.reading() as connection:
-            return ending(connection, job_id, owner)
+            return ending(connection, job_id, project)
 
     def counts(self) -> dict[State, int]:
-        """Return how many jobs are in each state."""
         query = select(jobs.c.state, func.count()).group_by(jobs.c.state)
         with self._database.reading() as connection:
             found = {row[0]: row[1] for row in connection.execute(query).all()}
@@ -334,29 +223,21 @@ class Jobs:
         with self._database.reading() as connection:
             return float(connection.execute(query).scalar_one())
 
-    def workers(self, owner: Whose) -> tuple[SeenWorker, ...]:
-        """Return the workers that are there, by name, each with its job if the owner may see it."""
+    def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
+        """Return the workers that are there; each with its job if that is of the project."""
         with self._database.reading() as connection:
-            return there(connection, owner)
+            return there(connection, project)
 
     def activity(self) -> Activity:
-        """Return what happened lately."""
         with self._database.reading() as connection:
             return activity(connection)
 
-    def unserved(self) -> tuple[Unserved, ...]:
-        """Return what waits for a worker that is not there."""
+    def unserved(self) -> Mapping[tuple[str, str, str], int]:
         with self._database.reading() as connection:
             return unserved(connection)
 
     def check(self) -> None:
-        """Make sure that the database answers, has the schema of this version, and has room.
-
-        Raises:
-            DatabaseUnavailable: It does not answer.
-            OtherSchema: It has another one.
-            DiskFull: The last change found no room, and neither does another one.
-        """
+        """Make sure that the database answers, has the schema of this version, and has room."""
         check_schema(self._database)
         if self._database.full:  # Where nobody else is led here meanwhile, nobody else finds out.
             with self._database.writing() as connection:
@@ -364,16 +245,11 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    """Return the database of some settings, with the schema up to date.
-
-    Raises:
-        SettingsError: The settings are wrong.
-        DatabaseUnavailable: The database does not answer.
-    """
+    """Return the database of some settings; the tables are made if there are none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
     try:
-        migrate(database)
+        make(database)
         database.close_to_others()
     except OtherSchema:
         raise
@@ -386,53 +262,23 @@ def open_database(settings: Settings) -> Database:
 
 def cancel_all(database: Database, key_id: str) -> int:
     """Have all jobs end that a key has asked for; return how many there were."""
-    of_key = or_(jobs.c.created_by == key_id, jobs.c.owner == key_id)
-    query = select(jobs.c.id).where(of_key, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
+    mine = jobs.c.created_by == key_id
+    query = select(jobs.c.id).where(mine, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
     with database.writing() as connection:
         found = connection.execute(query).scalars().all()
         for each in found:
             _cancel(connection, each)
+    for each in found:
+        note("cancel job", each)
     return len(found)
 
 
-def reassign(
-    database: Database, owner: str, to: str, job_ids: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Give jobs of a project to another one; return their ids.
-
-    Args:
-        database: Keeps the jobs.
-        owner: The project whose they are.
-        to: The one whose they will be.
-        job_ids: Only these; without any, all.
-
-    Raises:
-        NotFound: The project has none of them.
-    """
-    mine = jobs.c.owner == owner
-    chosen = and_(mine, jobs.c.id.in_(job_ids)) if job_ids else mine
-    with database.writing() as connection:
-        query = update(jobs).where(chosen).values(owner=to).returning(jobs.c.id)
-        found = tuple(connection.execute(query).scalars().all())
-        if not found:
-            raise NotFound(f"The project {owner!r} has no such job.", "Check its name.")
-        moved = labels.c.owner == owner
-        moved = moved & labels.c.job_id.in_(job_ids) if job_ids else moved
-        connection.execute(update(labels).where(moved).values(owner=to))
-        # The key would lead the old project to a job that is no longer its own.
-        forgotten = idempotency.c.job_id.in_(select(jobs.c.id).where(jobs.c.owner == to))
-        of_old = idempotency.c.owner == owner
-        connection.execute(delete(idempotency).where(of_old, forgotten))
-        for each in found if job_ids else (owner,):
-            note(connection, f"reassign to {to}", each)
-    return found
-
-
-def _cancel(connection: Connection, job_id: str) -> None:
+def _cancel(connection: Connection, job_id: str) -> bool:
+    """Have a job end; return whether nobody had before."""
     state = state_for_change(connection, job_id)
-    if state not in (State.CANCELLING, State.CANCELLED):
-        advance(connection, job_id, state, _cancelling(state))
-        note(connection, "cancel", job_id)
+    if state in (State.CANCELLING, State.CANCELLED):
+        return False
+    return advance(connection, job_id, state, _cancelling(state))
 
 
 def _cancelling(state: State) -> Step:
@@ -442,23 +288,13 @@ def _cancelling(state: State) -> Step:
     return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
 
 
-def _side(connection: Connection, job_id: str, owner: Whose) -> Side:
-    """Return what a comparison tells of a job; of a result of another version, nothing."""
-    job = read_job(connection, job_id, owner)
-    query = select(jobs.c.recommendation, spent(job_id, by_now=True)).where(jobs.c.id == job_id)
-    kept, seconds = connection.execute(query).one()
-    with suppress(UnreadableRecord):
-        return side(job, seconds, None if kept is None else read(SavedConfiguration, kept))
-    return side(job, seconds, None)
-
-
 def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
     # Waits for a transaction that adds the same key in this moment.
     added = insert_new(connection, idempotency, **claim, job_id=job_id, created_at=Now())
     if connection.execute(added.returning(idempotency.c.job_id)).first():
         return None
-    mine = (idempotency.c.owner == claim["owner"], idempotency.c.key == claim["key"])
+    mine = (idempotency.c.project == claim["project"], idempotency.c.key == claim["key"])
     query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
     found: str
     found, fingerprint = connection.execute(query).one()
@@ -470,39 +306,29 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
     return found
 
 
-# With what the caller gives: to make a statement takes longer than to run it.
-_ADD = insert(jobs).values(created_at=Now()).returning(*PLACED)
-_PLACED = OfOneJob(select(*PLACED))
-
-
-def _placed(connection: Connection, job_id: str, owner: Whose) -> Job:
-    return _waiting_for(connection, _PLACED.one(connection, job_id, owner))
-
-
-def _waiting_for(connection: Connection, row: Row[Any]) -> Job:
+def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
+    """Return a job, and what it waits for."""
+    row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
     return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
 def _insert(
-    connection: Connection, job_id: str, tuning: Tuning, whose: Mapping[str, str | None]
-) -> Row[Any]:
-    values = {
-        **whose,
-        "id": job_id,
-        "trace": parent(),
-        "workload": tuning.workload,
-        "request": written(tuning),
-        "budget_seconds": tuning.seconds,
-        "needs": None if tuning.needs == Needs() else written(tuning.needs),
-        "precedence": -tuning.priority,
-        "state": State.QUEUED,
-        "attempt": 0,
-        "events": 1,
-        "trials": 0,
-    }
-    row = connection.execute(_ADD, values).one()
-    same = {"job_id": job_id, "owner": whose["owner"], "seq": row.seq}
-    rows = [{**same, "label": each} for each in selectors(tuning.labels)]
-    if rows:
-        connection.execute(insert(labels), rows)
-    return row
+    connection: Connection, job_id: str, tuning: Tuning, project: str, created_by: str | None
+) -> None:
+    row = insert(jobs).values(
+        id=job_id,
+        project=project,
+        created_by=created_by,
+        created_at=Now(),
+        request=tuning.model_dump_json(),
+        workload=tuning.workload,
+        budget_seconds=tuning.seconds,
+        needs=None if tuning.needs == Needs() else tuning.needs.model_dump_json(),
+        priority=tuning.priority,
+        state=State.QUEUED,
+        events=1,
+    )
+    seq = connection.execute(row.returning(jobs.c.seq)).scalar_one()
+    found = [{"label": each, "project": project, "seq": seq} for each in selectors(tuning.labels)]
+    if found:
+        connection.execute(insert(labels), found)

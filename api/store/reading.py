@@ -1,139 +1,92 @@
-"""Reading jobs, within a transaction.
-
-Of what another version has written, as much is told as can be; only where that would be wrong is it
-an error.
-"""
+"""Reading jobs, within a transaction."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping
 from functools import lru_cache
-from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Result as Rows,
-    Row,
-    Select,
-    and_,
-    bindparam,
-    func,
-    select,
-    union_all,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
-from autotune.api.records import OTHER_VERSION, read, read_as
-from autotune.api.roles import Whose
+from autotune.api.records import UNREADABLE, read, read_as
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
-from autotune.api.values import Job, JobEvent, JobTrial, Tuning
+from autotune.api.values import Filter, Job, JobEvent, Tuning
 from autotune.events import Notice
 from autotune.result import Result
 from autotune.trial import Trial
 
-MOST_TOLD = 400
-"""Of the trials, and of the events, in the story of a job."""
-_OWN = tuple(
-    name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields
-)
-COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.budget_seconds]
+_OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
+COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
 """What is read of a job."""
 
 
-class OfOneJob:
-    """A query about one job, made once: making a statement takes as long as running it.
-
-    Args:
-        query: What is asked; of which job, and whose it must be, is added.
-    """
-
-    def __init__(self, query: Select[Any]) -> None:
-        self._anybodys = query.where(jobs.c.id == bindparam("job_id"))
-        self._owned = self._anybodys.where(jobs.c.owner.in_(bindparam("owners", expanding=True)))
-
-    def ask(self, connection: Connection, job_id: str, owner: Whose, **given: int) -> Rows[Any]:
-        """Ask it of a job."""
-        if owner is None:
-            return connection.execute(self._anybodys, {"job_id": job_id, **given})
-        owners = [owner] if isinstance(owner, str) else sorted(owner)
-        return connection.execute(self._owned, {"job_id": job_id, "owners": owners, **given})
-
-    def one(self, connection: Connection, job_id: str, owner: Whose) -> Row[Any]:
-        """Return the only row of the answer.
-
-        Raises:
-            NotFound: There is no such job, or it is somebody else's.
-        """
-        row = self.ask(connection, job_id, owner).first()
-        if row is None:
-            raise no_such_job()
-        return row
+def row_of(
+    connection: Connection, job_id: str, project: str | None, *columns: ColumnElement[Any]
+) -> Row[Any]:
+    """Return what is asked of a job, which must be of the project; None stands for any."""
+    query = select(*columns).where(jobs.c.id == job_id)
+    if project is not None:
+        query = query.where(jobs.c.project == project)
+    row = connection.execute(query).first()
+    if row is None:
+        raise no_such_job()
+    return row
 
 
-JOB = OfOneJob(select(*COLUMNS))
-POSITION = OfOneJob(select(jobs.c.seq))
-REQUEST = OfOneJob(select(jobs.c.request, jobs.c.owner))
-ENDING = OfOneJob(select(jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials))
-RECORDS = OfOneJob(
-    select(trials.c.record)
-    .join(jobs, jobs.c.id == trials.c.job_id)
-    .where(trials.c.number > bindparam("after"))
-    .order_by(trials.c.number)
-    .limit(bindparam("limit"))
-)
+def read_job(connection: Connection, job_id: str, project: str | None = None) -> Job:
+    return job_of(row_of(connection, job_id, project, *COLUMNS))
 
 
-def read_job(connection: Connection, job_id: str, owner: Whose = None) -> Job:
-    """Return a job within a transaction.
-
-    Raises:
-        NotFound: There is none, or it is somebody else's.
-    """
-    return job_of(JOB.one(connection, job_id, owner))
-
-
-def check_request(request: str) -> None:
-    """Make sure that what a job is to do can be read.
-
-    Raises:
-        UnreadableRecord: Another version has written it.
-    """
-    _tuning(request)
+def job_of(row: Row[Any]) -> Job:
+    """Return a job; of one whose record is damaged, what can be told without it."""
+    own = {name: getattr(row, name) for name in _OWN}
+    try:
+        return Job.model_validate({**vars(request_of(row.request)), **own})
+    except (UnreadableRecord, ValidationError):
+        known = {**own, "workload": row.workload, "verdict": None}
+        state = row.state if row.state in list(State) else State.FAILED
+        return Job.model_validate({**known, "state": state, "reason": row.reason or UNREADABLE})
 
 
-def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[JobTrial, ...]:
-    """Return the trials of a job after a number within a transaction.
+@lru_cache(maxsize=256)
+def request_of(record: str) -> Tuning:
+    """Return what a job was asked for, which never changes and is read whenever somebody looks."""
+    return read(Tuning, record)
 
-    Raises:
-        UnreadableRecord: Another version has written one.
-    """
+
+def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
+    """Return the query for the jobs that are wanted, newest first."""
+    order: ColumnElement[Any] = jobs.c.seq
+    query = select(*COLUMNS, jobs.c.seq)
+    for each in wanted.labels:
+        mine = labels.alias()
+        query = query.join(mine, mine.c.seq == order).where(mine.c.label == each)
+        query = query if project is None else query.where(mine.c.project == project)
+        order = mine.c.seq
+    equal = {"project": project, "workload": wanted.workload, "verdict": wanted.verdict}
+    query = query.where(*(jobs.c[name] == each for name, each in equal.items() if each is not None))
+    if wanted.since is not None:
+        query = query.where(jobs.c.created_at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(jobs.c.created_at < wanted.until)
+    return query.order_by(order.desc())
+
+
+def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
+    """Return the trials of a job after a number."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
-    rows = connection.execute(select(trials).where(*mine).order_by(trials.c.number)).all()
-    return tuple(
-        JobTrial(
-            number=row.number,
-            attempt=row.attempt,
-            at=row.at,
-            trial=read(Trial, row.record),
-        )
-        for row in rows
-    )
+    query = select(trials.c.record).where(*mine).order_by(trials.c.number)
+    return tuple(read(Trial, each) for each in connection.execute(query).scalars().all())
 
 
-def spent(job_id: ColumnElement[str] | str, *, by_now: bool = False) -> ColumnElement[float]:
+def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
     """Return the seconds that the attempts of a job have spent on its search.
 
-    Args:
-        job_id: The job.
-        by_now: Whether the attempt that runs counts until now, or until it was last heard of.
+    The attempt that runs counts until it was last heard of, or `by_now` until now.
     """
     total = total_of(Now() if by_now else attempts.c.seen_at)
     return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
@@ -145,14 +98,10 @@ def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[fl
     return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
 
 
-def ending(connection: Connection, job_id: str, owner: Whose) -> tuple[str, int]:
-    """Return the recommendation of a job as it is kept, and how many trials there are.
-
-    Raises:
-        NotFound: There is no such job.
-        NoRecommendation: It has none, or none yet.
-    """
-    row = ENDING.one(connection, job_id, owner)
+def ending(connection: Connection, job_id: str, project: str | None) -> tuple[str, int]:
+    """Return the recommendation of a job as it is kept, and how many trials there are."""
+    asked = (jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials)
+    row = row_of(connection, job_id, project, *asked)
     if row.recommendation is not None:
         return row.recommendation, row.trials
     if row.state in FINAL:
@@ -162,11 +111,6 @@ def ending(connection: Connection, job_id: str, owner: Whose) -> tuple[str, int]
 
 
 def whole(connection: Connection, job_id: str, kept: str) -> Result:
-    """Return a recommendation with its trials.
-
-    Raises:
-        UnreadableRecord: Another version has written it.
-    """
     query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
     records = connection.execute(query).scalars().all()
     return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')
@@ -184,114 +128,9 @@ def read_events(
 
 
 def _body(row: Row[Any]) -> Event:
-    """Return what happened; of what another version has written, only that something did."""
+    """Return what happened; where the record is damaged, only that something did."""
     text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
     try:
         return brief(read_as(event, text))
     except UnreadableRecord as exc:
         return Notice(text=exc.cause)
-
-
-def shown(
-    connection: Connection, job: Job, recommendation: str | None
-) -> tuple[tuple[Trial, ...], Result | None]:
-    """Return the latest trials and the result; nothing if another version has written them."""
-    try:
-        found = read_trials(connection, job.id, after=job.trials - MOST_TOLD - 1)
-        best = None if recommendation is None else whole(connection, job.id, recommendation)
-    except UnreadableRecord:
-        return (), None
-    return tuple(each.trial for each in found), best
-
-
-_WANTED: Mapping[str, ColumnElement[bool]] = {
-    "owner": jobs.c.owner == bindparam("owner"),
-    "position": jobs.c.seq < bindparam("position"),
-    "project": jobs.c.owner == bindparam("project"),
-    "workload": jobs.c.workload == bindparam("workload"),
-    "verdict": jobs.c.verdict == bindparam("verdict"),
-    "since": jobs.c.created_at >= bindparam("since"),
-    "until": jobs.c.created_at < bindparam("until"),
-}
-"""What a page may be asked for, by the name of its value."""
-
-
-def page_rows(
-    connection: Connection, owner: Whose, states: frozenset[State], given: Mapping[str, Any]
-) -> list[Row[Any]]:
-    """Return the rows of a page, newest first.
-
-    Args:
-        connection: The transaction.
-        owner: Whose jobs.
-        states: Those of the jobs; empty for any.
-        given: What else is asked for, with the most rows as `limit`.
-    """
-    if owner is None or isinstance(owner, str):
-        return _rows(connection, states, {**given, "owner": owner})
-    # Each project by its index: that of all together would pass over whatever others have.
-    wanted = owner & {given["project"]} if "project" in given else owner
-    parts = [_rows(connection, states, {**given, "owner": each}) for each in sorted(wanted)]
-    return heapq.nlargest(given["limit"], chain.from_iterable(parts), key=attrgetter("seq"))
-
-
-def _rows(
-    connection: Connection, states: frozenset[State], given: Mapping[str, Any]
-) -> list[Row[Any]]:
-    values = {name: value for name, value in given.items() if value is not None}
-    query = _page_query(states, frozenset(values))
-    return list(connection.execute(query, values).all())
-
-
-@lru_cache(maxsize=256)
-def _page_query(states: frozenset[State], given: frozenset[str]) -> Select[Any]:
-    """Return the query for a page; there are few, and making one takes long.
-
-    Args:
-        states: Those of the jobs; empty for any.
-        given: The names of what else is asked for, whose values come with the query.
-    """
-    query = _labelled(select(*COLUMNS, jobs.c.seq), given).limit(bindparam("limit"))
-    query = query.where(*(_WANTED[name] for name in sorted(given & _WANTED.keys())))
-    if not states:
-        return query
-    # Each state by its index: some are rare among an owner's jobs.
-    bounds = query.with_only_columns(jobs.c.seq)
-    parts = [select(bounds.where(jobs.c.state == each).subquery()) for each in sorted(states)]
-    latest = select(*COLUMNS, jobs.c.seq).where(jobs.c.seq.in_(union_all(*parts)))
-    return latest.order_by(jobs.c.seq.desc()).limit(bindparam("limit"))
-
-
-def label_name(number: int) -> str:
-    """Return the name under which a query takes a label that is asked for."""
-    return f"label_{number}"
-
-
-def _labelled(query: Select[Any], given: frozenset[str]) -> Select[Any]:
-    """Return a query for the jobs, newest first, that have the labels which come with it."""
-    order = jobs.c.seq
-    for name in sorted(each for each in given if each.startswith(label_name(0)[:-1])):
-        mine = labels.alias()
-        query = query.join(mine, mine.c.seq == order).where(mine.c.label == bindparam(name))
-        if "owner" in given:
-            query = query.where(mine.c.owner == bindparam("owner"))
-        order = mine.c.seq
-    return query.order_by(order.desc())
-
-
-def job_of(row: Row[Any]) -> Job:
-    """Return a job; of one that another version has written, what every version tells."""
-    own = dict(zip(_OWN, row, strict=False))
-    try:
-        return Job.model_validate({**vars(_tuning(row.request)), **own})
-    except (UnreadableRecord, ValidationError):
-        known = {"workload": row.workload, "budget": row.budget_seconds, **own, "verdict": None}
-        known |= {"reason": row.reason or OTHER_VERSION}
-        known |= {} if row.state in list(State) else {"state": State.FAILED}
-        return Job.model_validate(known)
-
-
-@lru_cache(maxsize=256)
-def _tuning(text: str) -> Tuning:
-    """Return a job's request, which never changes and is read whenever somebody looks."""
-    return read(Tuning, text)

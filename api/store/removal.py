@@ -17,18 +17,13 @@ REMOVED = "device_seconds"
 
 
 def forget_keys(database: Database, older_seconds: float) -> None:
-    """Forget idempotency keys of a certain age."""
     with database.writing() as connection:
         old = idempotency.c.created_at < Now() - older_seconds
         connection.execute(delete(idempotency).where(old))
 
 
 def remove_ended(database: Database, older_seconds: float) -> int:
-    """Remove some jobs that ended before a certain time, oldest first, with all that is of them.
-
-    Returns:
-        How many; fewer than `AT_ONCE` if none are left.
-    """
+    """Remove some jobs that ended before a certain time, oldest first, with all that is of them."""
     with database.writing() as connection:
         # As a value: PostgreSQL uses no index for what a clock tells row by row.
         until = connection.execute(select(Now() - older_seconds)).scalar_one()
@@ -53,6 +48,5 @@ def _count_removed(connection: Connection, job_ids: Sequence[str]) -> None:
 
 
 def still_there(database: Database, job_ids: Collection[str]) -> set[str]:
-    """Return those of some jobs that are kept."""
     with database.reading() as connection:
         return set(connection.execute(select(jobs.c.id).where(jobs.c.id.in_(job_ids))).scalars())

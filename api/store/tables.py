@@ -1,4 +1,8 @@
-"""The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON."""
+"""The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON.
+
+What a job was asked for is one document, `request`; beside it stand the values that queries need.
+Columns of the names of `Job` and `SeenWorker` hold what these say.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,18 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
-    Computed,
     ForeignKey,
     Index,
+    Integer,
     MetaData,
-    String,
     Text,
     UniqueConstraint,
-    false,
+    literal_column,
     text,
 )
 from sqlmodel import Field, SQLModel
+
+from autotune.api.states import HELD
 
 NAMES = {
     "ix": "ix_%(column_0_N_label)s",
@@ -33,22 +38,12 @@ class Base(SQLModel):
     metadata = MetaData(naming_convention=NAMES)
 
 
-def _job_reference(ondelete: str | None = None) -> Column[str]:
-    return Column("job_id", String, ForeignKey("jobs.id", ondelete=ondelete), primary_key=True)
+# In the words of the index that holds no others.
+_HELD = text(f"state IN ({', '.join(repr(str(each)) for each in sorted(HELD))})")
 
 
-QUEUED = "state = 'queued'"
-"""Of the indexes of the queue, in which ended jobs have no place."""
-HELD = "state IN ('cancelling', 'running')"
-"""Of the index of jobs that a worker should hold, which are few: one for all devices."""
-KIND = (
-    "CAST(length(workload) AS TEXT) || ' ' || workload || coalesce(CAST(length(devices) AS TEXT)"
-    " || ' ' || devices, '-') || coalesce(needs, '-')"
-)
-
-
-def _where(condition: str) -> dict[str, Any]:
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+def _job_reference() -> Any:
+    return Field(primary_key=True, foreign_key="jobs.id")
 
 
 class JobRow(Base, table=True):
@@ -58,39 +53,25 @@ class JobRow(Base, table=True):
     __table_args__ = (
         UniqueConstraint("id"),
         Index(None, "state", "seq"),
-        Index(None, "owner", "seq"),
-        Index(None, "owner", "state", "seq"),
-        Index(None, "owner", "started_at"),
-        Index(None, "owner", "ended_at"),
+        Index(None, "project", "seq"),
+        Index(None, "project", "state", "seq"),
+        Index(None, "project", "started_at"),
+        Index(None, "project", "ended_at"),
         Index(None, "ended_at"),
-        Index(None, "owner", "state", "budget_seconds"),
-        Index(None, "state", "kind", "owner", "precedence", "seq"),
-        Index("ix_jobs_told", "kind", **_where(f"{QUEUED} AND reason IS NOT NULL")),
-        Index("ix_jobs_held", "expires_at", **_where(HELD)),
-        Index("ix_jobs_untold", "kind", **_where(f"{QUEUED} AND reason IS NULL")),
-        Index(None, "workload", "seq"),
-        Index(None, "created_at"),
+        Index("ix_jobs_held", "expires_at", sqlite_where=_HELD, postgresql_where=_HELD),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
     """The order in which jobs came."""
     id: str
     """Its name for the outside, which cannot be guessed."""
-    owner: str
-    """The project whose it is."""
+    project: str
     created_by: str | None = None
-    """The id of the key or person that asked for it."""
-    trace: str | None = None
-    """The trace of the request that asked for it, as the header `traceparent` has it."""
-    workload: str
     request: str = Field(sa_type=Text)
+    workload: str
     budget_seconds: float
     needs: str | None = Field(default=None, sa_type=Text)
-    """What its worker must have; None if any will do."""
-    kind: str = Field(sa_column=Column("kind", Text, Computed(KIND)))
-    """Equal for jobs of the same workload, devices and needs, which the same workers serve."""
-    precedence: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
-    """Minus its priority, so that an index has those first that go first."""
+    priority: int = 0
     state: str
     attempt: int = 0
     """The number of the attempt that may write; each claim raises it."""
@@ -101,11 +82,8 @@ class JobRow(Base, table=True):
     events: int = 0
     """How many events it has; their numbers come from here."""
     trials: int = 0
-    """How many trials are recorded."""
     one_device: float | None = None
-    """Most examples per second that one device has reached so far."""
     distributed: float | None = None
-    """Most examples per second that a distributed configuration has reached so far."""
     created_at: float
     started_at: float | None = None
     ended_at: float | None = None
@@ -114,9 +92,7 @@ class JobRow(Base, table=True):
     reason: str | None = Field(default=None, sa_type=Text)
     """Why it failed, or what it waits for."""
     code: str | None = None
-    """The digest of the workload's code when its search began."""
-    code_changed: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    """Whether the code was another one when its search ended."""
+    code_changed: bool = False
     study: str | None = Field(default=None, sa_type=Text)
     """What its study was made for, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
@@ -129,7 +105,7 @@ class AttemptRow(Base, table=True):
     __tablename__ = "attempts"
     __table_args__ = (Index(None, "host", "swept"),)
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     worker: str
     host: str
@@ -158,7 +134,7 @@ class TrialRow(Base, table=True):
 
     __tablename__ = "trials"
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     attempt: int
     record: str = Field(sa_type=Text)
@@ -170,7 +146,7 @@ class EventRow(Base, table=True):
 
     __tablename__ = "events"
 
-    job_id: str = Field(sa_column=_job_reference())
+    job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     trial: int | None = None
     """The number of the trial that it tells of, which is not in its body."""
@@ -179,17 +155,19 @@ class EventRow(Base, table=True):
 
 
 class LabelRow(Base, table=True):
-    """A label of a job, as lists look for it; it goes with the job."""
+    """A label of a job, by which an index alone has a project's jobs in their order."""
 
     __tablename__ = "labels"
-    __table_args__ = (Index(None, "label", "seq"), Index(None, "owner", "label", "seq"))
+    __table_args__ = (Index(None, "seq"),)
 
-    job_id: str = Field(sa_column=_job_reference(ondelete="CASCADE"))
+    project: str = Field(primary_key=True)
     label: str = Field(primary_key=True)
     """`name:text`."""
-    owner: str
-    """Of the job, as is its order, so that an index alone has a page of an owner's jobs."""
-    seq: int
+    seq: int = Field(
+        sa_column=Column(
+            "seq", Integer, ForeignKey("jobs.seq", ondelete="CASCADE"), primary_key=True
+        )
+    )
 
 
 class LeaseRow(Base, table=True):
@@ -203,7 +181,6 @@ class LeaseRow(Base, table=True):
     worker: str | None = None
     expires_at: float | None = None
     machine: str | None = Field(default=None, sa_type=Text)
-    """What they are, when somebody last looked."""
 
 
 class WorkerRow(Base, table=True):
@@ -214,18 +191,13 @@ class WorkerRow(Base, table=True):
     name: str = Field(primary_key=True)
     devices: str
     workloads: str = Field(sa_type=Text)
-    """The digest of the code of each that it has, by name, as JSON."""
     machine: str | None = Field(default=None, sa_type=Text)
-    """What the devices are; None while that is not known."""
-    engine: str | None = None
-    labels: str | None = Field(default=None, sa_type=Text)
-    """As JSON."""
-    version: str | None = None
-    """Of autotune."""
-    started_at: float | None = None
+    engine: str
+    labels: str = Field(sa_type=Text)
+    version: str
+    started_at: float
     seen_at: float
-    draining: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    """Whether it is to take no further job."""
+    draining: bool = False
 
 
 class KeyRow(Base, table=True):
@@ -238,9 +210,9 @@ class KeyRow(Base, table=True):
     digest: str
     """SHA-256 of the key."""
     name: str
-    project: str | None = None
-    """Whose jobs it may see, and whose its jobs are; None for its own alone."""
+    project: str
     scopes: str
+    """Separated by spaces."""
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
@@ -258,113 +230,17 @@ class SessionRow(Base, table=True):
     expires_at: float
 
 
-class PersonSessionRow(Base, table=True):
-    """A browser in which a person is signed in; its secret is not kept."""
-
-    __tablename__ = "person_sessions"
-    __table_args__ = (UniqueConstraint("state"), Index(None, "expires_at"), Index(None, "person"))
-
-    digest: str = Field(primary_key=True)
-    """SHA-256 of its secret."""
-    state: str
-    """SHA-256 of what the sign-in was begun with, so that none is used twice."""
-    person: str
-    caller: str = Field(sa_type=Text)
-    """Who that is, and what the provider's groups allow them."""
-    expires_at: float
-
-
-class MemberRow(Base, table=True):
-    """Somebody's role in a project."""
-
-    __tablename__ = "members"
-    __table_args__ = (Index(None, "project"),)
-
-    member: str = Field(primary_key=True)
-    """The id of a key, or `person:` and a person's name at the provider."""
-    project: str = Field(primary_key=True)
-    role: str
-    created_at: float
-
-
 class IdempotencyRow(Base, table=True):
     """A request that must not make a second job when it comes again."""
 
     __tablename__ = "idempotency"
     __table_args__ = (Index(None, "job_id"),)
 
-    owner: str = Field(primary_key=True)
+    project: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
     fingerprint: str
     job_id: str
     created_at: float
-
-
-class AuditRow(Base, table=True):
-    """Something that somebody changed; rows are only ever added."""
-
-    __tablename__ = "audit"
-
-    seq: int | None = Field(default=None, primary_key=True)
-    at: float
-    actor: str
-    """The id of a key or a person, or an account of the host."""
-    action: str
-    target: str
-    client: str | None = None
-    """The address that it came from."""
-    request: str | None = None
-    """The id of the request, as in the log."""
-
-
-class WebhookRow(Base, table=True):
-    """An address that is told when jobs of a project end."""
-
-    __tablename__ = "webhooks"
-    __table_args__ = (Index(None, "project"),)
-
-    id: str = Field(primary_key=True)
-    project: str
-    url: str = Field(sa_type=Text)
-    events: str
-    """What it is told of, separated by spaces."""
-    secret: str
-    """As it is: whoever signs needs it."""
-    old_secret: str | None = None
-    """The one before, which signs as well for a while."""
-    old_until: float | None = None
-    created_by: str | None = None
-    created_at: float
-    tried_at: float = 0.0
-    """When it was sent something the last time; who has waited the longest is next."""
-    held_until: float | None = None
-    """Until then one sender has it; None while nobody does."""
-
-
-class DeliveryRow(Base, table=True):
-    """What a webhook is told of one occasion: added with the end of the job, all or nothing."""
-
-    __tablename__ = "deliveries"
-    __table_args__ = (
-        UniqueConstraint("id"),
-        Index(None, "webhook_id", "state", "seq"),
-        Index(None, "state", "due_at"),
-    )
-
-    seq: int | None = Field(default=None, primary_key=True)
-    id: str
-    # Neither is a foreign key: the end of a job must not fail because a webhook is removed.
-    webhook_id: str
-    job_id: str | None = None
-    event: str
-    state: str
-    attempts: int = 0
-    status: int | None = None
-    error: str | None = None
-    created_at: float
-    due_at: float
-    """When it is to be sent; of one that is over, when it was over."""
-    tried_at: float | None = None
 
 
 class TotalRow(Base, table=True):
@@ -378,6 +254,7 @@ class TotalRow(Base, table=True):
 
 metadata = Base.metadata
 jobs = metadata.tables["jobs"]
+IS_HELD = jobs.c.state.in_([literal_column(repr(str(each))) for each in sorted(HELD)])
 attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
@@ -386,10 +263,5 @@ leases = metadata.tables["leases"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
-person_sessions = metadata.tables["person_sessions"]
-members = metadata.tables["members"]
 idempotency = metadata.tables["idempotency"]
-audit = metadata.tables["audit"]
-webhooks = metadata.tables["webhooks"]
-deliveries = metadata.tables["deliveries"]
 totals = metadata.tables["totals"]

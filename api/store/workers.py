@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
-from autotune.api.errors import NotFound, UnreadableRecord
-from autotune.api.records import read, written
-from autotune.api.roles import Whose
-from autotune.api.store.audit import note
+from autotune.api.errors import NotFound
+from autotune.api.log import note
+from autotune.api.records import read
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
-from autotune.api.values import Post, SeenWorker
+from autotune.api.values import SeenWorker, WorkerInfo
 from autotune.machine import Machine
 from autotune.version import VERSION
 
@@ -22,21 +20,15 @@ SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
 
 
-def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
-    """Note that a worker is there, and forget those that are gone.
+def seen(database: Database, post: WorkerInfo, *, draining: bool = False) -> bool:
+    """Note that a worker is there, and forget those that are gone; return whether it is drained.
 
-    Args:
-        database: Keeps the workers.
-        post: The worker.
-        draining: What it was told last, for a database that has forgotten it meanwhile.
-
-    Returns:
-        Whether it is to take no further job.
+    `draining` is what it was told last, for a database that has forgotten it meanwhile.
     """
     values = {
         "devices": post.devices,
         "workloads": json.dumps(dict(sorted((post.workloads or {}).items()))),
-        "machine": None if post.machine is None else written(post.machine),
+        "machine": post.machine and post.machine.model_dump_json(),
         "engine": post.engine,
         "labels": json.dumps(post.labels),
         "version": VERSION,
@@ -51,64 +43,41 @@ def seen(database: Database, post: Post, *, draining: bool = False) -> bool:
         return bool(connection.execute(query).scalar_one())
 
 
-def leave(database: Database, post: Post) -> None:
-    """Forget a worker that ends."""
+def leave(database: Database, post: WorkerInfo) -> None:
     with database.writing() as connection:
         connection.execute(delete(workers).where(workers.c.name == post.worker))
 
 
-def there(connection: Connection, owner: Whose = None) -> tuple[SeenWorker, ...]:
-    """Return the workers that are there, by name.
-
-    Args:
-        connection: The transaction.
-        owner: Whose jobs may be named.
-    """
-    return tuple(_worker(row, owner) for row in connection.execute(_there()).all())
+def there(connection: Connection, project: str | None = None) -> tuple[SeenWorker, ...]:
+    """Return the workers that are there, by name; jobs of other projects are not named."""
+    query = _rows().where(~_gone()).order_by(workers.c.name)
+    return tuple(_worker(row, project) for row in connection.execute(query).all())
 
 
 def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker:
-    """Have a worker take no further job, or take jobs again; the one that it runs goes on.
-
-    Raises:
-        NotFound: There is no such worker.
-    """
+    """Have a worker take no further job, or take jobs again; the one that it runs goes on."""
     with database.writing() as connection:
         mine = and_(workers.c.name == name, ~_gone())
         if not connection.execute(update(workers).where(mine).values(draining=draining)).rowcount:
             raise NotFound("Worker not found.", "List the workers; it may have ended.")
-        note(connection, "drain worker" if draining else "resume worker", name)
-        return _worker(connection.execute(_rows().where(mine)).one(), None)
-
-
-def is_draining(worker: ColumnElement[str] | str) -> ColumnElement[bool]:
-    """Return whether a worker is to take no further job; null where it is not there."""
-    return select(workers.c.draining).where(workers.c.name == worker).scalar_subquery()
+        found = _worker(connection.execute(_rows().where(mine)).one(), None)
+    note("drain worker" if draining else "resume worker", name)
+    return found
 
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
-    """Keep what some devices are."""
     with database.writing() as connection:
         connection.execute(insert_new(connection, leases, devices=devices))
         mine = update(leases).where(leases.c.devices == devices)
-        connection.execute(mine.values(machine=written(machine)))
+        connection.execute(mine.values(machine=machine.model_dump_json()))
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
-    """Return what some devices were when somebody last looked, or None.
-
-    Raises:
-        UnreadableRecord: Another version has looked.
-    """
+    """Return what some devices were when somebody last looked, or None."""
     query = select(leases.c.machine).where(leases.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()
     return None if found is None else read(Machine, found)
-
-
-@cache  # Making it takes longer than asking it.
-def _there() -> Select[Any]:
-    return _rows().where(~_gone()).order_by(workers.c.name)
 
 
 def _gone() -> ColumnElement[bool]:
@@ -118,32 +87,22 @@ def _gone() -> ColumnElement[bool]:
 def _rows() -> Select[Any]:
     """Return the query for workers, each with the job that it runs."""
     runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
-    query = select(workers, leases.c.job_id, jobs.c.owner)
+    query = select(workers, leases.c.job_id, jobs.c.project)
     return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)
 
 
-def _worker(row: Row[Any], owner: Whose) -> SeenWorker:
-    has = json.loads(row.workloads)
-    owners = {owner} if isinstance(owner, str) else owner or ()
+def _worker(row: Row[Any], project: str | None) -> SeenWorker:
     return SeenWorker(
         name=row.name,
         devices=row.devices,
-        machine=_machine(row.machine),
-        engine=row.engine or "",
-        labels=tuple(json.loads(row.labels or "[]")),
-        # The version before has told names alone.
-        workloads=has if isinstance(has, dict) else dict.fromkeys(has, ""),
-        version=row.version or "",
+        machine=None if row.machine is None else read(Machine, row.machine),
+        engine=row.engine,
+        labels=tuple(json.loads(row.labels)),
+        workloads=json.loads(row.workloads),
+        version=row.version,
         started_at=row.started_at,
         seen_at=row.seen_at,
         draining=row.draining,
         busy=row.job_id is not None,
-        job=row.job_id if owner is None or row.owner in owners else None,
+        job=row.job_id if project in (None, row.project) else None,
     )
-
-
-def _machine(record: str | None) -> Machine | None:
-    try:
-        return None if record is None else read(Machine, record)
-    except UnreadableRecord:
-        return None

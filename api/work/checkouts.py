@@ -46,12 +46,7 @@ _FAILURES = (OSError, subprocess.SubprocessError, tarfile.TarError, ValueError)
 
 
 class Checkouts:
-    """Keeps the files of commits. Processes may share its folder.
-
-    Args:
-        folder: For them; it need not be there.
-        most_bytes: Of a commit's files together.
-    """
+    """Keeps the files of commits. Processes may share its folder."""
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
         self._folder = folder
@@ -140,11 +135,6 @@ def _archive(own: Path, commit: Commit, git: Git) -> Path:
 
 
 def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
-    """Unpack an archive.
-
-    Raises:
-        ValueError: It is too large, or a file of it, or a link, leads out of the folder.
-    """
     folder.mkdir()
     with archive.open("rb") as file, _opened(file) as members:
         if sum(each.size for each in members) > most_bytes:

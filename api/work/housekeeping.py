@@ -16,18 +16,12 @@ from autotune.api.log import say
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.removal import AT_ONCE, remove_ended, still_there
-from autotune.api.values import Remains
+from autotune.api.values import OrphanedProcesses
 from autotune.api.work import processes
 
 
 class Chore:
-    """Does something when it is asked to, but not again before some time has passed.
-
-    Args:
-        do: What.
-        seconds: How long it need not be done again.
-        clock: Seconds.
-    """
+    """Does something when it is asked to, but not again before some time has passed."""
 
     def __init__(
         self, do: Callable[[], None], seconds: float, clock: Callable[[], float] = time.monotonic
@@ -52,7 +46,7 @@ def sweep(database: Database, host: str) -> bool:
     was recorded may be gone and its own children not.
     """
     clean = True
-    for each in attempts.remains(database, host):
+    for each in attempts.orphans(database, host):
         if processes.end_all(partial(_left, each)):
             attempts.swept(database, each)
         else:
@@ -67,11 +61,6 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
 
     The files come last, and by what is in the database: so what a crash left in between goes the
     next time, and what lies on this host of a job that another one removed goes as well.
-
-    Args:
-        database: Where the jobs are.
-        folder: Where each has a folder of its own on this host.
-        seconds: The age; a folder that was used since is left alone.
     """
     while remove_ended(database, seconds) == AT_ONCE:
         pass
@@ -82,7 +71,7 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
             shutil.rmtree(some[name], ignore_errors=True)
 
 
-def _left(what: Remains) -> list[psutil.Process]:
+def _left(what: OrphanedProcesses) -> list[psutil.Process]:
     found = set(processes.marked(what.marker))
     return [*(found | set(processes.recorded(what.birth) if what.birth else ()))]
 

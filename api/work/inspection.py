@@ -15,13 +15,7 @@ from autotune.machine import Machine
 
 
 class Inspection:
-    """Finds out what a machine is. To be used by one thread.
-
-    Args:
-        settings: The operator's; a machine that they declare is not looked at.
-        devices: The name of the machine's devices.
-        database: Keeps what was seen, also for the next worker of these devices.
-    """
+    """Finds out what a machine is. To be used by one thread."""
 
     def __init__(self, settings: Settings, devices: str, database: Database) -> None:
         self._database = database

@@ -49,12 +49,6 @@ class Order(Value):
 
 
 def order(claimed: Claim, registry: Registry, settings: Settings, checkouts: Checkouts) -> Order:
-    """Return what the process of an attempt is to do.
-
-    Raises:
-        InvalidTuning: The workload is not registered any more, or its parameters have changed.
-        OSError: Its files are not here any more.
-    """
     request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
@@ -88,17 +82,14 @@ def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
 
 
 def folder(claimed: Claim, settings: Settings) -> Path:
-    """Return the folder of an attempt."""
-    return jobs_folder(settings) / claimed.job.id / str(claimed.grip.attempt)
+    return jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)
 
 
 def jobs_folder(settings: Settings) -> Path:
-    """Return where each job has a folder."""
     return settings.data / "jobs"
 
 
 def aside(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
-    """Return the configurations that are not to be run any more."""
     deaths = Counter(killers)
     return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from autotune.api.values import Birth
+from autotune.api.values import ProcessIdentity
 
 MARKER = "AUTOTUNE_ATTEMPT"
 """Variable that all processes of an attempt inherit, whatever sessions they make."""
@@ -28,18 +28,18 @@ def this_host() -> str:
     return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
 
 
-def birth(pid: int) -> Birth | None:
+def birth(pid: int) -> ProcessIdentity | None:
     """Return who a process is, or None if it is gone."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         # Counted from the boot: the time of day may be set while the process runs.
         seconds = process.create_time() - psutil.boot_time()
         if _lives(process):
-            return Birth(pid=pid, started=round(seconds * os.sysconf("SC_CLK_TCK")))
+            return ProcessIdentity(pid=pid, started=round(seconds * os.sysconf("SC_CLK_TCK")))
     return None
 
 
-def recorded(process: Birth) -> list[psutil.Process]:
+def recorded(process: ProcessIdentity) -> list[psutil.Process]:
     """Return the process that was recorded, unless it is gone and its number another's."""
     with suppress(psutil.Error):
         found = psutil.Process(process.pid)
@@ -59,7 +59,6 @@ def marked(marker: str) -> list[psutil.Process]:
 
 
 def children() -> list[psutil.Process]:
-    """Return this process's children."""
     return [each for each in psutil.Process().children() if _lives(each)]
 
 

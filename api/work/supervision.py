@@ -16,7 +16,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import Grip
+from autotune.api.values import LeaseToken
 from autotune.api.work import messages
 from autotune.api.work.messages import Answer, Begun, Message
 from autotune.api.work.tuner import Tuner
@@ -37,41 +37,31 @@ class Lease:
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
-
-    Args:
-        database: Where it is.
-        grip: The attempt.
-        patience: How long, and how often.
-        clock: Seconds.
     """
 
     def __init__(
         self,
         database: Database,
-        grip: Grip,
+        token: LeaseToken,
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
         self._database = database
-        self._grip = grip
+        self._token = token
         self._patience = patience
         self._clock = clock
         self._renewed = self._looked = clock()
         self._state = State.RUNNING
 
     def keep(self) -> State:
-        """Renew the lease if it is time to; return the state of the job as last seen.
-
-        Raises:
-            Superseded: The lease is lost.
-        """
+        """Renew the lease if it is time to; return the state of the job as last seen."""
         self._check()
         now = self._clock()
         try:
             if now - self._renewed >= self._patience.renewal:
                 self.renew()
             elif now - self._looked >= self._patience.look:
-                self._state = attempts.standing(self._database, self._grip)
+                self._state = attempts.status(self._database, self._token)
                 self._looked = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
@@ -79,24 +69,14 @@ class Lease:
         return self._state
 
     def renew(self) -> None:
-        """Renew the lease now.
-
-        Raises:
-            Superseded: The lease is lost.
-            DatabaseUnavailable: It could not be renewed; it may last a while.
-        """
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
-        self._state = attempts.renew(self._database, self._grip, self._patience.lease)
+        self._state = attempts.renew(self._database, self._token, self._patience.lease)
         self._renewed = self._looked = now
         reach(FailPoint.AFTER_RENEWAL)
 
     def insist(self, write: Callable[[], Result]) -> Result:
-        """Write, again and again while the database does not answer and the lease lasts.
-
-        Raises:
-            Superseded: The lease is lost.
-        """
+        """Write, again and again while the database does not answer and the lease lasts."""
         while True:
             try:
                 return write()
@@ -125,39 +105,26 @@ class Cause(StrEnum):
 
 
 class Supervision:
-    """Follows the process of an attempt until something ends it.
-
-    Args:
-        database: Takes the record.
-        grip: The attempt.
-        lease: Its lease.
-        tuner: Its process, which has its order.
-        seconds: How long the search may take.
-        patience: How long to wait for what.
-        stopping: Whether the worker was asked to stop.
-        hear: Is told all that the process says.
-    """
+    """Follows the process of an attempt until something ends it."""
 
     def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         database: Database,
-        grip: Grip,
+        token: LeaseToken,
         lease: Lease,
         tuner: Tuner,
         *,
         seconds: float,
         patience: Patience,
         stopping: Callable[[], bool],
-        hear: Callable[[Message], None],
     ) -> None:
         self._database = database
-        self._grip = grip
+        self._token = token
         self._lease = lease
         self._tuner = tuner
         self._seconds = seconds
         self._patience = patience
         self._stopping = stopping
-        self._told = hear
         self._heard = 0
         self._unwritten: deque[attempts.Report] = deque()
         self._began: float | None = None
@@ -171,14 +138,10 @@ class Supervision:
         return self._asked and self._asked[0]
 
     def follow(self) -> Cause:
-        """Return why the attempt is over; its processes may still run.
-
-        Raises:
-            Superseded: The lease is lost; nothing may be written any more.
-        """
+        """Return why the attempt is over; its processes may still run."""
         cause = None
         while cause is None:
-            # JobRequest before listening: what it said before it went is then heard in this turn.
+            # Checked before listening: what it wrote before its exit is then heard in this turn.
             ended = self._tuner.ended is not None
             self._hear(self._tuner.listen(_LISTEN_SECONDS))
             state = self._lease.keep()
@@ -193,7 +156,6 @@ class Supervision:
     def _hear(self, said: list[Message]) -> None:
         for each in said:
             self._heard += 1
-            self._told(each)
             self._unwritten.append(report(self._heard, each))
             if isinstance(each, Begun):
                 self._began = time.monotonic()
@@ -210,7 +172,7 @@ class Supervision:
     def _write_all(self) -> None:
         while self._unwritten:
             reach(FailPoint.BEFORE_MESSAGE)
-            attempts.record(self._database, self._grip, self._unwritten[0])
+            attempts.record(self._database, self._token, self._unwritten[0])
             self._unwritten.popleft()
             reach(FailPoint.AFTER_MESSAGE)
 
@@ -249,12 +211,6 @@ class Supervision:
 
 
 def report(number: int, what: Message) -> attempts.Report:
-    """Return what a message adds.
-
-    Args:
-        number: Of the message within its attempt, from one.
-        what: The message.
-    """
     return attempts.Report(number=number, **_content(what))
 
 

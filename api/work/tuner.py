@@ -19,7 +19,7 @@ import psutil
 
 from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX, Settings
-from autotune.api.values import Birth
+from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
 from autotune.api.work.messages import GaveUp, Message, Stuck, message
 from autotune.api.work.orders import Order
@@ -51,16 +51,6 @@ class Tuner:
 
     It must be used by the thread that starts it, for as long as that lives: the kernel ends the
     process with that thread.
-
-    Args:
-        marker: What its environment holds.
-        places: The operator's folders; it runs in the root, and its texts lose them.
-        log: File for what it prints.
-        isolation: Whether it gets a network of its own.
-        adopts: Whether this process adopts orphans, and has no other children.
-
-    Raises:
-        OSError: The log cannot be written, or no process be started.
     """
 
     def __init__(
@@ -95,7 +85,7 @@ class Tuner:
             )
 
     @property
-    def birth(self) -> Birth | None:
+    def birth(self) -> ProcessIdentity | None:
         """Who it is; None if it is gone already."""
         return processes.birth(self._process.pid)
 
@@ -155,11 +145,7 @@ class Tuner:
 
 
 class Places:
-    """Takes the operator's folders out of texts; what lies in them is named from the root.
-
-    Args:
-        settings: They name the folders.
-    """
+    """Takes the operator's folders out of texts; what lies in them is named from the root."""
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root.absolute()

@@ -29,8 +29,7 @@ from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import tell_unserved
 from autotune.api.store.removal import forget_keys
-from autotune.api.telemetry import Attempt, telemetry_of
-from autotune.api.values import Claim, Outcome, Post
+from autotune.api.values import Claim, Outcome, WorkerInfo
 from autotune.api.work import processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
@@ -55,13 +54,7 @@ INSPECT_SECONDS = 60.0
 
 
 class Worker:
-    """Runs jobs, one at a time. To be used by one thread, which lives as long as it.
-
-    Args:
-        database: Keeps the jobs.
-        settings: The operator's.
-        adopts: Whether this process adopts orphans and has no children but the worker's.
-    """
+    """Runs jobs, one at a time. To be used by one thread, which lives as long as it."""
 
     def __init__(self, database: Database, settings: Settings, *, adopts: bool = False) -> None:
         self._database = database
@@ -80,8 +73,7 @@ class Worker:
         self._host = processes.this_host()
         self._inspection = Inspection(settings, self._devices, database)
         self._inspecting = Chore(self._inspection.look, INSPECT_SECONDS)
-        self._shown: Post | None = None
-        self._telemetry = telemetry_of("worker")
+        self._shown: WorkerInfo | None = None
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -98,11 +90,10 @@ class Worker:
                 self._stop.wait(self._settings.patience.idle)
         with suppress(DatabaseUnavailable):
             workers.leave(self._database, self._post())
-        self._telemetry.close()
 
-    def _post(self) -> Post:
+    def _post(self) -> WorkerInfo:
         """Return where it stands, and what it has now."""
-        return Post(
+        return WorkerInfo(
             worker=self._name,
             devices=self._devices,
             host=self._host,
@@ -131,7 +122,6 @@ class Worker:
 
     def _run_one_if_it_can(self) -> bool:
         try:
-            check_schema(self._database)
             return self.run_one()
         except DatabaseUnavailable as exc:
             say(exc.cause, logging.WARNING, error=cause_of(exc))
@@ -141,11 +131,7 @@ class Worker:
         return False
 
     def run_one(self) -> bool:
-        """Run the next job, if there is one; return whether there was.
-
-        Raises:
-            DatabaseUnavailable: The database does not answer.
-        """
+        """Run the next job, if there is one; return whether there was."""
         lease = self._settings.patience.lease
         post = self._post()
         if self._shown is not None and post != self._shown:
@@ -154,19 +140,17 @@ class Worker:
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
-        job, attempt = claimed.job.id, claimed.grip.attempt
+        job, attempt = claimed.job.id, claimed.token.attempt
         say("Job claimed.", job=job, attempt=attempt)
         try:
-            with self._telemetry.attempt(claimed) as traced:
-                state = self._attempt(claimed, traced)
-                traced.ended(state)
+            state = self._attempt(claimed)
             say("Attempt ended.", job=job, attempt=attempt, state=state)
         except Superseded:
             say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
         return True
 
-    def _attempt(self, claimed: Claim, traced: Attempt) -> State:
-        lease = Lease(self._database, claimed.grip, self._settings.patience)
+    def _attempt(self, claimed: Claim) -> State:
+        lease = Lease(self._database, claimed.token, self._settings.patience)
         if not sweep(self._database, self._host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
@@ -180,7 +164,7 @@ class Worker:
             return self._finish(lease, claimed, _failed(str(exc)))
         except OSError as exc:
             return self._stuck(lease, claimed, detail(exc))
-        return self._tune(lease, claimed, what, traced)
+        return self._tune(lease, claimed, what)
 
     def _refusal(self, claimed: Claim) -> Outcome | None:
         """Return how a job ends that is not to be run at all."""
@@ -194,7 +178,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, claimed: Claim, what: Order, traced: Attempt) -> State:
+    def _tune(self, lease: Lease, claimed: Claim, what: Order) -> State:
         try:
             tuner = self._started(claimed)
         except OSError as exc:
@@ -204,13 +188,12 @@ class Worker:
             self._order(tuner, lease, claimed, what)
             supervision = Supervision(
                 self._database,
-                claimed.grip,
+                claimed.token,
                 lease,
                 tuner,
                 seconds=what.options.budget or claimed.job.seconds,
                 patience=self._settings.patience,
                 stopping=self._stop.is_set,
-                hear=traced.hear,
             )
             cause = supervision.follow()
             code = tuner.ended
@@ -218,11 +201,6 @@ class Worker:
         return self._conclude(lease, claimed, cause, supervision, code)
 
     def _started(self, claimed: Claim) -> Tuner:
-        """Start the process of an attempt.
-
-        Raises:
-            OSError: Its folder cannot be used, or no process be started.
-        """
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
         return Tuner(
@@ -237,7 +215,7 @@ class Worker:
         """Record the process, and then give it its order."""
         birth = tuner.birth
         if birth is not None:
-            lease.insist(lambda: attempts.note_process(self._database, claimed.grip, birth))
+            lease.insist(lambda: attempts.note_process(self._database, claimed.token, birth))
             reach(FailPoint.RECORDED)
             tuner.go(what)
             reach(FailPoint.ORDERED)
@@ -280,7 +258,6 @@ class Worker:
         return self._finish(lease, claimed, outcome)
 
     def _code(self, claimed: Claim) -> str | None:
-        """Return the digest of the workload's code as it is now."""
         return self._codes().get(claimed.job.workload)
 
     def _codes(self) -> dict[str, str]:
@@ -299,7 +276,7 @@ class Worker:
     def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
         changed = claimed.job.code not in (None, self._code(claimed))
         outcome = outcome.model_copy(update={"code_changed": changed})
-        state = lease.insist(lambda: attempts.finish(self._database, claimed.grip, outcome))
+        state = lease.insist(lambda: attempts.finish(self._database, claimed.token, outcome))
         reach(FailPoint.FINISHED)
         return state
 
@@ -315,7 +292,7 @@ class Worker:
         return state
 
     def _let_go(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
-        return lease.insist(lambda: attempts.let_go(self._database, claimed.grip, ending, reason))
+        return lease.insist(lambda: attempts.let_go(self._database, claimed.token, ending, reason))
 
 
 def main(arguments: list[str]) -> None:

@@ -10,11 +10,10 @@ import typer
 
 from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import guarded
+from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
-from autotune.cli.jobs import app as jobs_app
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
-from autotune.cli.members import app as members_app
 from autotune.cli.options import SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.saved import report, script
@@ -44,12 +43,10 @@ app.command(cls=SearchCommand, epilog=TUNE_CODES)(guarded(tune))
 app.command(epilog=VERIFY_CODES)(guarded(verify))
 app.command(epilog=DOCTOR_CODES)(guarded(doctor))
 app.command(cls=SearchCommand)(guarded(submit))
-for command in (watch, fetch, script, report, spaces, machine):
+for command in (watch, fetch, script, report, spaces, machine, database):
     app.command()(guarded(command))
 app.add_typer(serve_app, name="serve")
 app.add_typer(keys_app, name="keys")
-app.add_typer(members_app, name="members")
-app.add_typer(jobs_app, name="jobs")
 app.add_typer(cluster_app, name="cluster")
 app.add_typer(workers_app, name="workers")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec
@@ -42,6 +42,18 @@ def show(answer: RenderableType) -> None:
     """Print an answer for people."""
     # Uncropped: a command that is longer than the terminal must stay whole to be copied.
     answers().print(answer, crop=False)
+
+
+def table(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> RenderableType:
+    """Return lines under their heads."""
+    from rich.table import Table
+
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
+    for each in heads:
+        made.add_column(each, overflow="fold")
+    for line in lines:
+        made.add_row(*map(Text, line))
+    return made
 
 
 def say(text: object) -> None:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import guarded, put, say, show
+from autotune.cli.console import guarded, put, say, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.wording import plural, roughly
+from autotune.wording import plural
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from autotune.api.roles import Role, Scope
+    from autotune.api.callers import Scope
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
-    help="Create, list, rotate and revoke API keys of the service.",
+    help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -38,22 +37,13 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="tunings:read, tunings:write, project:admin, metrics or admin; repeatable. "
-            "[default: tunings:read and tunings:write]",
+            help="read, write or admin (priority, workers); repeatable. [default: read and write]",
             show_default=False,
         ),
     ] = None,
     days: Annotated[
         float | None,
         typer.Option(min=0.001, help="Days until it expires.", show_default="for good"),
-    ] = None,
-    role: Annotated[
-        str | None,
-        typer.Option(
-            help="viewer, editor or admin, instead of scopes: looks; asks and cancels, too; says "
-            "who belongs to --project, or without one operates the service.",
-            show_default=False,
-        ),
     ] = None,
     project: Annotated[
         str | None,
@@ -66,31 +56,11 @@ def create(
     """Create a key and print it; it is shown only once."""
     from autotune.api.store.auth import Keyring
 
-    scopes, whose = _scopes(scope, role, project), checked_name(project or name)
+    scopes, whose = _scopes(scope or ("read", "write")), checked_name(project or name)
     with service_database(settings) as database:
         seconds = days and days * DAY_SECONDS
-        made = Keyring(database).hand_out(checked_name(name), scopes, seconds, whose)
+        made = Keyring(database).hand_out(checked_name(name), scopes, whose, seconds)
     say(f"Key {made.key.id} for {made.key.name}, shown only once:")
-    put(f"{made.secret}\n")
-
-
-@guarded
-def rotate(
-    *,
-    key: KeyId,
-    overlap: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long both keys are valid.")
-    ] = "1h",
-    settings: SettingsFile = None,
-) -> None:
-    """Replace a key by a new one of the same project, and print that; it is shown only once."""
-    from autotune.api.store.auth import Keyring
-    from autotune.durations import parse_seconds
-
-    seconds = parse_seconds(overlap)
-    with service_database(settings) as database:
-        made = Keyring(database).rotate(key, seconds)
-    say(f"Key {made.key.id} replaces {key}, which ends in {roughly(seconds)}; shown only once:")
     put(f"{made.secret}\n")
 
 
@@ -101,7 +71,19 @@ def listing(*, settings: SettingsFile = None) -> None:
 
     with service_database(settings) as database:
         found = Keyring(database).all()
-    show(_table(found))
+    heads = ("id", "name", "project", "scopes", "made", "until")
+    lines = (
+        (
+            each.id,
+            each.name,
+            each.project,
+            " ".join(sorted(each.scopes)),
+            _day(each.created_at),
+            _until(each),
+        )
+        for each in found
+    )
+    show(table(heads, lines))
 
 
 @guarded
@@ -125,62 +107,22 @@ def revoke(
 
 app.command()(create)
 app.command("list")(listing)
-app.command()(rotate)
 app.command()(revoke)
 
 
-def _scopes(given: list[str] | None, role: str | None, project: str | None) -> list[Scope]:
-    from autotune.api.roles import Role, Scope
+def _scopes(given: Iterable[str]) -> list[Scope]:
+    from autotune.api.callers import Scope
 
-    if given and role:
-        raise UsageError("A role is a name for scopes.", "Use either --role or --scope.")
-    if not given:
-        chosen = role_named(role or "editor")
-        return sorted(Scope if chosen is Role.ADMIN and project is None else chosen.scopes)
     for each in given:
         if each not in list(Scope):
             raise UsageError(f"Unknown scope {each!r}.", f"Choose from {', '.join(Scope)}.")
     return [Scope(each) for each in given]
 
 
-def role_named(name: str) -> Role:
-    """Return a role.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    from autotune.api.roles import Role
-
-    if name not in list(Role):
-        raise UsageError(f"Unknown role {name!r}.", f"Choose from {', '.join(Role)}.")
-    return Role(name)
-
-
-def checked_name(name: str, longest: int = 100) -> str:
-    """Return a name for people.
-
-    Raises:
-        UsageError: It is none.
-    """
-    if not name.isprintable() or not 0 < len(name) <= longest:
-        raise UsageError(
-            f"The name must have 1 to {longest} printable characters.", "Choose another one."
-        )
+def checked_name(name: str) -> str:
+    if not name.isprintable() or not 0 < len(name) <= 100:
+        raise UsageError("The name must have 1 to 100 printable characters.", "Choose another one.")
     return name
-
-
-def _table(keys: tuple[Key, ...]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for head in ("id", "name", "project", "scopes", "made", "until"):
-        table.add_column(head, overflow="fold")
-    for each in keys:
-        scopes = " ".join(sorted(each.scopes))
-        names = (Text(each.name), Text(each.project))
-        table.add_row(each.id, *names, scopes, _day(each.created_at), _until(each))
-    return table
 
 
 def _until(key: Key) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autotune.result import Result
     from autotune.value import Scalar
 
-REMOTE_ONLY = ("key_file", "need", "priority", "label", "project")
+REMOTE_ONLY = ("key_file", "need", "priority", "label")
 """Parameters of `tune` that only a service has a use for."""
 LOCAL_ONLY = (
     "dataset",
@@ -62,10 +62,6 @@ Label = Annotated[
     list[str] | None,
     _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
-Project = Annotated[
-    str | None,
-    _service(help="Whose job it is, where the key may ask for jobs in several projects."),
-]
 
 
 def submit(  # noqa: PLR0913 - one parameter for each option of the command
@@ -79,37 +75,26 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     need: Need = None,
     priority: Priority = 0,
     label: Label = None,
-    project: Project = None,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
-    turn = turn_from(need, priority, label, project)
+    turn = turn_from(need, priority, label)
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
     put(f"{job.id}\n")
     say(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
-def turn_from(
-    need: list[str] | None, priority: int, label: list[str] | None, project: str | None
-) -> dict[str, Any]:
-    """Return where, when and for whom a job is to run, as a client takes it.
-
-    Raises:
-        UsageError: An option is malformed.
-    """
+def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
+    """Return where, when and for whom a job is to run, as a client takes it."""
     turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
-    return {**turn, "labels": labels_from(label or ()), "project": project}
+    return {**turn, "labels": labels_from(label or ())}
 
 
 def needs_from(given: Iterable[str]) -> dict[str, Any]:
-    """Return what `--need` options stand for.
-
-    Raises:
-        UsageError: One is malformed.
-    """
+    """Return what `--need` options stand for."""
     found: dict[str, Any] = take.pairs(given, "--need")
     if "labels" in found:
         found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
@@ -119,11 +104,7 @@ def needs_from(given: Iterable[str]) -> dict[str, Any]:
 
 
 def labels_from(given: Iterable[str]) -> dict[str, str]:
-    """Return what `--label` options stand for.
-
-    Raises:
-        UsageError: One is malformed, or a name comes twice.
-    """
+    """Return what `--label` options stand for."""
     found: dict[str, str] = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -167,16 +148,6 @@ def tune_there(
     """Have a service search, show how it goes, and write the files of the result.
 
     Ctrl-C cancels the job, and what it has found by then is the result.
-
-    Args:
-        client: Connected to the service.
-        workload: Name of a workload that is registered there.
-        params: Its parameters.
-        out: Folder for the files.
-        asked: Everything else, as `Client.submit` takes it.
-
-    Raises:
-        Interrupted: It was cancelled before anything was found.
     """
     from autotune.api.errors import Conflict, NoRecommendation
 
@@ -211,11 +182,7 @@ def follow(client: Client, job: str) -> None:
 
 
 def connected(url: str, key_file: Path | None) -> Client:
-    """Return a client with the key of a file, or that of the environment.
-
-    Raises:
-        UsageError: The file cannot be read, or the address is none.
-    """
+    """Return a client with the key of a file, or that of the environment."""
     from autotune.client import Client
 
     try:

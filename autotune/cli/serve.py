@@ -9,6 +9,7 @@ import typer
 from autotune.cli.console import guarded, put, say
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
+from autotune.extras import check_service
 
 app = typer.Typer(
     help="Run the tuning service: API and worker together, or one of them.",
@@ -35,6 +36,7 @@ def everything(
     settings: SettingsFile = None,
 ) -> None:
     """Run the API and a worker until Ctrl-C or SIGTERM."""
+    check_service()
     context.obj = settings  # For a part that is named, and has no file of its own.
     if context.invoked_subcommand is not None:
         return _refuse_lost(context)

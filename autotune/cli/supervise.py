@@ -37,12 +37,7 @@ class Part:
 
 
 class Kept:
-    """Keeps one part running. To be used by one thread, which lives as long as the part.
-
-    Args:
-        part: What to run.
-        say: Is told when it is started again.
-    """
+    """Keeps one part running. To be used by one thread, which lives as long as the part."""
 
     def __init__(self, part: Part, say: Say) -> None:
         self._part = part

@@ -18,7 +18,6 @@ from autotune.cli.remote import (
     Label,
     Need,
     Priority,
-    Project,
     check_place,
     connected,
     show_result,
@@ -46,7 +45,6 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     need: Need = None,
     priority: Priority = 0,
     label: Label = None,
-    project: Project = None,
     resume: take.Resume = False,
     no_wait: take.NoWait = False,
     dry_run: take.DryRun = False,
@@ -93,7 +91,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     with _terminated_as_by_ctrl_c():
         if url is not None:
             params = {**model_args, **dataset_args}
-            turn = turn_from(need, priority, label, project)
+            turn = turn_from(need, priority, label)
             with connected(url, key_file) as client:
                 result = tune_there(
                     client, model, params, out=out, space=space, options=options, **turn

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from autotune.cli.console import guarded, say, show
+from autotune.cli.console import guarded, say, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
-
-    from autotune.api.values import SeenWorker
 
 app = typer.Typer(
     help="List and drain the workers of the service.",
@@ -34,7 +27,18 @@ def listing(*, settings: SettingsFile = None) -> None:
 
     with service_database(settings) as database, database.reading() as connection:
         found = there(connection)
-    show(_table(found))
+    heads = ("name", "does", "machine", "labels", "workloads")
+    lines = (
+        (
+            each.name,
+            each.doing,
+            str(each.machine or ""),
+            " ".join(each.labels),
+            " ".join(each.workloads),
+        )
+        for each in found
+    )
+    show(table(heads, lines))
 
 
 @guarded
@@ -61,17 +65,3 @@ def resume(*, name: Name, settings: SettingsFile = None) -> None:
 app.command("list")(listing)
 app.command()(drain)
 app.command()(resume)
-
-
-def _table(workers: Sequence[SeenWorker]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for head in ("name", "does", "machine", "labels", "workloads"):
-        table.add_column(head, overflow="fold")
-    for each in workers:
-        machine = "" if each.machine is None else str(each.machine)
-        texts = (each.name, each.doing, machine, " ".join(each.labels), " ".join(each.workloads))
-        table.add_row(*map(Text, texts))
-    return table

@@ -18,6 +18,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
 from autotune.config import describe
+from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.data import ResultData
 from autotune.result.explanations import CERTIFICATE, FAILED
@@ -163,6 +164,7 @@ def environment(*packages: str) -> Environment:
         "in_short": in_short,
         "rate_with_error": rate_with_error,
         "ratio": share,
+        "reason": reason_text,
     }
     return made
 

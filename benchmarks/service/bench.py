@@ -23,7 +23,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
 from benchmarks.page import add_options, page_of, this_commit
-from benchmarks.service import ending, large, reads, recovery, streams
+from benchmarks.service import ending, large, recovery, streams
 from benchmarks.service.site import ENGINES, Site
 from benchmarks.service.table import HEAD, Row, table
 
@@ -54,11 +54,12 @@ def parse() -> argparse.Namespace:
     )
     add = parser.add_argument
     # The last leaves a queue, which a database that all share must not have before.
-    parts = ("reads", "streams", "ending", "recovery", "large")
+    parts = ("streams", "ending", "recovery", "large")
     add("--parts", nargs="+", choices=parts, default=parts, help="default: all")
     add("--rounds", type=int, default=8, help="turns of each reading call; default: %(default)s")
     add("--seconds", type=float, default=2.0, help="of each burst; default: %(default)s")
-    add("--jobs", type=int, default=100_000, help="of `large`, that are done, and that wait")
+    add("--jobs", type=int, default=100_000, help="of `large`, that are done")
+    add("--queued", type=int, default=1000, help="of `large`, that wait")
     add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
     add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
     add_options(parser)
@@ -67,14 +68,10 @@ def parse() -> argparse.Namespace:
 
 def _measured(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     measures: dict[str, tuple[str, Measure]] = {
-        "reads": (
-            "quick",
-            lambda site, store: reads.measure(site, store, options.rounds, options.seconds),
-        ),
         "large": (
             "quick",
             lambda site, store: large.measure(
-                site, store, options.jobs, options.rounds, options.seconds
+                site, store, options.jobs, options.queued, options.rounds, options.seconds
             ),
         ),
         "streams": ("quick", streams.measure),

@@ -18,27 +18,29 @@ from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.work.worker import Worker
 
 TRIALS = 40
-OWNERS = 50
+PROJECTS = 50
 WORKLOADS = ("digits", "speech", "images", "text")
 """Of the jobs that wait; a worker that has the first alone has to find its own among them."""
+OWN = "project 0"
 _AT_ONCE = 1000
 """Rows of one statement."""
-_MADE = ("seq", "kind")
+_MADE = ("seq",)
 """Columns that the database makes."""
 
 
 def fill(database: Database, settings: Settings, count: int, most: int = TRIALS) -> Sequence[str]:
-    """Return the ids of so many jobs that are done, each after so many trials at most."""
+    """Make so many jobs that are done, each after so many trials at most; return those of `OWN`."""
     first = _run(database, settings, most)
     copies = [secrets.token_hex(12) for _ in range(count - 1)]
     # Its transactions may take as long as they need.
     with database.migrating() as connection:
         row = _row(connection, first)
-        _add(connection, [{**row, "id": each} for each in copies])
+        owned = enumerate(copies)
+        _add(connection, [{**row, "id": each, "project": _project(n)} for n, each in owned])
         for table in (trials, events, attempts):
             _copy(connection, table, first, row["seq"], most)
     _settle(database)
-    return [first, *copies]
+    return [first, *copies[::PROJECTS]]
 
 
 def fill_queue(database: Database, like: str, count: int) -> None:
@@ -53,9 +55,9 @@ def fill_queue(database: Database, like: str, count: int) -> None:
             {
                 **row,
                 "id": secrets.token_hex(12),
-                "owner": f"project {random.randrange(OWNERS)}",
+                "project": _project(random.randrange(PROJECTS)),
                 "workload": random.choice(WORKLOADS),
-                "precedence": -random.choice((0, 0, 0, 1)),
+                "priority": random.choice((0, 0, 0, 1)),
             }
             for _ in range(count)
         )
@@ -63,10 +65,14 @@ def fill_queue(database: Database, like: str, count: int) -> None:
     _settle(database)
 
 
+def _project(number: int) -> str:
+    return f"project {number % PROJECTS}"
+
+
 def _run(database: Database, settings: Settings, most: int) -> str:
     service = Jobs(database, settings.registry(), Quotas())
     asked = JobRequest(workload="digits", space="cpu", budget="1h", max_trials=most)
-    job = service.submit(asked, "nobody")
+    job = service.submit(asked, OWN)
     Worker(database, settings).run_one()
     done = service.get(job.id, None)
     if done.state is not State.DONE:

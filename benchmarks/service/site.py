@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -62,9 +62,8 @@ class Site:
         return {**os.environ, "PYTHONPATH": paths_of(ROOT), "AUTOTUNE_CACHE": "off", **named}
 
     def start(self, *words: str, **variables: str) -> Process:
-        """Start `autotune WORDS`, which bounds no caller, with its output in the folder."""
-        given = {f"{PREFIX}WEB__REQUESTS": str(10**6), **variables}
-        return self.launch(["-m", "autotune", *words], ROOT, **given)
+        """Start `autotune WORDS`, with its output in the folder."""
+        return self.launch(["-m", "autotune", *words], ROOT, **variables)
 
     def launch(self, arguments: list[str], root: Path = ROOT, **variables: str) -> Process:
         """Start a Python process of the service, in the folder with its code."""
@@ -77,9 +76,9 @@ class Site:
                 stderr=log,
             )
 
-    def new_key(self, database: Database, name: str) -> str:
+    def new_key(self, database: Database, name: str, project: str = "") -> str:
         """Return a key that may do everything."""
-        return Keyring(database).hand_out(name, list(Scope)).secret
+        return Keyring(database).hand_out(name, list(Scope), project or name).secret
 
 
 def paths_of(root: Path) -> str:

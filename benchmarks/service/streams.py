@@ -16,8 +16,9 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Outcome, Post
+from autotune.api.values import LeaseToken, Outcome, WorkerInfo
 from autotune.events import Notice
+from benchmarks.service.filled import OWN
 from benchmarks.service.site import Site, address_of, running
 from benchmarks.service.table import Row
 
@@ -54,52 +55,52 @@ class _Follower:
 
 def measure(site: Site, database: Database) -> Iterator[Row]:
     """Yield the rows: 200 streams of 20 jobs, to which events are added."""
-    grips = _claimed(site, database)
-    keys = [site.new_key(database, f"follower {number}") for number in range(KEYS)]
+    tokens = _claimed(site, database)
+    keys = [site.new_key(database, f"follower {number}", OWN) for number in range(KEYS)]
     followers = [
-        _Follower(job=grips[number % JOBS].job_id, key=keys[number % KEYS])
+        _Follower(job=tokens[number % JOBS].job_id, key=keys[number % KEYS])
         for number in range(STREAMS)
     ]
     api = site.start("serve", "api", "--port", "0")
     with running(api):
         netloc = urlsplit(address_of(api)).netloc
-        commits = asyncio.run(_run(netloc, followers, database, grips))
+        commits = asyncio.run(_run(netloc, followers, database, tokens))
     yield from _rows(followers, commits)
 
 
-def _claimed(site: Site, database: Database) -> list[Grip]:
+def _claimed(site: Site, database: Database) -> list[LeaseToken]:
     service = Jobs(database, site.settings.registry(), Quotas(queued=JOBS, device_seconds=1e9))
     for _ in range(JOBS):
-        service.submit(JobRequest(workload="digits", space="quick"), "nobody")
-    posts = [Post(worker="bench", devices=f"streams-{n}", host="none") for n in range(JOBS)]
+        service.submit(JobRequest(workload="digits", space="quick"), OWN)
+    posts = [WorkerInfo(worker="bench", devices=f"streams-{n}", host="none") for n in range(JOBS)]
     found = [attempts.claim(database, each, LEASE) for each in posts]
-    return [each.grip for each in found if each]
+    return [each.token for each in found if each]
 
 
 async def _run(
-    netloc: str, followers: Sequence[_Follower], database: Database, grips: Sequence[Grip]
+    netloc: str, followers: Sequence[_Follower], database: Database, tokens: Sequence[LeaseToken]
 ) -> Commits:
     tasks = [asyncio.create_task(each.follow(netloc)) for each in followers]
     while not all(each.numbers for each in followers):
         if any(each.done() for each in tasks):
             break
         await asyncio.sleep(0.1)
-    commits = await asyncio.to_thread(_write, database, grips)
+    commits = await asyncio.to_thread(_write, database, tokens)
     await asyncio.wait_for(asyncio.gather(*tasks), 30)
     return commits
 
 
-def _write(database: Database, grips: Sequence[Grip]) -> Commits:
+def _write(database: Database, tokens: Sequence[LeaseToken]) -> Commits:
     """Add the events; return when each was committed."""
     commits: Commits = {}
     # Two are there already: it was queued, and an claimed.
     for number in range(3, EVENTS + 3):
-        for each in grips:
+        for each in tokens:
             note = Report(number=number - 2, events=[Notice(text="Something happened.")])
             attempts.record(database, each, note)
             commits[each.job_id, number] = time.time()
             time.sleep(PAUSE)
-    for each in grips:
+    for each in tokens:
         attempts.finish(database, each, Outcome(state=State.FAILED, reason="That was all."))
     return commits
 

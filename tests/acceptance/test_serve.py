@@ -342,7 +342,7 @@ def test_a_search_elsewhere_looks_like_one_here(
     done = run(
         *("tune", "digits", *limits, "--model-arg", "filters=16", "--out", out),
         *("--url", serving.url, "--key-file", serving.key_file),
-        *("--project", "speech", "--label", "team=vision", "--need", "devices=1"),
+        *("--label", "team=vision", "--need", "devices=1"),
         *("--priority", "-2"),
     )
     assert (done.returncode, here.returncode) == (0, 0), done.stderr + here.stderr
@@ -351,7 +351,7 @@ def test_a_search_elsewhere_looks_like_one_here(
     names = {each.name for each in (tmp_path / "here").iterdir() if each.name[0] != "."}
     assert {each.name for each in out.iterdir()} == names - {"trials", "study.db"}
     assert load_configuration(out / "config.yaml").workload.model.arguments == (("filters", 16),)
-    asked = serving.client.get("/v1/tunings", params={"project": "speech"}).json()["tunings"]
+    asked = serving.client.get("/v1/tunings", params={"label": "team:vision"}).json()["tunings"]
     told = [(each["labels"], each["needs"]["devices"], each["priority"]) for each in asked]
     assert told == [({"team": "vision"}, 1, -2)]
 
@@ -395,7 +395,7 @@ def test_ctrl_c_cancels_the_job_elsewhere(serving: Serving, command: Path, tmp_p
     ("arguments", "told"),
     [
         (("digits", "--url", "http://localhost:1", "--resume"), "--resume has no effect with"),
-        ((*DIGITS, "--project", "speech"), "--project has no effect without"),
+        ((*DIGITS, "--label", "team=vision"), "--label has no effect without"),
     ],
 )
 def test_what_has_no_effect_is_refused(run: Run, arguments: tuple[str, ...], told: str) -> None:

@@ -69,23 +69,6 @@ def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> N
     assert violations(page) == []
 
 
-def test_a_webhook_is_added_and_removed_by_anybody(signed_in: Open) -> None:
-    """Its secret is in sight once, and only a second yes removes it."""
-    page = signed_in()
-    page.goto("/webhooks")
-    page.get_by_label("Address").fill("https://ci.example.org/hook")
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_role("region", name="Secret", exact=True)).to_contain_text("whsec_")
-    assert violations(page) == []
-    page.get_by_role("button", name="Remove", exact=True).click()
-    page.get_by_role("button", name="Keep it").click()
-    expect(page.get_by_role("heading", name="https://ci.example.org/hook")).to_be_visible()
-    page.get_by_role("button", name="Remove", exact=True).click()
-    page.get_by_role("button", name="Remove the webhook").click()
-    expect(page.get_by_text("Nobody is told when jobs of this project end.")).to_be_visible()
-    assert violations(page) == []
-
-
 def test_axe_finds_nothing_on_a_form_that_is_wrong(signed_in: Open) -> None:
     """Each mistake is bound to its field."""
     page = signed_in()

@@ -14,13 +14,11 @@ PAGES = {
     "list-by-label": "/?label=team:vision",
     "list-odd": "/?odd=1",
     "workers": "/workers",
-    "webhooks": "/webhooks",
     "sign-in": "/sign-in",
     "nowhere": f"/tunings/{'0' * 24}",
 }
 FAILING = "63"
 """Filters of a job that fails."""
-HOOK = f"https://ci.example.org/{'hooks/of/a/team/' * 4}tuning"
 
 
 @pytest.fixture(scope="module")
@@ -76,31 +74,6 @@ def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: s
     page.goto(jobs[name])
     unfold(page)
     looks_right(page, f"job-{name}")
-
-
-def test_two_jobs_side_by_side_are_laid_out(page: Page, jobs: dict[str, str]) -> None:
-    """Whether or not they can be compared."""
-    for name in ("undecided", "failed"):
-        both = "&".join(f"job={jobs[each].rpartition('/')[2]}" for each in ("done", name))
-        page.goto(f"/compare?{both}")
-        looks_right(page, f"compare-with-{name}")
-
-
-def test_a_webhook_is_laid_out(page: Page) -> None:
-    """With an address that is long, its secret, and what it was told."""
-    page.goto("/webhooks")
-    page.get_by_label("Address").fill("nowhere")
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    looks_right(page, "webhook-wrong")
-    page.get_by_label("Address").fill(HOOK)
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_role("region", name="Secret", exact=True)).to_be_visible()
-    looks_right(page, "webhook-secret")
-    page.goto("/webhooks")
-    page.get_by_role("button", name="Test").click()
-    expect(page.get_by_role("table")).to_be_visible()
-    looks_right(page, "webhook-told")
 
 
 def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:

@@ -102,21 +102,28 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
-def test_a_job_is_repeated_and_compared_with_the_first(signed_in: Open, done: str) -> None:
-    """By the button and by ticking both in the list, where a refresh keeps the ticks."""
+def test_a_job_is_repeated(signed_in: Open, done: str) -> None:
+    """By the button; the new one is shown."""
     page = signed_in(done)
     page.get_by_role("button", name="Repeat").click()
     expect(page).not_to_have_url(re.compile(done))
     expect(page.locator(".badge.done")).to_be_visible()
-    repeated = page.url.rpartition("/")[2]
-    page.goto("/")
-    for each in (repeated, done.rpartition("/")[2]):
-        page.locator(f"#pick-{each}").check()
-    page.get_by_role("button", name="Compare two").click()
-    expect(page.get_by_role("heading", name="Two jobs")).to_be_visible()
-    expect(page.locator(".summary-line")).to_contain_text("can be compared")
-    expect(page.get_by_role("row", name="Best configuration")).to_be_visible()
-    looks_right(page, "compare")
+
+
+def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
+    """By Swagger UI, under the service's own policy; a call can be made from it."""
+    page = blank()
+    page.goto("/docs")
+    page.get_by_role("button", name="Authorize").click()
+    page.get_by_label("auth-bearer-value").fill(service.key)
+    page.get_by_role("button", name="Apply credentials").click()
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("button", name="GET /v1/workloads").first.click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+    expect(page.locator(".live-responses-table tbody .response-col_status").first).to_contain_text(
+        "200"
+    )
 
 
 def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> None:

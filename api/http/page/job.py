@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from autotune.api.events import Claimed, Event, Released, said
-from autotune.api.http.files import Part
+from autotune.api.http.files import FILES
 from autotune.api.http.page.listing import Link, label_links, params_text, space_name
-from autotune.api.states import FINAL, State
+from autotune.api.states import State
 from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.options import Group, SearchOptions, declared
-from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
@@ -28,7 +26,6 @@ KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Ev
 """The names of the events of a stream."""
 MOST_OUTPUTS = 20
 """Of the trials that failed; the others are at their addresses."""
-_BOUNDS = tuple(each.name for each in declared() if each.group is Group.BOUNDS)
 _STATES = {
     State.QUEUED: "Waiting for a worker",
     State.CANCELLING: "Being cancelled",
@@ -39,39 +36,13 @@ _STATES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Download:
-    """A file to fetch."""
-
-    name: str
-    address: str
-
-    @property
-    def shown(self) -> bool:
-        """Whether a browser shows it, and does not only keep it."""
-        return self.name.endswith(".html")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """What a trial that failed printed last, its traceback among it."""
-
-    number: int
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class JobView:
-    """A job's page."""
-
     job: Job
     phase: str
     news: str
     """What is said aloud when it has changed: the phase, and at last how it ended."""
-    final: bool
-    stream: str
-    """Where it is followed."""
     kinds: tuple[str, ...]
+    """The events by which it is followed."""
     spent: float
     """Seconds of the budget that are used."""
     ticking: bool
@@ -82,11 +53,12 @@ class JobView:
     """When the running trial began, and what it is."""
     best: tuple[Figure, ...]
     """The best so far of each kind; empty once there is a result."""
-    downloads: tuple[Download, ...]
+    downloads: Mapping[str, str]
+    """Names of files, and their addresses."""
     shown: Mapping[str, Any]
     """What the fragments show: of the result, or of the trials so far."""
-    outputs: tuple[Output, ...]
-    """What trials that failed have printed, the latest first."""
+    outputs: tuple[Trial, ...]
+    """Trials that failed and have printed something, the latest first."""
     left_out: str
     """How many trials came before those in sight, in words; empty if none did."""
     facts: Mapping[str, str]
@@ -101,26 +73,24 @@ class JobView:
 
 
 def job_view(story: Story) -> JobView:
-    """Return the view of a job."""
     job, found = story.job, story.recommendation
     board = Leaderboard(story.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
-    moments |= {"Starts by": job.waiting.expected_start} if job.waiting else {}
     return JobView(
         job=job,
         phase=_phase(story),
         news=" ".join(filter(None, (sentence(_phase(story)), job.summary or job.reason))),
-        final=job.state in FINAL,
-        stream=f"{job.url}/events",
         kinds=KINDS,
         spent=round(min(story.spent, job.seconds), 1),
         ticking=job.state is State.RUNNING and story.spent > 0,
         clocks=(clock(story.spent), clock(job.seconds)),
         running=_running(story),
         best=() if found else tuple(_best(board)),
-        downloads=tuple(_downloads(job.url, found)) if found else (),
+        downloads=_downloads(job.url, found) if found else {},
         shown=parts(found) if found else parts_so_far(board),
-        outputs=tuple(_outputs(story.trials))[:MOST_OUTPUTS],
+        outputs=tuple(t for t in reversed(story.trials) if t.detail and not t.measured)[
+            :MOST_OUTPUTS
+        ],
         left_out="" if found else left_out(job.trials - len(story.trials)),
         facts=_facts(job),
         labels=label_links(job),
@@ -151,61 +121,42 @@ def _note(best: Entry) -> str:
     return f"{short}, {share(compared)} times one device" if compared else short
 
 
-def _outputs(trials: Sequence[Trial]) -> Iterator[Output]:
-    for each in reversed(trials):
-        if each.detail and not each.measured:
-            title = f"Trial {each.number}: {each.outcome}: {reason_text(each.reason)}"
-            yield Output(number=each.number, title=title, text=each.detail)
+def _outputs(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    return tuple(each for each in reversed(trials) if each.detail and not each.measured)
 
 
-def _downloads(base: str, found: Result) -> Iterator[Download]:
+def _downloads(base: str, found: Result) -> dict[str, str]:
     programs = found.programs()
-    paths = {part.file: f"script?part={part}" for part in Part if programs[part.file]}
+    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
     paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
     paths["report.html"] = "report"
-    for name, path in paths.items():
-        yield Download(name=name, address=f"{base}/{path}")
+    return {name: f"{base}/{path}" for name, path in paths.items()}
 
 
 def _facts(job: Job) -> dict[str, str]:
+    asked = job.options.model_dump(exclude_defaults=True, exclude={"budget"})
+    edited = ", edited while it was measured" if job.code_changed else ""
     known = {
-        "Project": "" if job.owner == LOCAL_OWNER else job.owner,
+        "Project": "" if job.project == LOCAL_OWNER else job.project,
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.seconds),
-        "Most trials": "" if job.max_trials is None else f"{job.max_trials:,}",
-        "Constraints": _constraints(job),
-        "Margin": f"{job.margin:.0%}",
-        "Seed": str(job.seed),
+        **{name.replace("_", " ").capitalize(): _listed(value) for name, value in asked.items()},
         "Needs": str(job.needs),
         "Priority": str(job.priority) if job.priority else "",
         "Devices": job.devices or "",
-        "Code": _code(job),
+        "Code": f"{job.code}{edited}" if job.code else "",
         "Attempts": str(job.attempt) if job.attempt > 1 else "",
         "Id": job.id,
     }
     return {name: value for name, value in known.items() if value}
 
 
-def _code(job: Job) -> str:
-    edited = ", edited while it was measured" if job.code_changed else ""
-    return f"{job.code}{edited}" if job.code else ""
-
-
-def _constraints(given: SearchOptions) -> str:
-    found = given.model_dump(exclude_defaults=True, include=set(_BOUNDS))
-    told = (f"{name.replace('_', ' ')} {_listed(value)}" for name, value in found.items())
-    return ", ".join(map(str.strip, told))
-
-
 def _listed(value: object) -> str:
-    if value is True:
-        return ""
     return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _phase(story: Story) -> str:
-    """Return what a job does, in words."""
     told = _STATES.get(story.job.state)
     if told is not None:
         return told

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from autotune.api.http.page.addresses import HOME, job_page
-from autotune.api.http.page.form import FormView
 from autotune.api.http.tunings import ListQuery
 from autotune.api.labels import selectors
 from autotune.api.states import FINAL, State
-from autotune.api.store.jobs import EVERY_JOB
 from autotune.api.values import Job, Page
 from autotune.wording import clock, plural, rate, roughly
 
@@ -28,25 +25,16 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A job in the list."""
+    """A job in the list, and what there is to tell of it in a sentence."""
 
-    id: str
-    address: str
-    workload: str
+    job: Job
     settings: str
-    labels: tuple[str, ...]
-    state: State
-    verdict: str
     short: str
-    """What there is to tell of it in a sentence."""
-    created: float
     took: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Something to go to."""
-
     text: str
     address: str
     current: bool = False
@@ -54,41 +42,34 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """The first page."""
-
     lines: tuple[Line, ...]
     filters: tuple[Link, ...]
     labels: tuple[Link, ...]
     """The labels that all of them have; each leads to the list without it."""
     kept: tuple[tuple[str, str], ...]
     """What the form for another label sends along."""
-    filtered: bool
     newest: str | None
     older: str | None
     unfinished: bool
     """Whether something in it will change."""
-    form: FormView | None
-    """None for whoever may not ask for jobs."""
 
 
-def list_view(page: Page, query: ListQuery, form: FormView | None) -> ListView:
-    """Return the view of some jobs."""
-    several = len({job.owner for job in page.tunings}) > 1
+def list_view(page: Page, query: ListQuery) -> ListView:
     return ListView(
-        lines=tuple(_line(job, named=several) for job in page.tunings),
-        filters=tuple(_filter(text, states, query) for text, states in FILTERS.items()),
+        lines=tuple(map(_line, page.tunings)),
+        filters=tuple(
+            Link(text=text, address=_address(query, states), current=set(states) == {*query.state})
+            for text, states in FILTERS.items()
+        ),
         labels=tuple(_without(each, query) for each in query.label),
         kept=tuple(_pairs(query, query.state)),
-        filtered=bool(query.state) or query.filter != EVERY_JOB,
         newest=_address(query, query.state) if query.before else None,
         older=_address(query, query.state, page.next) if page.next else None,
         unfinished=any(job.state not in FINAL for job in page.tunings),
-        form=form,
     )
 
 
 def label_links(job: Job) -> tuple[Link, ...]:
-    """Return where the jobs with each label of a job are."""
     return tuple(
         Link(text=each, address=_address(ListQuery(label=[each]), ()))
         for each in selectors(job.labels)
@@ -96,31 +77,19 @@ def label_links(job: Job) -> tuple[Link, ...]:
 
 
 def params_text(job: Job) -> str:
-    """Return the parameters of a job's workload in a line."""
     return ", ".join(f"{name}={value}" for name, value in job.params.items())
 
 
 def space_name(job: Job) -> str:
-    """Return the name of the space of a job."""
-    space = job.space
-    return space if isinstance(space, str) else space.name
+    return job.space if isinstance(job.space, str) else job.space.name
 
 
-def _line(job: Job, *, named: bool) -> Line:
-    """Return a job's line; `named` says whether it names the project."""
-    project = f"project {job.owner}" if named else ""
-    budget = f"budget {roughly(job.seconds)}"
-    settings = (project, params_text(job), f"space {space_name(job)}", budget)
+def _line(job: Job) -> Line:
+    settings = (params_text(job), f"space {space_name(job)}", f"budget {roughly(job.seconds)}")
     return Line(
-        id=job.id,
-        address=job_page(job.id),
-        workload=job.workload,
+        job=job,
         settings=", ".join(filter(None, settings)),
-        labels=selectors(job.labels),
-        state=job.state,
-        verdict=job.verdict or "",
         short=job.summary or job.reason or _so_far(job),
-        created=job.created_at,
         took=clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
     )
 
@@ -134,10 +103,6 @@ def _so_far(job: Job) -> str:
     return f"{plural(job.trials, 'trial')}{figures}"
 
 
-def _filter(text: str, states: tuple[State, ...], query: ListQuery) -> Link:
-    return Link(text=text, address=_address(query, states), current=set(states) == set(query.state))
-
-
 def _without(label: str, query: ListQuery) -> Link:
     rest = query.model_copy(update={"label": [each for each in query.label if each != label]})
     return Link(text=label, address=_address(rest, query.state))
@@ -146,7 +111,7 @@ def _without(label: str, query: ListQuery) -> Link:
 def _address(query: ListQuery, states: Sequence[State], before: str | None = None) -> str:
     """Return where a list is that differs from the one at hand in its states or its page."""
     pairs = [*_pairs(query, states), *([("before", before)] if before else [])]
-    return f"{HOME}?{urlencode(pairs)}" if pairs else HOME
+    return f"/?{urlencode(pairs)}" if pairs else "/"
 
 
 def _pairs(query: ListQuery, states: Sequence[State]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Views become HTML; the style sheet, the icon and the scripts stand beside them."""
+"""Templates become pages; the style sheet, the icon and the scripts stand beside them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,37 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from fastapi import APIRouter
 from jinja2 import Environment
-from starlette.requests import HTTPConnection
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-from autotune.api.http.access import EVERYTHING, Reader
-from autotune.api.roles import Caller, Scope, is_person
+from autotune.api.callers import Scope
+from autotune.api.http.access import EVERYBODY
+from autotune.api.identity import PERSON
+from autotune.api.labels import selectors
+from autotune.api.states import FINAL
 from autotune.api.values import moment
 from autotune.result.html import SCRIPT, STYLE, environment, part
+from autotune.wording import clock, roughly
 
+KINDS = {
+    STYLE: "text/css",
+    SCRIPT: "text/javascript",
+    "page.js": "text/javascript",
+    "docs.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+"""The files beside the pages, and their media types."""
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
+# The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
+HEADERS = {"Referrer-Policy": "same-origin"}
+# The usual policy, and the pictures within Swagger UI's style sheet.
+DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 router = APIRouter(include_in_schema=False)
 
 
@@ -37,74 +55,56 @@ def address(name: str) -> str:
     return f"/page/{name}?v={mark}"
 
 
-@router.get(f"/page/{STYLE}")
-async def style() -> Response:
-    """Get the style sheet; the page that asks for a key needs it, too."""
-    return _file(STYLE, "text/css")
+@router.get("/page/{name}")
+async def show_file(name: str) -> Response:
+    """Get a file; the page that asks for a key needs them, too."""
+    if name not in KINDS:
+        raise HTTPException(404)
+    return Response(content(name), media_type=KINDS[name], headers={"Cache-Control": KEPT})
 
 
-@router.get("/page/icon.svg")
-async def icon() -> Response:
-    """Get the icon; likewise."""
-    return _file("icon.svg", "image/svg+xml")
-
-
-@router.get("/page/page.js")
-async def script(_: Reader) -> Response:
-    """Get the script that follows a job."""
-    return _file("page.js", "text/javascript")
-
-
-@router.get(f"/page/{SCRIPT}")
-async def copying(_: Reader) -> Response:
-    """Get the script that copies programs."""
-    return _file(SCRIPT, "text/javascript")
-
-
-def _file(name: str, media_type: str) -> Response:
-    return Response(content(name), media_type=media_type, headers={"Cache-Control": KEPT})
-
-
-# The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
-HEADERS = {"Referrer-Policy": "same-origin"}
+@router.get("/docs")
+async def show_docs(request: Request) -> Response:
+    """Show the OpenAPI document by Swagger UI, whose files are served here."""
+    page = render("docs.html", request)
+    page.headers["Content-Security-Policy"] = DOCS_POLICY
+    return page
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What stands around every page."""
+    """What stands around every page, and what its reader may do."""
 
-    who: str | None
-    """The name of the key or person that is signed in; None where nobody signs in."""
-    person: bool
     signed_in: bool
-    may_cancel: bool = False
-
-
-STRANGER = Frame(who=None, person=False, signed_in=False)
-
-
-def frame_for(key: Caller, project: str | None = None) -> Frame:
-    """Return what stands around the pages of a caller; `project` is whose job is shown."""
-    who = None if key == EVERYTHING else key.name
-    may_cancel = project is not None and key.may(Scope.WRITE, project)
-    return Frame(who=who, person=is_person(key.id), signed_in=True, may_cancel=may_cancel)
+    who: str | None = None
+    """The name of the key or person; None where nobody signs in."""
+    person: bool = False
+    may_write: bool = False
 
 
 def frame_of(connection: HTTPConnection) -> Frame:
-    """Return what stands around a page, known by whom or not."""
     key = getattr(connection.state, "key", None)
-    return STRANGER if key is None else frame_for(key)
+    if key is None:
+        return Frame(signed_in=False)
+    return Frame(
+        signed_in=True,
+        who=None if key == EVERYBODY else key.name,
+        person=key.id.startswith(PERSON),
+        may_write=Scope.WRITE in key.scopes,
+    )
 
 
-def render(template: str, view: object, frame: Frame, status: int = 200) -> HTMLResponse:
-    """Return a page."""
-    text = _environment().get_template(template).render(view=view, frame=frame)
+def render(
+    template: str, connection: HTTPConnection, status: int = 200, **shown: Any
+) -> HTMLResponse:
+    frame = frame_of(connection)
+    text = _environment().get_template(template).render(frame=frame, **shown)
     return HTMLResponse(text, status, headers=HEADERS)
 
 
 @cache
 def _environment() -> Environment:
     made = environment(__package__ or "")
-    made.globals["asset"] = address
-    made.filters["at"] = moment
+    made.globals |= {"asset": address, "FINAL": FINAL}
+    made.filters |= {"at": moment, "clock": clock, "roughly": roughly, "selectors": selectors}
     return made

@@ -1,117 +1,76 @@
-"""The pages: the jobs with the form for a new one, and one job."""
+"""The pages: the jobs with the form for a new one, one job, and the workers."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import AfterValidator
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from autotune.api.errors import IllegalTransition, ServiceError
+from autotune.api.callers import Scope
+from autotune.api.errors import IllegalTransition, InvalidTuning, QuotaExceeded
 from autotune.api.http.access import Reader, Writer
-from autotune.api.http.page.addresses import COMPARE, HOME, WORKERS, job_page, repeat_page
-from autotune.api.http.page.comparison import comparison_view, pair_of
-from autotune.api.http.page.entering import SEE_OTHER, PageRoute
-from autotune.api.http.page.fields import Typed, typed_of
-from autotune.api.http.page.form import (
-    FormError,
-    FormView,
-    asked_from,
-    form_view,
-    of_service,
-    repeatable,
-)
+from autotune.api.http.page.entering import HOME, SEE_OTHER, PageRoute
+from autotune.api.http.page.forms import Form, Typed, once, typed_of
 from autotune.api.http.page.job import job_view
 from autotune.api.http.page.listing import list_view
-from autotune.api.http.page.rendering import frame_for, render
-from autotune.api.http.service import Here, Service, TheJobs
-from autotune.api.http.tunings import (
-    JobId,
-    ListQuery,
-    cancelled,
-    checked_id,
-    page_of,
-    repeatable_by,
-    taken_in,
-)
-from autotune.api.roles import Caller, Scope
-from autotune.api.store.jobs import MOST_JOBS
+from autotune.api.http.page.rendering import render
+from autotune.api.http.problems import STATUSES
+from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.tunings import JobId, ListQuery, page_of, taken_in
 from autotune.api.values import Job
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
-ChosenId = Annotated[str, AfterValidator(checked_id)]
+Sent = Annotated[Typed, Depends(typed_of)]
+
+
+def _to(job: Job) -> Response:
+    return RedirectResponse(f"/tunings/{job.id}", SEE_OTHER)
 
 
 @router.get(HOME)
-def home(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Response:
-    """Show the jobs, newest first, and the form for a new one."""
-    form = form_view(here.catalog, key) if key.projects(Scope.WRITE) != frozenset() else None
-    return _listed(here, key, query, form)
+def show_jobs(
+    request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
+) -> Response:
+    form = Form(here.catalog) if Scope.WRITE in key.scopes else None
+    page = page_of(here.jobs, key, query)
+    return render("jobs.html", request, view=list_view(page, query), form=form)
 
 
 @router.post(HOME)
-def start(typed: Annotated[Typed, Depends(typed_of)], key: Writer, here: Here) -> Response:
-    """Ask for a job; what is wrong is shown at its field, and nothing that was typed is lost."""
-    try:
-        job = _submitted(typed, key, here)
-    except FormError as exc:
-        form = form_view(here.catalog, key, typed, exc.mistakes)
-        return _listed(here, key, ListQuery(), form, exc.status)
-    return RedirectResponse(job_page(job.id), SEE_OTHER)
+def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Response:
+    form, status = Form(here.catalog, typed), 422
+    asked = form.request()
+    if asked:
+        try:
+            return _to(taken_in(here.jobs, asked, key, once(typed, asked)))
+        except (InvalidTuning, QuotaExceeded) as exc:
+            form.refused(exc)
+            status = STATUSES[exc.kind]
+    view = list_view(page_of(here.jobs, key, ListQuery()), ListQuery())
+    return render("jobs.html", request, status, view=view, form=form)
 
 
-@router.get(job_page("{job_id}"))
-def job(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    """Show a job."""
-    story = jobs.story(job_id, key.owner)
-    return render("job.html", job_view(story), frame_for(key, story.job.owner))
+@router.get("/tunings/{job_id}")
+def show_job(request: Request, job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+    return render("job.html", request, view=job_view(jobs.story(job_id, key.project)))
 
 
-@router.post(job_page("{job_id}"))
-def cancel(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
+@router.post("/tunings/{job_id}")
+def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
     """Cancel a job; one that has ended meanwhile stays as it is."""
     with suppress(IllegalTransition):  # The page shows how it ended.
-        cancelled(jobs, job_id, key)
-    return RedirectResponse(job_page(job_id), SEE_OTHER)
+        jobs.cancel(job_id, key.project)
+    return RedirectResponse(f"/tunings/{job_id}", SEE_OTHER)
 
 
-@router.post(repeat_page("{job_id}"))
-def repeat(
-    job_id: JobId, typed: Annotated[Typed, Depends(typed_of)], key: Writer, jobs: TheJobs
-) -> Response:
-    """Ask for the same again; the new job is shown."""
-    request = repeatable_by(jobs, job_id, key)
-    job = taken_in(jobs, request, key, repeatable(typed, request))
-    return RedirectResponse(job_page(job.id), SEE_OTHER)
+@router.post("/tunings/{job_id}/repeat")
+def repeat_job(job_id: JobId, typed: Sent, key: Writer, jobs: TheJobs) -> Response:
+    request = jobs.request(job_id, key.project)
+    return _to(taken_in(jobs, request, key, once(typed, request)))
 
 
-@router.get(COMPARE)
-def compare(
-    job: Annotated[list[ChosenId], Query(max_length=MOST_JOBS)], key: Reader, jobs: TheJobs
-) -> Response:
-    """Show two jobs side by side."""
-    view = comparison_view(jobs.comparison(*pair_of(job), key.owner))
-    return render("compare.html", view, frame_for(key))
-
-
-@router.get(WORKERS)
-def workers(key: Reader, jobs: TheJobs) -> Response:
-    """Show the workers."""
-    return render("workers.html", jobs.workers(key.owner), frame_for(key))
-
-
-def _submitted(typed: Typed, key: Caller, here: Service) -> Job:
-    asked = asked_from(typed, here.catalog)
-    try:
-        return taken_in(here.jobs, asked, key, repeatable(typed, asked))
-    except ServiceError as exc:
-        raise of_service(exc) from exc
-
-
-def _listed(
-    here: Service, key: Caller, query: ListQuery, form: FormView | None, status: int = 200
-) -> Response:
-    page = page_of(here.jobs, key, query)
-    return render("jobs.html", list_view(page, query, form), frame_for(key), status)
+@router.get("/workers")
+def show_workers(request: Request, key: Reader, jobs: TheJobs) -> Response:
+    return render("workers.html", request, workers=jobs.workers(key.project))

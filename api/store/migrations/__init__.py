@@ -1,7 +1,6 @@
-"""Brings the schema up to date; every process does so when it starts.
+"""The schema: made at the first start, and changed only by `autotune database --migrate`.
 
-A migration adds tables, columns and indexes, and rewrites no rows: those that an earlier version
-has written are read as they are (see `records`), and a process of that version goes on meanwhile.
+An empty database gets the tables as they are declared; migrations are for those that are there.
 """
 
 from __future__ import annotations
@@ -17,44 +16,63 @@ from sqlalchemy import Connection
 
 from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
+from autotune.api.store.tables import metadata
 
 VERSION_TABLE = "autotune_version"
 """Not Alembic's usual name: Optuna's tables may be in the same database and use that."""
 
 
-def migrate(database: Database, to: str = "head") -> None:
-    """Make the tables, or change them to what this version needs, however long it takes.
-
-    Raises:
-        DatabaseUnavailable: The database does not answer.
-        OtherSchema: The database is of a newer version.
-        SettingsError: The database cannot hold every text.
-    """
-    config = _config()
+def make(database: Database) -> None:
     with database.migrating() as connection:
         _check_encoding(connection)
         lock(connection, "schema")
-        if _revision(connection) not in _known():
-            raise _newer()
-        config.attributes["connection"] = connection
-        command.upgrade(config, to)
+        if _revision(connection) is None:
+            metadata.create_all(connection)
+            command.stamp(_config(connection), "head")
+        _check(connection)
+
+
+def migrate(database: Database) -> None:
+    """Bring the tables of an earlier version up to date, however long it takes."""
+    with database.migrating() as connection:
+        lock(connection, "schema")
+        if _revision(connection) in _known():
+            command.upgrade(_config(connection), "head")
+        _check(connection)
 
 
 def check_schema(database: Database) -> None:
-    """Make sure that the schema is the one that this version needs.
+    """Make sure that the schema is the one that this version needs."""
+    with database.reading() as connection:
+        _check(connection)
 
-    Raises:
-        DatabaseUnavailable: The database does not answer.
-        OtherSchema: It has another one.
-    """
+
+def advice(database: Database) -> str:
+    """Return what the schema is and what to do about it, in two sentences."""
     with database.reading() as connection:
         found = _revision(connection)
-    if found not in _known():
-        raise _newer()
-    if found != _known()[-1]:
+    if found is None:
+        return "It has no tables yet. Start `autotune serve` to make them."
+    if found == _known()[-1]:
+        return f"Its schema ({found}) is that of this version. There is nothing to do."
+    if found in _known():
+        return (
+            f"Its schema ({found}) is of an earlier version. Stop all parts of the service, back "
+            "the database up, run `autotune database --migrate`, and start the service."
+        )
+    return (
+        f"Its schema ({found}) is of a version that this one does not know. Run that version, or "
+        "set another `database`."
+    )
+
+
+def _check(connection: Connection) -> None:
+    found, needed = _revision(connection), _known()[-1]
+    if found != needed:
+        has = "has no tables" if found is None else f"has the schema {found}"
         raise OtherSchema(
-            "The database is of an earlier version of autotune.",
-            "Start `autotune serve` once to migrate it.",
+            f"The database {has}, and this version of autotune needs the schema {needed}.",
+            "Stop the service and run `autotune database`, which says what to do.",
         )
 
 
@@ -70,27 +88,20 @@ def _check_encoding(connection: Connection) -> None:
         )
 
 
-def _newer() -> OtherSchema:
-    return OtherSchema(
-        "The database is of a newer version of autotune.",
-        "Run that version, or restore a backup from before it.",
-    )
-
-
 def _revision(connection: Connection) -> str | None:
     context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
     return context.get_current_revision()
 
 
 @cache
-def _known() -> tuple[str | None, ...]:
-    """Return the revisions that this version knows, from that of an empty database on."""
+def _known() -> tuple[str, ...]:
+    """Return the revisions that this version knows, the earliest first."""
     scripts = ScriptDirectory.from_config(_config()).walk_revisions()
-    return (None, *reversed([each.revision for each in scripts]))
+    return tuple(reversed([each.revision for each in scripts]))
 
 
-def _config() -> Config:
-    config = Config()
+def _config(connection: Connection | None = None) -> Config:
+    config = Config(attributes={"connection": connection})
     # The option goes through an interpolation.
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     return config

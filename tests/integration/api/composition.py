@@ -127,7 +127,7 @@ def used(run: Composition) -> dict[str, Any]:
     root = run.place / "proxy" / "caddy" / "pki" / "authorities" / "local" / "root.crt"
     until(root.is_file)
     os.environ["SSL_CERT_FILE"] = str(root)
-    made = run.inside("autotune", "keys", "create", "somebody", "--role", "admin")
+    made = run.inside("autotune", "keys", "create", "somebody")
     places = ("/opt/autotune/x", "/srv/models/x", "/usr/x", "/etc/x")
     return {
         "user": run.inside("id", "-u").stdout.strip(),

@@ -21,7 +21,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.migrations import migrate
+from autotune.api.store.migrations import make
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def postgresql() -> Iterator[Server]:
         server.start()
         server.execute("CREATE DATABASE schema")
         database = Database(server.url("schema"))
-        migrate(database)
+        make(database)
         database.close()
         yield server
     finally:
@@ -94,7 +94,7 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty database with the schema."""
     path = tmp_path_factory.mktemp("schema") / "service.db"
     database = Database(f"sqlite:///{path}")
-    migrate(database)
+    make(database)
     database.close()
     return path
 

@@ -1,38 +1,69 @@
-"""The migrations make exactly the tables that the program works with."""
+"""The tables are made once; those of another version are named, and not touched."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from sqlalchemy import insert, select
+from alembic.config import Config
+from sqlalchemy import Connection, insert, select
 from sqlmodel import col
 
-from autotune.api.errors import SettingsError
+from autotune.api.errors import OtherSchema, SettingsError
+from autotune.api.store import migrations
 from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
-from autotune.api.store.migrations import VERSION_TABLE, migrate
-from autotune.api.store.tables import LeaseRow, metadata
+from autotune.api.store.migrations import advice, check_schema, make, migrate
+from autotune.api.store.tables import LeaseRow
 
 
-def test_the_schema_is_that_of_the_tables(database: Database) -> None:
-    """Whoever changes a table is told to write a migration."""
-    options = {"version_table": VERSION_TABLE, "compare_type": True}
-    with database.reading() as connection:
-        context = MigrationContext.configure(connection, opts=options)
-        assert compare_metadata(context, metadata) == []
-
-
-def test_migrating_again_changes_nothing(database: Database) -> None:
+def test_making_the_tables_again_changes_nothing(database: Database) -> None:
     """Every process may do it at its start."""
+    make(database)
+    check_schema(database)
+    assert "nothing to do" in advice(database)
+
+
+@pytest.fixture
+def other(database: Database) -> Database:
+    """A database of a version that this one does not know."""
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE autotune_version SET version_num = '9999'")
+    return database
+
+
+@pytest.mark.parametrize("opened", [make, check_schema, migrate])
+def test_a_database_of_another_version_is_named(
+    other: Database, opened: Callable[[Database], None]
+) -> None:
+    """With the command to run; nothing in it is changed."""
+    with pytest.raises(OtherSchema, match="schema 9999") as raised:
+        opened(other)
+    assert "autotune database" in raised.value.next_step
+    assert "Run that version" in advice(other)
+
+
+def test_an_earlier_database_is_migrated_by_its_command_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that starts leaves it as it is."""
+    monkeypatch.setattr(migrations, "_known", lambda: ("0.1.0", "second"))
+    monkeypatch.setattr(migrations.command, "upgrade", upgrade_to_second)
+    with pytest.raises(OtherSchema, match=r"schema 0\.1\.0"):
+        make(database)
+    assert "autotune database --migrate" in advice(database)
     migrate(database)
-    migrate(database)
+    check_schema(database)
+
+
+def upgrade_to_second(config: Config, _: str) -> None:
+    """Stand for a migration."""
+    connection: Connection = config.attributes["connection"]
+    connection.exec_driver_sql("UPDATE autotune_version SET version_num = 'second'")
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -60,7 +91,7 @@ def encoded(request: pytest.FixtureRequest, postgresql: Any) -> Iterator[Databas
 @pytest.mark.parametrize("encoded", ["SQL_ASCII"], indirect=True)
 def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> None:
     """As `initdb` makes it where no locale is set, in many an image of a container."""
-    migrate(encoded)
+    make(encoded)
     with encoded.writing() as connection:
         text = "Z\u00fcrich \N{SNOWMAN}"
         connection.execute(insert(LeaseRow).values(devices=text))
@@ -71,7 +102,7 @@ def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> Non
 def test_a_server_that_cannot_keep_every_text_is_refused(encoded: Database) -> None:
     """Before anything is in it; the message says how to make one that can."""
     with pytest.raises(SettingsError, match="LATIN1") as raised:
-        migrate(encoded)
+        make(encoded)
     assert "ENCODING 'UTF8'" in raised.value.next_step
 
 
@@ -80,7 +111,7 @@ def test_a_process_waits_for_the_migration_of_another(database: Database) -> Non
     order: list[str] = []
 
     def start() -> None:
-        migrate(database)
+        make(database)
         order.append("second")
 
     with database.migrating() as connection:
@@ -100,7 +131,7 @@ def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: P
     database = Database(f"sqlite:///{file}")
 
     def start() -> None:
-        migrate(database)
+        make(database)
         ended.append(True)
 
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
@@ -122,7 +153,7 @@ def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:
     def start() -> None:
         database = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
         try:
-            migrate(database)
+            make(database)
         except BaseException as exc:  # noqa: BLE001 - shown below
             failures.append(exc)
         finally:

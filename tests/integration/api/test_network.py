@@ -183,8 +183,8 @@ def test_a_gang_trains_within_its_own_network(
     changes = {"engine": LOCAL, "isolation": Isolation.REQUIRED}
     assert Worker(database, settings.model_copy(update=changes)).run_one()
     measured = [
-        each.trial.configuration.workers
+        each.configuration.workers
         for each in jobs.trials(job.id, None)
-        if each.trial.outcome in (Outcome.MEASURED, Outcome.PRUNED)
+        if each.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     ]
     assert 2 in measured

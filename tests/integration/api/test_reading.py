@@ -14,10 +14,9 @@ from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Outcome as Ending, Post
-from autotune.config import Configuration
-from autotune.reason import Message, Outcome
-from autotune.trial import Stage, Trial
+from autotune.api.values import Job, Outcome as Ending, WorkerInfo
+from autotune.trial import Trial
+from tests.trials import ended_trial
 
 
 @pytest.fixture
@@ -26,27 +25,16 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
     return jobs.submit(asked, "me")
 
 
-def trial(number: int) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=Outcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=100.0,
-    )
-
-
 def test_a_recommendation_is_told_without_its_trials(
     jobs: Jobs, job: Job, database: Database
 ) -> None:
     """They have a table; everything else is left as it was."""
     with pytest.raises(NoRecommendation):
         jobs.short_recommendation(job.id, "me")
-    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     kept = '{"margin": 0.05, "over_default": null, "summary": "é"}'
-    attempts.finish(database, claimed.grip, Ending(state=State.DONE, recommendation=kept))
+    attempts.finish(database, claimed.token, Ending(state=State.DONE, recommendation=kept))
     told, _ = jobs.short_recommendation(job.id, "me")
     assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}
     with pytest.raises(NotFound):
@@ -55,13 +43,13 @@ def test_a_recommendation_is_told_without_its_trials(
 
 def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database: Database) -> None:
     """They come in the same order, from where they are asked for, and to their owner alone."""
-    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     for number in range(3):
-        report = Report(number=number + 1, trial=trial(number))
-        attempts.record(database, claimed.grip, report)
+        report = Report(number=number + 1, trial=ended_trial(number))
+        attempts.record(database, claimed.token, report)
     found = jobs.trial_records(job.id, "me", after=0, limit=1)
-    assert [read(Trial, each) for each in found] == [trial(1)]
+    assert [read(Trial, each) for each in found] == [ended_trial(1)]
     assert jobs.trial_records(job.id, None, after=2) == ()
     with pytest.raises(NotFound):
         jobs.trial_records(job.id, "somebody else")

@@ -17,7 +17,7 @@ from autotune.api.store import attempts, removal as store, tables
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Outcome, Post
+from autotune.api.values import Job, Outcome, WorkerInfo
 from autotune.api.work.orders import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
 
@@ -26,7 +26,6 @@ OF_A_JOB = (
     tables.trials,
     tables.attempts,
     tables.idempotency,
-    tables.labels,
 )
 
 
@@ -130,13 +129,13 @@ def test_files_that_no_job_has_any_more_go(
 def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Database) -> None:
     """It is a counter: a monitor would take a smaller figure for a restart."""
     job = jobs.submit(JobRequest(workload="digits"), "me")
-    claimed = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30.0)
+    claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
-    attempts.record(database, claimed.grip, Report(number=1, began=True))
+    attempts.record(database, claimed.token, Report(number=1, began=True))
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100
         connection.execute(update(tables.attempts).values(began_at=earlier))
-    attempts.finish(database, claimed.grip, Outcome(state=State.FAILED))
+    attempts.finish(database, claimed.token, Outcome(state=State.FAILED))
     spent = jobs.device_seconds()
     age(database, job, 10)
     assert store.remove_ended(database, DAY_SECONDS) == 1

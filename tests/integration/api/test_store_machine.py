@@ -25,11 +25,9 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, leases as held, metadata
-from autotune.api.values import Grip, Outcome, Post
+from autotune.api.values import LeaseToken, Outcome, WorkerInfo
 from autotune.api.workloads import Registered, Registry
-from autotune.config import Configuration
-from autotune.reason import Message, Outcome as TrialOutcome
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 LEASE = 1000.0
 QUOTAS = Quotas(queued=10_000, device_seconds=1e12, window_seconds=1e9)
@@ -43,7 +41,7 @@ class Model:
 
     state: State = State.QUEUED
     attempt: int = 0
-    grip: Grip | None = None
+    token: LeaseToken | None = None
     """Who may write."""
     devices: str | None = None
     trials: list[int] = field(default_factory=list)
@@ -62,7 +60,7 @@ class StoreMachine(RuleBasedStateMachine):
                 connection.execute(table.delete())
         self.service = Jobs(self.database, REGISTRY, QUOTAS)
         self.jobs: dict[str, Model] = {}
-        self.old: list[Grip] = []
+        self.old: list[LeaseToken] = []
 
     @rule()
     def submit(self) -> None:
@@ -73,7 +71,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(devices=DEVICES)
     def claim(self, devices: str) -> None:
         """Claim what comes next, or nothing."""
-        post = Post(worker="w", devices=devices, host="h")
+        post = WorkerInfo(worker="w", devices=devices, host="h")
         claimed = attempts.claim(self.database, post, LEASE)
         expected = self._next(devices)
         assert (claimed and claimed.job.id) == expected
@@ -81,8 +79,8 @@ class StoreMachine(RuleBasedStateMachine):
             model = self.jobs[claimed.job.id]
             model.attempt += 1
             model.state = max(model.state, State.RUNNING, key=[*State].index)
-            model.grip, model.devices, model.heard = claimed.grip, devices, 0
-            assert claimed.grip.attempt == model.attempt
+            model.token, model.devices, model.heard = claimed.token, devices, 0
+            assert claimed.token.attempt == model.attempt
             assert [each.number for each in claimed.kept] == model.trials
 
     @precondition(lambda self: self.jobs)
@@ -104,9 +102,9 @@ class StoreMachine(RuleBasedStateMachine):
     def record(self, data: st.DataObject) -> None:
         """Record a trial, twice."""
         model = data.draw(st.sampled_from(self._holders()))
-        report = Report(number=model.heard + 1, trial=_trial(len(model.trials)))
-        assert attempts.record(self.database, model.grip, report)
-        assert not attempts.record(self.database, model.grip, report)
+        report = Report(number=model.heard + 1, trial=ended_trial(len(model.trials)))
+        assert attempts.record(self.database, model.token, report)
+        assert not attempts.record(self.database, model.token, report)
         model.heard += 1
         model.trials.append(len(model.trials))
 
@@ -115,7 +113,7 @@ class StoreMachine(RuleBasedStateMachine):
     def renew(self, data: st.DataObject) -> None:
         """Lengthen a lease."""
         model = data.draw(st.sampled_from(self._holders()))
-        assert attempts.renew(self.database, model.grip, LEASE) is model.state
+        assert attempts.renew(self.database, model.token, LEASE) is model.state
 
     @precondition(lambda self: self._holders())
     @rule(data=st.data(), state=st.sampled_from([State.DONE, State.FAILED]))
@@ -123,7 +121,7 @@ class StoreMachine(RuleBasedStateMachine):
         """End a job."""
         model = data.draw(st.sampled_from(self._holders()))
         wanted = State.CANCELLED if model.state is State.CANCELLING else state
-        found = attempts.finish(self.database, model.grip, Outcome(state=state))
+        found = attempts.finish(self.database, model.token, Outcome(state=state))
         assert found is wanted
         self._over(model, wanted)
 
@@ -133,7 +131,7 @@ class StoreMachine(RuleBasedStateMachine):
         """End an attempt."""
         model = data.draw(st.sampled_from(self._holders()))
         wanted = State.CANCELLED if model.state is State.CANCELLING else State.QUEUED
-        assert attempts.let_go(self.database, model.grip, "died", "x") is wanted
+        assert attempts.let_go(self.database, model.token, "died", "x") is wanted
         self._over(model, wanted)
         model.devices = model.devices if model.trials else None
 
@@ -142,10 +140,10 @@ class StoreMachine(RuleBasedStateMachine):
     def lapse(self, data: st.DataObject) -> None:
         """Let a lease end."""
         model = data.draw(st.sampled_from(self._holders()))
-        assert model.grip
+        assert model.token
         mine = (
-            update(jobs).where(jobs.c.id == model.grip.job_id),
-            update(held).where(held.c.job_id == model.grip.job_id),
+            update(jobs).where(jobs.c.id == model.token.job_id),
+            update(held).where(held.c.job_id == model.token.job_id),
         )
         with self.database.writing() as connection:
             for each in mine:
@@ -156,12 +154,12 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def wake(self, data: st.DataObject) -> None:
         """Write in the name of an attempt that is over."""
-        grip = data.draw(st.sampled_from(self.old))
+        token = data.draw(st.sampled_from(self.old))
         for write in (
-            lambda: attempts.renew(self.database, grip, LEASE),
-            lambda: attempts.record(self.database, grip, Report(number=1, trial=_trial(99))),
-            lambda: attempts.finish(self.database, grip, Outcome(state=State.DONE)),
-            lambda: attempts.let_go(self.database, grip, "died", "x"),
+            lambda: attempts.renew(self.database, token, LEASE),
+            lambda: attempts.record(self.database, token, Report(number=1, trial=ended_trial(99))),
+            lambda: attempts.finish(self.database, token, Outcome(state=State.DONE)),
+            lambda: attempts.let_go(self.database, token, "died", "x"),
         ):
             with pytest.raises(Superseded):
                 write()
@@ -186,20 +184,20 @@ class StoreMachine(RuleBasedStateMachine):
             assert not ends or told[-1] == ends[0]
 
     def _holders(self) -> list[Model]:
-        return [model for model in self.jobs.values() if model.grip]
+        return [model for model in self.jobs.values() if model.token]
 
     def _over(self, model: Model, state: State) -> None:
-        assert model.grip
-        self.old.append(model.grip)
-        model.grip, model.state = None, state
+        assert model.token
+        self.old.append(model.token)
+        model.token, model.state = None, state
 
     def _next(self, devices: str) -> str | None:
-        if any(model.grip and model.devices == devices for model in self.jobs.values()):
+        if any(model.token and model.devices == devices for model in self.jobs.values()):
             return None
         left = [
             name
             for name, model in self.jobs.items()
-            if model.state in HELD and not model.grip and self._fits(model, devices)
+            if model.state in HELD and not model.token and self._fits(model, devices)
         ]
         left.sort(key=lambda name: self.jobs[name].state is State.RUNNING)
         waiting = [
@@ -211,16 +209,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _fits(self, model: Model, devices: str) -> bool:
         return model.devices in (None, devices) or model.state is State.CANCELLING
-
-
-def _trial(number: int) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.EXPLORE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.SKIPPED,
-        reason=Message(text=""),
-    )
 
 
 def test_the_store_does_as_its_model(database: Database) -> None:

@@ -76,7 +76,7 @@ def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.DONE, attempt), ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == tuple(each.trial for each in jobs.trials(job.id, None))
+    assert found.trials == jobs.trials(job.id, None)
     return found
 
 
@@ -191,7 +191,7 @@ def forgetful(
 def test_old_idempotency_keys_are_forgotten_again_and_again(database: Database) -> None:
     """A worker that runs for months does not only look when it starts."""
     old = insert(tables.idempotency).values(
-        owner="me", key="k", fingerprint="f", job_id="j", created_at=0.0
+        project="me", key="k", fingerprint="f", job_id="j", created_at=0.0
     )
     left = select(func.count()).select_from(tables.idempotency)
     for _ in range(3):

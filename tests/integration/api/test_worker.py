@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -26,9 +25,8 @@ from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
-from autotune.config import Configuration
-from autotune.reason import Message, Outcome, SetAside
-from autotune.trial import Stage, Trial
+from autotune.reason import Outcome, SetAside
+from tests.trials import ended_trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -75,7 +73,7 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     ended = check_ended_once(jobs, job)
     assert ended.state is State.DONE, ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == tuple(each.trial for each in jobs.trials(job.id, None))
+    assert found.trials == jobs.trials(job.id, None)
     assert "import" in found.script
     return ended
 
@@ -220,9 +218,7 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [
-        each.trial for each in jobs.trials(job.id, None) if isinstance(each.trial.reason, SetAside)
-    ]
+    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, SetAside)]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 
@@ -272,31 +268,11 @@ def test_a_job_knows_the_code_that_it_measured(
     assert claimed is not None
     code = own.registry().codes(tmp_path)["digits"]
     assert jobs.get(job.id, None).code == code
-    trial = Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=Outcome.MEASURED,
-        reason=Message(text=""),
-    )
-    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
-    attempts.let_go(database, claimed.grip, attempts.RELEASED, "stopped")
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     (tmp_path / "toy.py").write_text("f = g = 2")
     assert worker.run_one()
     ended = jobs.get(job.id, None)
     assert ended.state is State.FAILED
     assert "code has changed since its first trials" in (ended.reason or "")
     assert (ended.code, ended.code_changed) == (code, True)
-
-
-def test_a_worker_without_the_workload_leaves_the_job(
-    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
-) -> None:
-    """It waits for one that has it, and says so; nothing is started."""
-    job = jobs.submit(asked, "me")
-    bare = Worker(database, settings.model_copy(update={"root": Path(os.devnull)}))
-    bare._tidy()
-    assert not bare.run_one()
-    found = jobs.get(job.id, None)
-    assert found.state is State.QUEUED
-    assert "the workload 'digits'" in (found.reason or "")

@@ -12,7 +12,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.migrations import migrate
+from autotune.api.store.migrations import make
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 
 DIGITS = Declared(
@@ -30,7 +30,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty database with the schema."""
     path = tmp_path_factory.mktemp("schema") / "service.db"
     database = Database(f"sqlite:///{path}")
-    migrate(database)
+    make(database)
     database.close()
     return path
 

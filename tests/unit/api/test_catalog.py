@@ -10,7 +10,7 @@ from autotune.api.needs import Needs
 from autotune.api.settings import load_settings
 from autotune.api.store import workers
 from autotune.api.store.database import Database
-from autotune.api.values import Post
+from autotune.api.values import WorkerInfo
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, fake_machine
@@ -24,7 +24,7 @@ def catalog(registry: Registry, database: Database) -> Catalog:
 
 def come(database: Database, devices: str, machine: Machine | None, *labels: str) -> None:
     """Have a worker be there."""
-    post = Post(worker=devices, devices=devices, host="h", machine=machine, labels=labels)
+    post = WorkerInfo(worker=devices, devices=devices, host="h", machine=machine, labels=labels)
     workers.seen(database, post)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from autotune.api.log import LogStyle, about, say, write_log
 from autotune.api.store.database import Database
-from autotune.api.store.migrations import check_schema, migrate
+from autotune.api.store.migrations import check_schema, make
 
 
 @pytest.fixture
@@ -78,6 +78,6 @@ def test_looks_at_the_schema_are_not_logged(
     """A worker makes several in a second."""
     write(LogStyle.TEXT)
     database = Database(f"sqlite:///{tmp_path}/service.db")
-    migrate(database)
+    make(database)
     check_schema(database)
     assert capsys.readouterr().err == ""

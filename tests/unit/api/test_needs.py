@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from autotune.api.needs import Needs, met
-from autotune.api.records import written
+from autotune.api.needs import Needs
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, fake_machine
 
@@ -52,15 +51,7 @@ def test_a_machine_that_is_not_known_has_no_devices() -> None:
 
 def test_equal_needs_have_one_record() -> None:
     """In whatever order their labels come."""
-    one, other = (written(Needs(labels=each)) for each in (("b", "a"), ("a", "b", "b")))
-    assert one == other
-    assert met(one, None, ("a", "b"))
-
-
-def test_needs_that_another_version_wrote_are_met_by_nobody() -> None:
-    """The job waits for a worker of that version."""
-    assert not met('{"schema_version":99,"devices":1}', FAKE_MACHINE, ())
-    assert met(None, None, ())
+    assert Needs(labels=("b", "a")) == Needs(labels=("a", "b", "b"))
 
 
 def test_needs_are_told_in_words() -> None:

@@ -10,12 +10,6 @@ from autotune.api.errors import IllegalTransition
 from autotune.api.states import FINAL, NEXT, UNFINISHED, State, transition
 
 
-def test_final_states_are_the_three_that_end_a_job() -> None:
-    """A job ends as done, cancelled or failed, and stays so."""
-    assert {State.DONE, State.CANCELLED, State.FAILED} == FINAL
-    assert {State.QUEUED, State.RUNNING, State.CANCELLING} == UNFINISHED
-
-
 @pytest.mark.parametrize(("before", "after"), [*itertools.product(State, State)])
 def test_only_listed_steps_are_taken(before: State, after: State) -> None:
     """Every pair of states is either listed and allowed, or refused."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from autotune.api.callers import Scope
 from autotune.api.errors import KeyRefused
-from autotune.api.roles import Scope
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Key, Keyring
 from autotune.api.store.database import Database
@@ -52,16 +52,6 @@ def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run) -> None
     assert key.scopes == {Scope.ADMIN}
     assert key.expires_at is not None
     assert key.expires_at - key.created_at == pytest.approx(2 * 86400, abs=5)
-
-
-@pytest.mark.usefixtures("service")
-def test_an_administrator_is_one_of_a_project_or_of_the_service(run: Run) -> None:
-    """Of the service only where no project is named."""
-    words = ("keys", "create", "x", "--role", "admin")
-    operator = recognised(run(*words).stdout.strip())
-    assert operator.scopes == set(Scope)
-    admin = recognised(run(*words, "--project", "vision").stdout.strip())
-    assert admin.projects(Scope.PROJECT) == {"vision"}
 
 
 @pytest.mark.usefixtures("service")
@@ -128,31 +118,23 @@ def test_the_tables_are_left_as_they_are(run: Run, folder: Path) -> None:
     path.touch()
     done = run("keys", "list")
     assert done.exit_code == 2
-    assert "autotune serve" in done.stderr
+    assert "autotune database" in done.stderr
+    assert "autotune serve" in run("database").stdout
+    assert run("database", "--migrate").exit_code == 3
     assert tables(path) == []
+
+
+@pytest.mark.usefixtures("service")
+def test_a_database_of_this_version_needs_nothing(run: Run) -> None:
+    """And is left as it is."""
+    assert "nothing to do" in run("database").stdout
+    assert run("database", "--migrate").exit_code == 0
 
 
 def tables(path: Path) -> list[str]:
     """Return the names of the tables in a file."""
     with closing(sqlite3.connect(path)) as connection:
         return [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
-
-
-@pytest.mark.usefixtures("service")
-def test_a_key_is_rotated(run: Run) -> None:
-    """The new one is printed alone, and belongs to the same project."""
-    old = recognised(run("keys", "create", "ci", "--role", "viewer").stdout.strip())
-    done = run("keys", "rotate", old.id, "--overlap", "10min")
-    new = recognised(done.stdout.strip())
-    assert (new.project, new.scopes) == (old.project, {Scope.READ})
-    assert "10 min" in done.stderr
-
-
-@pytest.mark.usefixtures("service")
-@pytest.mark.parametrize("more", [("--role", "king"), ("--role", "viewer", "--scope", "admin")])
-def test_an_odd_role_is_refused(run: Run, more: tuple[str, ...]) -> None:
-    """And one beside scopes, which would mean two things."""
-    assert run("keys", "create", "ci", *more).exit_code == 2
 
 
 @pytest.mark.usefixtures("service")

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from typer.testing import Result
 
+from autotune import extras
 from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
@@ -94,3 +95,18 @@ def test_a_service_that_cannot_start_makes_no_key(
     monkeypatch.setattr(uvicorn.Server, "startup", startup)
     assert run("serve", "api", "--port", 0).exit_code == ServiceError.exit_code
     assert Keyring(Database(load_settings().database_url)).all() == ()
+
+
+@pytest.mark.parametrize("words", [("serve",), ("serve", "api"), ("keys", "list"), ("database",)])
+def test_a_service_without_its_packages_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """In one sentence, before anything of it is imported."""
+    find = extras.find_spec
+    monkeypatch.setattr(
+        extras, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
+    )
+    done = run(*words)
+    assert done.exit_code == 2
+    assert "The service needs sqlmodel, which is not installed." in done.stderr
+    assert 'pip install ".[service]"' in done.stderr

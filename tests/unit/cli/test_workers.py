@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from sqlalchemy import select
 from typer.testing import Result
 
 from autotune.api.settings import load_settings
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
-from autotune.api.values import Post
+from autotune.api.values import WorkerInfo
 from autotune.testing import FAKE_MACHINE
 
 Run = Callable[..., Result]
-POST = Post(
+POST = WorkerInfo(
     worker="w1",
     devices="bench",
     host="h",
@@ -37,7 +36,7 @@ def database() -> Iterator[Database]:
 
 def is_draining(database: Database) -> bool:
     with database.reading() as connection:
-        return bool(connection.execute(select(workers.is_draining(POST.worker))).scalar())
+        return workers.there(connection)[0].draining
 
 
 @pytest.mark.usefixtures("database")

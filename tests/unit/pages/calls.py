@@ -18,7 +18,7 @@ BASE = "http://127.0.0.1:8321"
 NOT_DONE = 409
 """Nothing works on the jobs here, so there is no recommendation yet."""
 
-MADE = {"/v1/tunings": "ID", "/repeat": "OTHER", "/v1/webhooks": "HOOK"}
+MADE = {"/v1/tunings": "ID", "/repeat": "OTHER"}
 """The variable that has the id of what a call makes, by how its address ends."""
 
 

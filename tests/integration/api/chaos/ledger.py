@@ -88,7 +88,7 @@ class Ledger:
         assert [each.number for each in recorded] == list(range(len(recorded)))
         said = Counter(each.body.trial.number for each in told if isinstance(each.body, TrialEnded))
         assert said == Counter(range(len(recorded)))
-        self._check_result(job_id, [each.trial.outcome for each in recorded])
+        self._check_result(job_id, [each.outcome for each in recorded])
 
     def _check_result(self, job_id: str, outcomes: list[Outcome]) -> None:
         """A result rests on exactly the trials; without one, something of it crashed."""

@@ -21,11 +21,6 @@ from .world import World
 BETWEEN_LOOKS = 2.0
 START_SECONDS = 180.0
 """Longest wait until a worker has a job."""
-UPGRADE = (0.4, 0.6)
-"""From when to when, as shares of all kills, the parts are upgraded one after the other."""
-UPGRADE_SECONDS = 120.0
-"""Within which they are in any case: workers of the version before take no more jobs by then, so
-that there may be nobody to kill."""
 LEFT_SECONDS = 600.0
 """Longest wait for the last jobs to end."""
 
@@ -62,7 +57,6 @@ class Run:
         self._acts = Acts(world, lease)
         self._customer = Customer(world.address, asked, seed, most=waiting)
         self._looked = 0.0
-        self._upgrading: float | None = None
 
     def go(self, kills: int, seconds: float) -> str:
         """Kill so often, but not for longer than that; return what happened in a line.
@@ -75,24 +69,13 @@ class Run:
         began = time.monotonic()
         while self._acts.kills < kills and time.monotonic() - began < seconds:
             self._world_turns()
-            self._world.upgrade(self._new(kills))
         took = time.monotonic() - began
         self._acts.undo_all()
-        self._world.upgrade(1)
         self._customer.stop()
         assert self._customer.failure is None, repr(self._customer.failure)
         self._wait_for_the_last()
         self._check_all()
         return self._summary(took)
-
-    def _new(self, kills: int) -> float:
-        """Return how large a share of the parts is to be of this version by now."""
-        begin, end = UPGRADE
-        share = (self._acts.kills / kills - begin) / (end - begin)
-        if share < 0:
-            return 0
-        self._upgrading = self._upgrading or time.monotonic()
-        return min(max(share, (time.monotonic() - self._upgrading) / UPGRADE_SECONDS), 1)
 
     def _begun(self) -> bool:
         with suppress(DatabaseUnavailable):  # Nobody has made its tables yet.
@@ -109,8 +92,7 @@ class Run:
         time.sleep(self._world.random.expovariate(1 / self._pause))
 
     def _look(self) -> None:
-        if self._world.current:
-            self._ledger.check()
+        self._ledger.check()
         self._looked = time.monotonic()
 
     def _wait_for_the_last(self) -> None:

@@ -97,15 +97,12 @@ class World:
     devices: int
     """How many there are to be measured on, each on a machine of its own; two workers stand by
     each."""
-    before: Path | None = None
-    """The folder with the version that all begin with; None for this one."""
     port: int = field(default_factory=_free_port)
     api: Part = field(init=False)
     workers: list[Part] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         """Start everything."""
-        self._upgraded: set[int] = set()
         self.api = Part(self._api)
         for number in range(self.devices * 2):
             self.workers.append(Part(partial(self._worker, number)))
@@ -115,38 +112,21 @@ class World:
         """Where the API is, however often it is started."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def current(self) -> bool:
-        """Whether the database is that of this version."""
-        return self.before is None or bool(self._upgraded)
-
-    def upgrade(self, share: float) -> None:
-        """Have so large a share of all parts be of this version, the API first."""
-        parts = [self.api, *self.workers]
-        for number in range(round(share * len(parts)) if self.before else 0):
-            if number not in self._upgraded:
-                self._upgraded.add(number)
-                parts[number].kill()
-
-    def _root(self, number: int) -> Path:
-        return ROOT if self.before is None or number in self._upgraded else self.before
-
     def _api(self) -> Process:
         words = ["-m", "autotune", "serve", "api", "--port", str(self.port), "--no-keys"]
-        root = self._root(0)
-        return self.site.launch(words, root, PYTHONPATH=paths_of(root))
+        return self.site.launch(words, ROOT, PYTHONPATH=paths_of(ROOT))
 
     def _worker(self, number: int) -> Process:
         # Of two that stand by the same devices one has a clock that is wrong by an hour.
         skew = {} if number % 2 else {"AUTOTUNE_TEST_CLOCK": str(3600 * (1 - number % 4))}
-        machine, root = number // 2, self._root(1 + number)
+        machine = number // 2
         given = {
             "AUTOTUNE_SERVICE_DEVICES": f"bench-{machine}",
             "AUTOTUNE_SERVICE_MACHINE": fake_machine(cpus=2 + machine).model_dump_json(),
-            "PYTHONPATH": os.pathsep.join([str(SKEWED), paths_of(root)]),
+            "PYTHONPATH": os.pathsep.join([str(SKEWED), paths_of(ROOT)]),
             **skew,
         }
-        return self.site.launch(["-c", ELSEWHERE] if machine else WORKER, root, **given)
+        return self.site.launch(["-c", ELSEWHERE] if machine else WORKER, ROOT, **given)
 
     def holding(self) -> list[Part]:
         """Return the workers that have a job and live."""

@@ -18,8 +18,8 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.http.app import create_app
-from autotune.api.roles import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.jobs import open_database
@@ -86,7 +86,7 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         engine="service_engines:quick",
         machine=FAKE_MACHINE,
         quotas=Quotas(queued=10**9, device_seconds=1e12),
-        web=Web(hosts=("testserver",), look=0.01, heartbeat=0.05, requests=10**6),
+        web=Web(hosts=("testserver",), look=0.01, heartbeat=0.05),
     )
 
 
@@ -98,7 +98,7 @@ def target(own_settings: Settings) -> Iterator[Target]:
         patch.syspath_prepend(str(ENGINES))
         database = open_database(own_settings)
         stack.callback(database.close)
-        secret = Keyring(database).hand_out("schemathesis", list(Scope)).secret
+        secret = Keyring(database).hand_out("schemathesis", list(Scope), "schemathesis").secret
         app = create_app(own_settings)
         with TestClient(app, headers={"Authorization": f"Bearer {secret}"}) as client:
             asked = {"workload": "digits", "space": "quick", "max_trials": 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.http import examples
+from autotune.api.callers import Scope
 from autotune.api.http.app import create_app
 from autotune.api.requests import JobRequest
-from autotune.api.roles import Scope
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -21,10 +21,9 @@ from autotune.api.store.attempts import Report
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job, Outcome, Post
+from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
 from autotune.config import Configuration
 from autotune.events import TrialEnded
-from autotune.machine import Machine
 from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
@@ -50,7 +49,7 @@ def settings(database: Database, tmp_path: Path) -> Settings:
         machine=FAKE_MACHINE,
         patience=Patience(lease=600),
         quotas=Quotas(queued=100_000, device_seconds=1e9),
-        web=Web(look=0.01, heartbeat=0.05, requests=10**6),
+        web=Web(look=0.01, heartbeat=0.05),
     )
 
 
@@ -78,7 +77,9 @@ def client_with(anybody: TestClient, database: Database) -> Client:
     """Makes clients with a key of their own."""
 
     def make(*scopes: Scope, **options: Any) -> TestClient:
-        made = Keyring(database).hand_out("test", scopes, **options)
+        made = Keyring(database).hand_out(
+            "test", scopes, **{"project": secrets.token_hex(4), **options}
+        )
         client = TestClient(anybody.app, base_url="http://localhost", raise_server_exceptions=False)
         client.headers["Authorization"] = f"Bearer {made.secret}"
         client.portal = anybody.portal
@@ -101,13 +102,13 @@ def job(client: TestClient, jobs: Jobs) -> Job:
 
 
 @pytest.fixture
-def grip(database: Database, job: Job, settings: Settings) -> Grip:
+def token(database: Database, job: Job, settings: Settings) -> LeaseToken:
     """A worker's hold on that job."""
     del job
-    post = Post(worker="w", devices="bench", host="here")
+    post = WorkerInfo(worker="w", devices="bench", host="here")
     claimed = attempts.claim(database, post, settings.patience.lease)
     assert claimed is not None
-    return claimed.grip
+    return claimed.token
 
 
 @pytest.fixture
@@ -162,22 +163,22 @@ def gang(recommendation: Result) -> Result:
             strategy="multi_worker_mirrored", workers=2, shard_policy="data"
         ),
         "launch": "print('launched')\n",
-        "machine": Machine(**examples.MACHINE["machine"]),
+        "machine": FAKE_MACHINE,
     }
     return recommendation.model_copy(update=changes)
 
 
 @pytest.fixture
-def measured(database: Database, grip: Grip, trial: Trial) -> Grip:
+def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
     """The hold on a job of which a trial has ended."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
     report = Report(number=1, events=[ended], trial=trial, began=True)
-    attempts.record(database, grip, report)
-    return grip
+    attempts.record(database, token, report)
+    return token
 
 
 @pytest.fixture
-def conclude(database: Database, jobs: Jobs, measured: Grip) -> Conclude:
+def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
     """Ends that job with a recommendation."""
 
     def conclude(found: Result) -> Job:

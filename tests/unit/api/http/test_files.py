@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.http import examples
-from autotune.api.http.files import Part
-from autotune.api.roles import Scope
+from autotune.api.http.files import FILES
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -71,15 +70,6 @@ def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-request")
 
 
-KINDS = {
-    "train.py": "text/x-python",
-    "launch.py": "text/x-python",
-    "launch.slurm": "text/x-shellscript",
-    "jobset.yaml": "application/yaml",
-    "launch_ray.py": "text/x-python",
-}
-
-
 def test_what_starts_a_gang_is_what_a_search_saves(
     client: TestClient,
     conclude: Callable[[Result], Job],
@@ -88,20 +78,11 @@ def test_what_starts_a_gang_is_what_a_search_saves(
 ) -> None:
     """All five files, each to be had alone, byte for byte."""
     job, folder = conclude(gang), gang.save(tmp_path)
-    for part in Part:
+    for part, (name, media_type) in FILES.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
-        assert answer.content == (folder / part.file).read_bytes()
-        assert answer.headers["content-type"].partition(";")[0] == KINDS[part.file]
-        assert f'filename="{part.file}"' in answer.headers["content-disposition"]
-
-
-def test_the_examples_of_what_starts_a_gang_are_true(
-    client: TestClient, conclude: Callable[[Result], Job], gang: Result
-) -> None:
-    """They are what such a job answers with."""
-    job = conclude(gang)
-    for part, example in (("slurm", examples.TEXTS["slurm"]), ("jobset", examples.TEXTS["jobset"])):
-        assert client.get(f"/v1/tunings/{job.id}/script?part={part}").text == example
+        assert answer.content == (folder / name).read_bytes()
+        assert answer.headers["content-type"].partition(";")[0] == media_type
+        assert f'filename="{name}"' in answer.headers["content-disposition"]
 
 
 def test_the_report_is_to_be_had_as_a_page(
@@ -143,7 +124,7 @@ def test_the_machine_is_told(client: TestClient) -> None:
 
 def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:
     """Addresses are counted by route, so that their number is bounded."""
-    admin = client_with(*Scope)
+    admin = client_with(*Scope, project=job.project)
     admin.get(f"/v1/tunings/{job.id}")
     admin.get("/v1/nothing")
     text = admin.get("/metrics").text

@@ -9,17 +9,17 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.api.callers import Scope
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.roles import Scope
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Post
+from autotune.api.values import Job, WorkerInfo
 
 
 def test_the_metrics_tell_of_the_jobs(client_with: Any) -> None:
     """Their states, and that the database answers."""
-    text = client_with(Scope.ADMIN).get("/metrics").text
+    text = client_with(Scope.READ).get("/metrics").text
     assert "autotune_database_up 1.0" in text
     assert 'autotune_jobs{state="queued"} 0.0' in text
 
@@ -31,7 +31,7 @@ def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.Monk
         raise DatabaseUnavailable("gone")
 
     monkeypatch.setattr(Jobs, "counts", gone)
-    answer = client_with(Scope.ADMIN).get("/metrics")
+    answer = client_with(Scope.READ).get("/metrics")
     assert answer.status_code == 200
     assert "autotune_database_up 0.0" in answer.text
     assert "autotune_http_event_streams 0.0" in answer.text
@@ -54,10 +54,10 @@ def test_the_metrics_tell_what_happens(
     client_with: Any, database: Database, done: Job, client: TestClient
 ) -> None:
     """Who works, how long jobs wait and run, and how trials end."""
-    workers.seen(database, Post(worker="w", devices="bench", host="h"))
+    workers.seen(database, WorkerInfo(worker="w", devices="bench", host="h"))
     workers.drain(database, "w")
     client.post("/v1/tunings", json={"workload": "digits"})
-    text = client_with(Scope.METRICS).get("/metrics").text
+    text = client_with(Scope.READ).get("/metrics").text
     assert "autotune_workers 1.0" in text
     assert "autotune_workers_draining 1.0" in text
     assert "autotune_workers_busy 0.0" in text

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from autotune.api import errors
 from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
 from autotune.api.http import access
-from autotune.api.http.problems import KINDS, MEDIA_TYPE
+from autotune.api.http.problems import MEDIA_TYPE, STATUSES
 from autotune.api.log import logger
 from autotune.api.store.auth import Keyring
 from autotune.api.store.jobs import Jobs
@@ -35,8 +35,8 @@ def all_errors(base: type[ServiceError] = ServiceError) -> Iterator[type[Service
 @pytest.mark.parametrize("error", [*all_errors()])
 def test_every_kind_of_error_has_a_status(error: type[ServiceError]) -> None:
     """The table holds each, and each has a word of its own."""
-    assert error.kind in KINDS
-    assert KINDS[error.kind].status >= 400
+    assert error.kind in STATUSES
+    assert STATUSES[error.kind] >= 400
     twins = [each for each in all_errors() if each.kind == error.kind]
     assert twins == [error]
     assert error.__module__ in {errors.__name__, access.__name__}

@@ -17,7 +17,7 @@ from autotune.api.settings import Settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobEvent, Post
+from autotune.api.values import Job, JobEvent, WorkerInfo
 
 Look = Callable[..., tuple[JobEvent, ...]]
 
@@ -111,7 +111,7 @@ def test_a_job_that_waits_is_looked_at_more_rarely(
         with streams.follow(waiting.id, 0, "me", welcome) as stream:
             while not pauses:
                 await anext(stream)
-            attempts.claim(database, Post(worker="w", devices="bench", host="here"), 600)
+            attempts.claim(database, WorkerInfo(worker="w", devices="bench", host="here"), 600)
             while settings.web.look not in pauses:
                 await anext(stream)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import update
 
 from autotune.api.errors import NotFound
 from autotune.api.events import Released
@@ -14,19 +14,17 @@ from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.attempts import Report
-from autotune.api.store.database import Database, Now
+from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Job, Outcome, Post, Waiting, WaitsFor
-from autotune.config import Configuration
+from autotune.api.values import Claim, Job, Outcome, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
-from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.testing import FAKE_MACHINE
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}
-OLD = Post(worker="w1", devices="pod-1", host="h", workloads=HAS)
-RENAMED = Post(worker="w2", devices="pod-2", host="h", workloads=HAS)
-BARE = Post(worker="w3", devices="pod-3", host="h", workloads={})
+OLD = WorkerInfo(worker="w1", devices="pod-1", host="h", workloads=HAS)
+RENAMED = WorkerInfo(worker="w2", devices="pod-2", host="h", workloads=HAS)
+BARE = WorkerInfo(worker="w3", devices="pod-3", host="h", workloads={})
 
 
 @pytest.fixture
@@ -42,14 +40,7 @@ def measured(database: Database, job: Job) -> Claim:
     workers.seen(database, OLD)
     claimed = attempts.claim(database, OLD, 30.0)
     assert claimed is not None
-    trial = Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=TrialOutcome.MEASURED,
-        reason=Message(text=""),
-    )
-    attempts.record(database, claimed.grip, Report(number=1, trial=trial))
+    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
     return claimed
 
 
@@ -65,7 +56,7 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     database: Database, jobs: Jobs, job: Job, measured: Claim
 ) -> None:
     """After the host's name has changed it neither waits in silence nor seems to run."""
-    attempts.let_go(database, measured.grip, attempts.RELEASED, "The worker was shut down.")
+    attempts.let_go(database, measured.token, attempts.RELEASED, "The worker was shut down.")
     workers.leave(database, OLD)
     workers.seen(database, RENAMED)
     assert attempts.claim(database, RENAMED, 30.0) is None
@@ -75,8 +66,7 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     assert "on the devices 'pod-1'" in (found.reason or "")
     told = [each.body for each in jobs.events(job.id, "me")]
     assert told.count(Notice(text=found.reason or "")) == 1
-    (kind,) = jobs.unserved()
-    assert (kind.workload, kind.devices, kind.needs, kind.jobs) == ("digits", "pod-1", None, 1)
+    assert jobs.unserved() == {("digits", "pod-1", ""): 1}
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
@@ -89,18 +79,18 @@ def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
     last = jobs.events(job.id, "me")[-1].body
-    assert last == Released(attempt=measured.grip.attempt, reason=found.reason or "")
+    assert last == Released(attempt=measured.token.attempt, reason=found.reason or "")
 
 
 def test_what_a_job_waited_for_is_forgotten_once_it_runs(
     database: Database, jobs: Jobs, job: Job, measured: Claim
 ) -> None:
     """A worker of those devices came back."""
-    attempts.let_go(database, measured.grip, attempts.RELEASED, "")
+    attempts.let_go(database, measured.token, attempts.RELEASED, "")
     workers.leave(database, OLD)
     queue.tell_unserved(database)
     workers.seen(database, OLD)
-    assert jobs.unserved() == ()
+    assert jobs.unserved() == {}
     assert attempts.claim(database, OLD, 30.0) is not None
     assert jobs.get(job.id, "me").reason is None
 
@@ -111,7 +101,7 @@ def test_a_worker_that_runs_a_job_is_there(database: Database, jobs: Jobs, measu
     with database.writing() as connection:
         for table in (tables.jobs, tables.leases):
             connection.execute(update(table).values(expires_at=table.c.expires_at + 1000))
-    attempts.renew(database, measured.grip, 30.0)
+    attempts.renew(database, measured.token, 30.0)
     pass_by(database, 80)
     assert [each.busy for each in jobs.workers(None)] == [True]
     pass_by(database, 80)
@@ -150,24 +140,14 @@ def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: Cl
     assert (others.job, others.busy) == (None, True)
 
 
-def test_a_worker_of_the_version_before_is_there(database: Database, jobs: Jobs) -> None:
-    """It has told the names of its workloads alone."""
-    with database.writing() as connection:
-        row = {"name": "old", "devices": "pod-1", "workloads": '["digits"]'}
-        connection.execute(insert(tables.workers).values(**row, seen_at=Now()))
-    (found,) = jobs.workers(None)
-    assert found.workloads == {"digits": ""}
-    assert (found.machine, found.labels, found.draining) == (None, (), False)
-
-
 def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
     database: Database, jobs: Jobs, asked: JobRequest, measured: Claim
 ) -> None:
     """Until it is told to go on."""
     waits = jobs.submit(asked, "me")
     assert workers.drain(database, OLD.worker).draining
-    attempts.renew(database, measured.grip, 30.0)
-    attempts.finish(database, measured.grip, Outcome(state=State.DONE))
+    attempts.renew(database, measured.token, 30.0)
+    attempts.finish(database, measured.token, Outcome(state=State.DONE))
     assert attempts.claim(database, OLD, 30.0) is None
     assert jobs.placed(waits.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
     assert not workers.drain(database, OLD.worker, draining=False).draining
@@ -185,15 +165,12 @@ def test_a_worker_stays_drained(database: Database) -> None:
 
 
 def test_only_a_worker_that_is_there_is_drained(database: Database) -> None:
-    """One that ended is not found; who drained which is noted."""
+    """One that ended is not found."""
     workers.seen(database, OLD)
     workers.drain(database, OLD.worker)
     workers.leave(database, OLD)
     with pytest.raises(NotFound, match="Worker not found"):
         workers.drain(database, OLD.worker)
-    with database.reading() as connection:
-        noted = connection.execute(select(tables.audit.c.action, tables.audit.c.target)).all()
-    assert [tuple(each) for each in noted] == [("drain worker", OLD.worker)]
 
 
 def test_a_machine_is_remembered(database: Database) -> None:

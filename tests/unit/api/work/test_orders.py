@@ -11,7 +11,7 @@ from autotune.api.settings import load_settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Post
+from autotune.api.values import Claim, WorkerInfo
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.orders import LAST_SECONDS, aside, order
 from autotune.api.workloads import Registry
@@ -22,7 +22,7 @@ from autotune.config import Configuration
 def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> Claim:
     """A job that has just been claimed."""
     jobs.submit(asked, "me")
-    found = attempts.claim(database, Post(worker="w", devices="d", host="h"), 30)
+    found = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
     assert found is not None
     return found
 

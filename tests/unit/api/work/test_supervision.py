@@ -9,12 +9,12 @@ from autotune.api.isolation import Network
 from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.values import Grip
+from autotune.api.values import LeaseToken
 from autotune.api.work.messages import Begun
 from autotune.api.work.supervision import Lease, report
 from autotune.events import Notice
 
-GRIP = Grip(job_id="j", attempt=1, devices="d", worker="w")
+GRIP = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
 
 
 class Fake:
@@ -25,7 +25,7 @@ class Fake:
         self.calls: list[str] = []
         self.down = False
         monkeypatch.setattr(attempts, "renew", lambda *_: self.answer("renew"))
-        monkeypatch.setattr(attempts, "standing", lambda *_: self.answer("look"))
+        monkeypatch.setattr(attempts, "status", lambda *_: self.answer("look"))
         patience = Patience(lease=30, renewal=5, look=1)
         self.lease = Lease(None, GRIP, patience, clock=lambda: self.now)  # type: ignore[arg-type]
 

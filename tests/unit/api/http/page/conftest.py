@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 from autotune.api.store.auth import Keyring, NewKey
 from autotune.api.store.database import Database
 
@@ -20,7 +20,7 @@ SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
 @pytest.fixture
 def made(database: Database) -> NewKey:
     """A key that may look and ask."""
-    return Keyring(database).hand_out("anna", [Scope.READ, Scope.WRITE])
+    return Keyring(database).hand_out("anna", [Scope.READ, Scope.WRITE], "anna")
 
 
 @pytest.fixture

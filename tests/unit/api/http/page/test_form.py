@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.roles import Scope
+from autotune.api.callers import Scope
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.options import SearchOptions, declared
@@ -151,7 +151,7 @@ def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
     assert "New job" not in client.get("/").text
     answer = client.post("/", data=SENT)
     assert answer.status_code == 403
-    assert "lacks the scope tunings:write" in answer.text
+    assert "lacks the scope write" in answer.text
 
 
 def test_every_option_is_on_the_form_as_it_is_declared(browser: TestClient) -> None:

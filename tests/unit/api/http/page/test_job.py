@@ -5,29 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import escape, unescape
+from pathlib import Path
 
 import pytest
+import yaml
 from starlette.testclient import TestClient
 
-from autotune.api.http.examples import RESULT
 from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import Report
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Grip, Job, Outcome, Post
+from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
 from autotune.checks.certificate import Certificate, passed, see
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message, Outcome as TrialOutcome
-from autotune.result import Result, Verdict
+from autotune.result import Alternative, Result, Verdict
 from autotune.trial import Stage, Trial
 
 ORDER = ("verdict-title", "throughput", "steps", "pays", "checks", "program", "runs")
 """The parts of the page from top to bottom."""
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
 HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
+
+_READ = yaml.safe_load(Path(__file__).with_name("found.yaml").read_text("utf-8"))
+FOUND = {
+    "certificate": Certificate.model_validate(_READ["certificate"]),
+    "diagnosis": Diagnosis.model_validate(_READ["diagnosis"]),
+    "unchanged_batch": Alternative.model_validate(_READ["unchanged_batch"]),
+}
 
 
 @pytest.fixture
@@ -55,7 +64,7 @@ def test_a_job_that_waits_says_so(show: Show, job: Job) -> None:
 
 
 def test_a_running_job_tells_its_phase_and_trial(
-    show: Show, database: Database, measured: Grip
+    show: Show, database: Database, measured: LeaseToken
 ) -> None:
     """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -70,7 +79,7 @@ def test_a_running_job_tells_its_phase_and_trial(
 
 
 def test_what_a_failed_trial_printed_is_shown(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """Its traceback too, as text; that of a trial without any is not."""
     failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
@@ -88,12 +97,12 @@ def test_a_job_tells_the_code_that_it_measured(
     show: Show, database: Database, jobs: Jobs, job: Job
 ) -> None:
     """And whether that was edited meanwhile."""
-    post = Post(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
+    post = WorkerInfo(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
     claimed = attempts.claim(database, post, 600)
     assert claimed is not None
     assert claimed.job.code == "c0de"
     assert "c0de" in show(job.id)
-    attempts.finish(database, claimed.grip, Outcome(state=State.FAILED, code_changed=True))
+    attempts.finish(database, claimed.token, Outcome(state=State.FAILED, code_changed=True))
     assert "c0de, edited while it was measured" in show(job.id)
     assert jobs.get(job.id, None).code_changed
 
@@ -119,25 +128,22 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """After the reasons and before the program, and nothing of it twice."""
-    changes = {
-        "certificate": RESULT.certificate,
-        "diagnosis": RESULT.diagnosis,
-        "unchanged_batch": RESULT.unchanged_batch,
-    }
-    changed = recommendation.model_copy(update=changes)
+    changed = recommendation.model_copy(update=FOUND)
+    certificate = changed.certificate
+    assert certificate
     page = show(conclude(changed).id)
     places = [page.index(f'id="{each}"') for each in ORDER]
     assert places == sorted(places)
-    for check in RESULT.certificate.checks:
+    for check in certificate.checks:
         assert page.count(escape(check.sentence)) == 1
     assert "3 of 4 checks passed." in page
-    assert RESULT.certificate.line not in page
+    assert certificate.line not in page
     assert page.count("A step of one device takes") == 1
     assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
     assert "At a global batch of 32 the fastest configuration tried" in page
     why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
     assert why
-    checks = {RESULT.certificate.line, *RESULT.certificate.undecided}
+    checks = {certificate.line, *certificate.undecided}
     rest = [escape(each) for each in changed.reasons if each not in checks]
     assert checks < set(changed.reasons)
     assert re.findall("<li>(.*)</li>", why[1]) == rest
@@ -147,7 +153,7 @@ def test_a_reason_that_is_told_nowhere_else_stays(
     show: Show, conclude: Callable[[Result], Job], recommendation: Result
 ) -> None:
     """Such as that of the noise between runs."""
-    page = show(conclude(recommendation.model_copy(update={"diagnosis": RESULT.diagnosis})).id)
+    page = show(conclude(recommendation.model_copy(update={"diagnosis": FOUND["diagnosis"]})).id)
     assert "<li>Run-to-run variation" in page
     assert "Where the time goes" in page
 
@@ -199,7 +205,7 @@ def test_what_starts_a_gang_is_shown_and_to_be_had(
 def test_what_was_not_measured_stands_apart_with_its_reason(
     show: Show,
     database: Database,
-    measured: Grip,
+    measured: LeaseToken,
     trial: Trial,
     outcome: TrialOutcome,
 ) -> None:
@@ -223,7 +229,7 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
 def test_hostile_words_stay_words(
     show: Show,
     database: Database,
-    measured: Grip,
+    measured: LeaseToken,
     conclude: Callable[[Result], Job],
     recommendation: Result,
 ) -> None:
@@ -239,10 +245,10 @@ def test_hostile_words_stay_words(
     assert programs_of(page) == [HOSTILE, HOSTILE]
 
 
-def test_a_failed_job_tells_why(show: Show, database: Database, grip: Grip) -> None:
+def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToken) -> None:
     """The reason is the first thing to read."""
-    attempts.finish(database, grip, Outcome(state=State.FAILED, reason="No digits are left."))
-    page = show(grip.job_id)
+    attempts.finish(database, token, Outcome(state=State.FAILED, reason="No digits are left."))
+    page = show(token.job_id)
     assert "No digits are left." in page
     assert "No trial was run." in page
     assert "<progress" not in page
@@ -265,7 +271,7 @@ def test_cancelling_a_done_job_changes_nothing(client: TestClient, jobs: Jobs, d
 
 
 def test_the_drawing_and_the_table_have_the_same_figures(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """Whoever cannot see the one reads the other."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -286,20 +292,20 @@ def test_the_drawing_and_the_table_have_the_same_figures(
 
 
 def test_without_a_figure_there_is_no_drawing(
-    show: Show, database: Database, grip: Grip, trial: Trial
+    show: Show, database: Database, token: LeaseToken, trial: Trial
 ) -> None:
     """An axis without a point would be made up."""
     changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
     crashed = trial.model_copy(update=changes)
     ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, grip, Report(number=1, events=[ended], trial=crashed))
-    page = show(grip.job_id)
+    attempts.record(database, token, Report(number=1, events=[ended], trial=crashed))
+    page = show(token.job_id)
     assert "<figure" not in page
     assert "No trial was measured; see below for the reasons." in page
 
 
 def test_the_legend_names_what_is_drawn(
-    show: Show, database: Database, measured: Grip, trial: Trial
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     """And nothing else."""
     changes = {"number": 1, "outcome": TrialOutcome.PRUNED, "configuration": PAIR}
@@ -323,7 +329,7 @@ def programs_of(page: str) -> list[str]:
     return [unescape(re.sub("<[^>]+>", "", each)) for each in shown]
 
 
-def record(database: Database, grip: Grip, trial: Trial) -> None:
+def record(database: Database, token: LeaseToken, trial: Trial) -> None:
     """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
-    attempts.record(database, grip, Report(number=2, events=[ended], trial=trial))
+    attempts.record(database, token, Report(number=2, events=[ended], trial=trial))

@@ -9,7 +9,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
-from autotune.api.roles import Scope
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -41,27 +40,10 @@ def test_the_list_does_not_depend_on_the_wording(
     assert client.get(f"/v1/tunings/{job.id}").json()["verdict"] == recommendation.verdict
 
 
-def test_a_list_of_several_projects_names_them(
-    client: TestClient, client_with: Callable[..., TestClient], done: Job
-) -> None:
-    """As text, whatever they are called; of one project alone it says nothing."""
-    odd = client_with(Scope.READ, Scope.WRITE, project="<b>vision</b>")
-    made = odd.post("/v1/tunings", json={"workload": "digits"}).json()
-    operator = client_with(Scope.ADMIN)
-    page = operator.get("/").text
-    assert f"project {done.owner}, " in page
-    assert "project &lt;b&gt;vision&lt;/b&gt;, " in page
-    for alone in (client.get("/"), operator.get("/", params={"project": done.owner})):
-        assert done.id in alone.text
-        assert "project " not in alone.text
-    told = operator.get(f"/tunings/{made['id']}").text
-    assert "<dt>Project</dt><dd>&lt;b&gt;vision&lt;/b&gt;</dd>" in told
-
-
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
     """Every job is on exactly one of them."""
     for seed in range(25):
-        jobs.submit(JobRequest(workload="digits", seed=seed), made.key.id)
+        jobs.submit(JobRequest(workload="digits", seed=seed), made.key.project)
     first = browser.get("/").text
     older = re.search('href="([^"]+)" rel="next"', first)
     assert older
@@ -116,29 +98,3 @@ def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
     answer = browser.get(f"/tunings/{done.id}")
     assert answer.status_code == 404
     assert "Job not found." in answer.text
-
-
-def test_two_jobs_are_shown_side_by_side(client: TestClient, done: Job, text: object) -> None:
-    """Those that are ticked in the list; what differs is marked, and what is in the way is said."""
-    other = client.post("/v1/tunings", json={"workload": "digits", "seed": 7}).json()["id"]
-    page = client.get("/").text
-    for each in (done.id, other):
-        assert f'form="comparing" name="job" value="{each}"' in page
-    page = client.get("/compare", params={"job": [done.id, other]}).text
-    for wanted in ("cannot be compared", "At least one of them has no result.", "1,000 ±10%"):
-        assert wanted in text(page)  # type: ignore[operator]
-    assert re.search(
-        '<th scope="row">seed</th><td.*?><strong>0</strong></td><td.*?><strong>7<', page
-    )
-    same = client.get("/compare", params={"job": [done.id, done.id]}).text
-    assert "Both were asked for with the same settings." in same
-
-
-@pytest.mark.parametrize(("count", "status"), [(0, 422), (1, 422), (3, 422), (2, 404)])
-def test_only_two_jobs_that_are_there_are_compared(
-    browser: TestClient, done: Job, count: int, status: int
-) -> None:
-    """Anything else is told as a page; jobs of others are not there."""
-    answer = browser.get("/compare", params={"job": [done.id] * count})
-    assert answer.status_code == status
-    assert "<h1" in answer.text

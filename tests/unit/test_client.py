@@ -1,10 +1,10 @@
-"""Both clients against a service that answers as each test wants."""
+"""The client against a service that answers as each test wants."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,56 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from autotune import AsyncClient, Client, SearchOptions, ServiceUnreachable, UsageError
+from autotune import (
+    AsyncClient,
+    Client,
+    SearchOptions,
+    ServiceError,
+    ServiceUnreachable,
+    UsageError,
+    client as client_module,
+)
 from autotune.api.errors import NoRecommendation, QuotaExceeded
-from autotune.api.http import examples
 from autotune.api.http.problems import answer, problem
 from autotune.api.needs import Needs
-from autotune.client import calls
+from autotune.config import Configuration
+from autotune.result import Result, Verdict
+from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.space import Space
+from autotune.stats import Interval
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from autotune.workload import Workload
 
 URL = "http://tuner"
 Reply = httpx.Response | Exception
-QUEUED, DONE = examples.TUNING, examples.DONE
+AT = "2026-03-02T09:30:00Z"
+QUEUED: dict[str, Any] = {
+    "workload": "digits",
+    "id": "3f1c9a0b5d7e2468ace13579",
+    "project": "vision",
+    "state": "queued",
+    "attempt": 0,
+    "events": 1,
+    "trials": 0,
+    "created_at": AT,
+    **dict.fromkeys(("one_device", "distributed", "started_at", "ended_at"), None),
+    **dict.fromkeys(("verdict", "summary", "reason"), None),
+}
+DONE = {**QUEUED, "state": "done", "verdict": "one device", "added": "by a later version"}
+WORKER = {
+    "name": "bench-1",
+    "devices": "bench",
+    "machine": None,
+    "engine": "local",
+    "labels": [],
+    "workloads": {},
+    "version": "0.1.0",
+    "started_at": AT,
+    "seen_at": AT,
+    "draining": False,
+    "busy": True,
+    "job": None,
+}
 
 
 class Service:
@@ -51,11 +90,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were waited for; nobody waits."""
     waited: list[float] = []
 
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr("autotune.client.client.time.sleep", waited.append)
-    monkeypatch.setattr("autotune.client.client.asyncio.sleep", sleep)
+    monkeypatch.setattr("autotune.client.time.sleep", waited.append)
     return waited
 
 
@@ -65,7 +100,7 @@ def refused(code: str) -> httpx.Response:
     return httpx.Response(told.status_code, content=told.body, headers=dict(told.headers))
 
 
-class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+class Body(httpx.SyncByteStream):
     """Comes in parts, and breaks unless it ends."""
 
     def __init__(self, parts: list[str], *, ends: bool) -> None:
@@ -76,11 +111,6 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
         yield from map(str.encode, self.parts)
         if not self.ends:
             raise httpx.ReadError("connection reset")
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Give the same."""
-        for each in self:
-            yield each
 
 
 def stream(*kinds: str, first: int = 1, ends: bool = True) -> httpx.Response:
@@ -93,6 +123,36 @@ def stream(*kinds: str, first: int = 1, ends: bool = True) -> httpx.Response:
         parts.append(f"event: {kind}\ndata: {told}\nid: {number}\n\n")
     headers = {"Content-Type": "text/event-stream"}
     return httpx.Response(200, stream=Body(parts, ends=ends), headers=headers)
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def result(workload: Workload) -> Result:
+    """One that stays on one device."""
+    alone = Configuration()
+    decision = Decision(verdict=Verdict.ONE_DEVICE)
+    conclusion = Conclusion.PROVED_SLOWER
+    return Result(
+        configuration=alone,
+        verdict=Verdict.ONE_DEVICE,
+        grounds=Grounds(conclusion=conclusion, decision=decision, default=alone),
+        examples_per_second=Interval(low=900, value=1000, high=1100),
+        best_distributed_speedup=None,
+        one_device=alone,
+        best_distributed=None,
+        over_default=None,
+        script="print('trained')\n",
+        launch=None,
+        trials=(),
+        workload=workload,
+        facts=FAKE_FACTS,
+        machine=FAKE_MACHINE,
+        study="tuning",
+        seed=0,
+        seconds=60.0,
+    )
 
 
 def test_a_request_says_what_was_asked_for() -> None:
@@ -127,22 +187,13 @@ def test_a_job_is_labelled_and_found_by_that() -> None:
     """What no label can be is refused here."""
     page = {"tunings": [], "next": None}
     service = Service(httpx.Response(202, json=QUEUED), httpx.Response(200, json=page))
-    service.client.submit("digits", labels={"team": "vision"}, project="speech")
+    service.client.submit("digits", labels={"team": "vision"})
     sent = json.loads(service.asked[0].content)
-    assert (sent["labels"], sent["project"]) == ({"team": "vision"}, "speech")
+    assert sent["labels"] == {"team": "vision"}
     assert list(service.client.jobs(labels={"team": "vision", "run": "7"})) == []
     assert service.asked[1].url.params.get_list("label") == ["run:7", "team:vision"]
-    with pytest.raises(UsageError, match="Of the labels"):
+    with pytest.raises(UsageError, match="labels"):
         service.client.submit("digits", labels={"a:b": "c"})
-
-
-def test_two_jobs_are_compared() -> None:
-    """Given themselves or their ids."""
-    service = Service(httpx.Response(200, json=examples.COMPARISON))
-    found = service.client.compare(DONE["id"], "0" * 24)
-    assert service.asked[0].url.path == f"/v1/tunings/{DONE['id']}/comparison"
-    assert dict(service.asked[0].url.params) == {"other": "0" * 24}
-    assert [each.values for each in found.differences] == [(64, 32)]
 
 
 def test_a_job_is_repeated_once() -> None:
@@ -179,98 +230,9 @@ def test_a_list_of_jobs_is_narrowed_down() -> None:
 
 def test_workers_are_listed() -> None:
     """As values."""
-    service = Service(httpx.Response(200, json=examples.WORKERS))
+    service = Service(httpx.Response(200, json={"workers": [WORKER]}))
     (found,) = service.client.workers()
-    assert (found.name, found.busy) == (examples.WORKER["name"], True)
-
-
-def webhook_replies() -> list[Reply]:
-    """Return what the service answers to each call about webhooks."""
-    bodies = (examples.NEW_WEBHOOK, examples.WEBHOOKS, examples.TESTING, examples.DELIVERIES)
-    replies = [httpx.Response(200, json=each) for each in (*bodies, examples.NEW_WEBHOOK)]
-    return [*replies, httpx.Response(204)]
-
-
-WEBHOOK = f"/v1/webhooks/{examples.WEBHOOK['id']}"
-WEBHOOK_CALLS = [
-    ("POST", "/v1/webhooks"),
-    ("GET", "/v1/webhooks"),
-    ("POST", f"{WEBHOOK}/test"),
-    ("GET", f"{WEBHOOK}/deliveries"),
-    ("POST", f"{WEBHOOK}/rotate"),
-    ("DELETE", WEBHOOK),
-]
-
-
-def test_webhooks_are_added_tested_and_removed() -> None:
-    """Given themselves or their ids; the secret is in no listing and no `repr`."""
-    service = Service(*webhook_replies())
-    client = service.client
-    made = client.add_webhook("https://ci.example.org/hook", "job.done", project="vision")
-    assert client.webhooks()[0].id == made.id
-    assert client.test_webhook(made).id == client.deliveries(made.id)[0].id
-    assert client.rotate_webhook(made).secret not in repr(made)
-    client.remove_webhook(made.id)
-    assert [(each.method, each.url.path) for each in service.asked] == WEBHOOK_CALLS
-    sent = {"url": "https://ci.example.org/hook", "events": ["job.done"], "project": "vision"}
-    assert json.loads(service.asked[0].content) == sent
-
-
-def test_both_clients_have_webhooks() -> None:
-    """In an event loop, too."""
-    service = Service(*webhook_replies())
-
-    async def calls() -> None:
-        async with AsyncClient(URL, transport=httpx.MockTransport(service)) as client:
-            made = await client.add_webhook("https://ci.example.org/hook")
-            assert (await client.webhooks())[0].id == made.id
-            told = await client.test_webhook(made)
-            assert (await client.deliveries(made))[0].id == told.id
-            assert (await client.rotate_webhook(made)).secret
-            await client.remove_webhook(made)
-
-    asyncio.run(calls())
-    assert [(each.method, each.url.path) for each in service.asked] == WEBHOOK_CALLS
-    assert json.loads(service.asked[0].content) == {"url": "https://ci.example.org/hook"}
-
-
-@pytest.mark.parametrize("told", [("ftp://x", ()), ("https://x", ("job.started",))])
-def test_what_no_webhook_can_be_is_refused_here(told: tuple[str, tuple[str, ...]]) -> None:
-    """Nothing is sent."""
-    service = Service()
-    with pytest.raises(UsageError, match="Of the webhook"):
-        service.client.add_webhook(told[0], *told[1])
-    assert service.asked == []
-
-
-@pytest.mark.parametrize("reply", [httpx.ReadError("reset"), httpx.Response(504)])
-def test_a_secret_whose_answer_is_lost_is_not_replaced_again(reply: Reply) -> None:
-    """A second rotation would end the secret that the receiver knows."""
-    service = Service(reply)
-    with pytest.raises(ServiceUnreachable):
-        service.client.rotate_webhook(examples.WEBHOOK["id"])
-    assert len(service.asked) == 1
-
-
-def test_a_webhook_is_asked_for_again_where_there_was_no_connection() -> None:
-    """Nothing was received then."""
-    made = httpx.Response(201, json=examples.NEW_WEBHOOK)
-    service = Service(httpx.ConnectError("refused"), made)
-    assert service.client.add_webhook("https://x").secret
-    assert len(service.asked) == 2
-
-
-def test_both_clients_list_the_same() -> None:
-    """In an event loop, too."""
-    page = {"tunings": [DONE], "next": None}
-    service = Service(httpx.Response(200, json=page), httpx.Response(200, json=examples.WORKERS))
-
-    async def asked() -> tuple[list[str], list[str]]:
-        async with AsyncClient(URL, transport=httpx.MockTransport(service)) as client:
-            found = [each.id async for each in client.jobs()]
-            return found, [each.name for each in await client.workers()]
-
-    assert asyncio.run(asked()) == ([DONE["id"]], [examples.WORKER["name"]])
+    assert (found.name, found.busy) == (WORKER["name"], True)
 
 
 def test_a_space_of_ones_own_is_sent_whole(tmp_path: Path) -> None:
@@ -318,7 +280,7 @@ def test_a_service_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     """Once its time is over."""
     service = Service(*(httpx.ConnectError("Connection refused") for _ in range(200)))
     now = iter(range(1000))
-    monkeypatch.setattr(calls.time, "monotonic", lambda: float(next(now)))
+    monkeypatch.setattr(client_module.time, "monotonic", lambda: float(next(now)))
     with pytest.raises(ServiceUnreachable, match="Connection refused"):
         service.client.job("x")
     first = len(service.asked)
@@ -383,13 +345,16 @@ def test_an_event_of_a_later_service_is_told_as_that() -> None:
 def test_a_follower_that_is_refused_is_told(code: str) -> None:
     """At once, and also where the stream broke before."""
     service = Service(stream("queued", ends=False), refused(code))
-    with pytest.raises(calls.ServiceError, match="It is so"):
+    with pytest.raises(ServiceError, match="It is so"):
         [*service.client.follow("x")]
 
 
-def test_a_result_is_the_one_of_the_python_call(tmp_path: Path) -> None:
+def test_a_result_is_the_one_of_the_python_call(tmp_path: Path, result: Result) -> None:
     """With its trials, and the files that it saves."""
-    service = Service(httpx.Response(200, json=DONE), httpx.Response(200, json=examples.WHOLE))
+    service = Service(
+        httpx.Response(200, json=DONE),
+        httpx.Response(200, text=result.model_dump_json(), headers=JSON),
+    )
     folder = service.client.download(DONE["id"], tmp_path / "out")
     assert {"config.yaml", "train.py", "report.html", "trials.csv"} <= {
         each.name for each in folder.iterdir()
@@ -404,7 +369,7 @@ def test_a_failed_job_has_no_result() -> None:
         service.client.result(DONE["id"])
 
 
-def test_both_clients_do_the_same() -> None:
+def test_both_clients_do_the_same(result: Result) -> None:
     """The asynchronous one asks for the same, and returns the same."""
 
     def replies() -> list[Reply]:
@@ -415,20 +380,22 @@ def test_both_clients_do_the_same() -> None:
             refused("database-unavailable"),
             stream("ended", first=2),
             httpx.Response(200, json=DONE),
-            httpx.Response(200, json=examples.WHOLE),
-            httpx.Response(202, json=examples.CANCELLED),
+            httpx.Response(200, text=result.model_dump_json(), headers=JSON),
+            httpx.Response(202, json={**DONE, "state": "cancelled"}),
+            httpx.Response(200, json={"tunings": [DONE], "next": None}),
         ]
 
     async def told(service: Service) -> list[Any]:
         async with AsyncClient(URL, "k", transport=httpx.MockTransport(service)) as client:
             job = await client.submit("digits", idempotency_key="one")
             events = [each async for each in client.follow(job)]
-            return [job, events, await client.result(job), await client.cancel(job)]
+            found = [job, events, await client.result(job), await client.cancel(job)]
+            return [*found, [each async for each in client.jobs()]]
 
     services = Service(*replies()), Service(*replies())
     client = services[0].client
     job = client.submit("digits", idempotency_key="one")
-    said = [job, [*client.follow(job)], client.result(job), client.cancel(job)]
+    said = [job, [*client.follow(job)], client.result(job), client.cancel(job), [*client.jobs()]]
     assert asyncio.run(told(services[1])) == said
     first, second = ([(e.method, e.url, e.content) for e in s.asked] for s in services)
     assert first == second

@@ -1,0 +1,471 @@
+"""A client of the service: asks for jobs, follows them, and returns their results.
+
+It needs none of the packages of the service.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from datetime import datetime
+from functools import partial, wraps
+from itertools import islice
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from urllib.parse import quote
+
+import httpx2 as httpx
+from anyio import to_thread
+from pydantic import BaseModel, ValidationError
+
+from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
+from autotune.api.labels import selectors
+from autotune.api.needs import Needs
+from autotune.api.requests import JobRequest
+from autotune.api.states import FINAL, State
+from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer
+from autotune.errors import ServiceUnreachable, UsageError, first_mistake
+from autotune.events import Notice
+from autotune.options import SearchOptions
+from autotune.result import Result
+from autotune.space import AUTO, Space, load_space, parse_space, ready_made
+from autotune.value import Scalar
+
+__all__ = ["AsyncClient", "Client"]
+KEY = "AUTOTUNE_API_KEY"
+"""Variable of the environment that holds the key."""
+PATIENCE = 60.0
+FIRST_SECONDS = 5.0
+"""So long an address is tried that has never answered: it may be wrong."""
+SHORTEST, LONGEST = 0.2, 5.0
+"""Seconds between two tries, and between two looks at a job."""
+AWAY = (502, 503, 504)
+"""Statuses of a service that is about to come back, or of a proxy before it."""
+_TIMEOUT = httpx.Timeout(30.0, read=60.0)  # A stream gives a sign of life four times as often.
+SpaceLike = str | Space | Mapping[str, Any]
+Answer = TypeVar("Answer", bound=BaseModel)
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+class Client:
+    """Asks a service for tuning jobs.
+
+        with Client("https://tuner.example.org", key) as client:
+            job = client.submit("digits", {"filters": 64}, budget="3min")
+            result = client.result(job)
+
+    Lost connections are tried again; a job is made once, however often its request is sent. Every
+    call raises `ServiceUnreachable` if the service does not answer, and what it refuses as an
+    error with its cause and next step.
+
+    Args:
+        url: Address of the service.
+        key: An API key; None takes the variable `AUTOTUNE_API_KEY`, and without it none is sent.
+        patience: Seconds for which a service is waited for that has answered before.
+        transport: Sends the requests, as httpx has it; None uses the network.
+
+    Raises:
+        UsageError: The address or the key cannot be one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        patience: float = PATIENCE,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx.Client(**_connection(url, key), transport=transport)
+        self._patience = patience
+        self._answered = False
+
+    def submit(  # noqa: PLR0913 - each is a part of the request
+        self,
+        workload: str,
+        params: Mapping[str, Scalar] | None = None,
+        *,
+        space: SpaceLike = AUTO,
+        budget: str | float | None = None,
+        options: SearchOptions | None = None,
+        needs: Needs | Mapping[str, Any] | None = None,
+        priority: int = 0,
+        labels: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Job:
+        """Ask for a job; once this returns, it survives a crash of anything.
+
+        Args:
+            workload: Name of a workload that is registered there.
+            params: Parameters of the workload.
+            space: As in `autotune`; a file is read here.
+            budget: Time limit; replaces the budget of the options.
+            options: Everything else that a search can be told.
+            needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
+            priority: The job goes before all of lower priority; above 0 needs the scope admin.
+            labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.
+            idempotency_key: With the same one the same request makes no second job for a week.
+
+        Raises:
+            UsageError: An option, a label or the space is invalid.
+            ServiceError: The service refuses the request.
+        """
+        given = dict(options or SearchOptions()) | ({} if budget is None else {"budget": budget})
+        request = JobRequest(
+            workload=workload,
+            params=dict(params or {}),
+            space=_space(space),
+            needs=_needs(needs),
+            priority=priority,
+            labels=dict(labels or {}),
+            **given,
+        )
+        headers = {"Content-Type": "application/json", **_once(idempotency_key)}
+        body = request.model_dump_json(exclude_defaults=True)
+        return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
+
+    def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
+        """Ask for a job of the same request as another one, given itself or its id.
+
+        Args:
+            job: The job, or its id.
+            idempotency_key: As for `submit`.
+
+        Raises:
+            ServiceError: The service refuses the request, as it is now.
+        """
+        return self._ask("POST", _path(job, "repeat"), Job, headers=_once(idempotency_key))
+
+    def job(self, job: Job | str) -> Job:
+        """Return a job, given itself or its id, as it stands."""
+        return self._ask("GET", _path(job), Job)
+
+    def jobs(
+        self,
+        *states: State | str,
+        labels: Mapping[str, str] | None = None,
+        **wanted: str | datetime,
+    ) -> Iterator[Job]:
+        """Yield the jobs that the key may see, newest first, as they are asked for.
+
+        Args:
+            states: Only those in one of these; without any, all.
+            labels: Only those with all of these labels.
+            wanted: Only those of a `workload` or `verdict`, or created `since` and `until` some
+                time.
+        """
+        query: dict[str, Any] = {"state": states, "label": selectors(labels or {})}
+        query |= {name: _text(each) for name, each in wanted.items()}
+        while True:
+            page = self._ask("GET", "/v1/tunings", Page, params=query)
+            yield from page.tunings
+            if page.next is None:
+                return
+            query["before"] = page.next
+
+    def workers(self) -> tuple[SeenWorker, ...]:
+        """Return the workers of the service, by name."""
+        return self._ask("GET", "/v1/workers", WorkersAnswer).workers
+
+    def wait(self, job: Job | str, seconds: float | None = None) -> Job:
+        """Return a job once it has ended, or as it stands after so many seconds."""
+        until = None if seconds is None else time.monotonic() + seconds
+        pause = SHORTEST
+        while True:
+            found = self.job(job)
+            left = LONGEST if until is None else until - time.monotonic()
+            if found.state in FINAL or left <= 0:
+                return found
+            time.sleep(min(pause, left))
+            pause = min(1.5 * pause, LONGEST)
+
+    def cancel(self, job: Job | str) -> Job:
+        """Have a job end; it has ended within ten seconds."""
+        return self._ask("POST", _path(job, "cancel"), Job)
+
+    def result(self, job: Job | str) -> Result:
+        """Return the result of a job once it has ended: what `autotune` returns.
+
+        Raises:
+            NoRecommendation: It failed, or was cancelled before anything was found.
+        """
+        ended = self.wait(job)
+        if ended.state is State.FAILED:
+            raise NoRecommendation(
+                f"The job failed: {ended.reason}", "Mend this, and submit the job again."
+            )
+        return self._ask("GET", _path(job, "result"), Result)
+
+    def download(self, job: Job | str, folder: str | Path) -> Path:
+        """Write the files of a job's result, once it has ended, as `Result.save` does."""
+        return self.result(job).save(folder)
+
+    def follow(self, job: Job | str, after: int = 0) -> Iterator[JobEvent]:
+        """Yield the events of a job as they come, the last one `ended`; a lost stream is resumed.
+
+        Args:
+            job: The job, or its id.
+            after: Number of the last event that is not wanted.
+        """
+        retry, over = self._retry(), False
+        while not over:
+            lost: Exception = httpx.ReadError("The event stream ended early.")
+            headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
+            try:
+                with self._http.stream("GET", _path(job, "events"), headers=headers) as response:
+                    over = self._is_over(response)
+                    retry = self._retry()
+                    for sent in () if over else httpx.EventSource(response, max_event_size=None):
+                        event = _event(sent)
+                        after, over = event.number, sent.event == "ended"
+                        yield event
+            except httpx.TransportError as exc:
+                lost = exc
+            if not over:
+                time.sleep(retry.pause(lost))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self.close()
+
+    def _ask(self, method: str, path: str, answer: type[Answer], **more: Any) -> Answer:
+        response = self._sent(self._http.build_request(method, path, **more))
+        return _read(answer, _checked(response, "application/json").text)
+
+    def _sent(self, request: httpx.Request) -> httpx.Response:
+        retry = self._retry()
+        while True:
+            try:
+                response = self._http.send(request)
+            except httpx.TransportError as exc:
+                time.sleep(retry.pause(exc))
+                continue
+            if response.status_code not in AWAY:
+                self._answered = True
+                return response
+            time.sleep(retry.pause(_error_of(response)))
+
+    def _is_over(self, response: httpx.Response) -> bool:
+        """Return whether nothing follows in an event stream, given the head of its answer.
+
+        Raises:
+            ServiceError: The service refuses.
+            TransportError: It is away.
+        """
+        if not response.is_success:
+            response.read()
+        if response.status_code in AWAY:
+            raise httpx.ReadError(str(_error_of(response)))
+        self._answered = True
+        over = response.status_code == httpx.codes.NO_CONTENT
+        if not over:
+            _checked(response, "text/event-stream")
+        return over
+
+    def _retry(self) -> _Retry:
+        return _Retry(self._patience if self._answered else min(FIRST_SECONDS, self._patience))
+
+
+def _in_thread(
+    call: Callable[Concatenate[Client, Given], Returned],
+) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Returned]]:
+    """Return a call of the client as one that runs in a thread."""
+
+    @wraps(call)
+    async def run(self: AsyncClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        made = partial(call, self.client, *args, **kwargs)
+        return await to_thread.run_sync(made, abandon_on_cancel=True)
+
+    return run
+
+
+class AsyncClient:
+    """Asks a service for tuning jobs, as `Client` does, in an event loop; each call has a thread.
+
+        async with AsyncClient("https://tuner.example.org", key) as client:
+            job = await client.submit("digits", {"filters": 64}, budget="3min")
+            result = await client.result(job)
+
+    Args:
+        url: Address of the service.
+        key: As for `Client`.
+        options: Likewise.
+
+    Raises:
+        UsageError: The address or the key cannot be one.
+    """
+
+    def __init__(self, url: str, key: str | None = None, **options: Any) -> None:
+        self.client = Client(url, key, **options)
+
+    submit = _in_thread(Client.submit)
+    repeat = _in_thread(Client.repeat)
+    job = _in_thread(Client.job)
+    workers = _in_thread(Client.workers)
+    wait = _in_thread(Client.wait)
+    cancel = _in_thread(Client.cancel)
+    result = _in_thread(Client.result)
+    download = _in_thread(Client.download)
+    close = _in_thread(Client.close)
+
+    def jobs(self, *states: State | str, **wanted: Any) -> AsyncIterator[Job]:
+        """Yield the jobs that the key may see, as `Client.jobs` does."""
+        return _each(self.client.jobs(*states, **wanted))
+
+    def follow(self, job: Job | str, after: int = 0) -> AsyncIterator[JobEvent]:
+        """Yield the events of a job as they come, as `Client.follow` does."""
+        return _each(self.client.follow(job, after))
+
+    async def __aenter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the connections."""
+        await self.close()
+
+
+async def _each(found: Iterator[Returned]) -> AsyncIterator[Returned]:
+    while True:
+        one = await to_thread.run_sync(lambda: [*islice(found, 1)], abandon_on_cancel=True)
+        if not one:
+            return
+        yield one[0]
+
+
+class _Retry:
+    """Bounds for how many seconds a service is waited for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._pause = SHORTEST
+
+    def pause(self, error: Exception) -> float:
+        """Return how long to wait after an error.
+
+        Raises:
+            ServiceUnreachable: The time is over, and there was no answer.
+            ServiceError: The time is over, and this was the answer.
+        """
+        if time.monotonic() < self._until:
+            self._pause = min(2 * self._pause, LONGEST)
+            return self._pause
+        if isinstance(error, httpx.TransportError):
+            raise ServiceUnreachable(
+                f"The service does not answer: {error or type(error).__name__}.",
+                "Check its address, and whether it runs.",
+            ) from error
+        raise error
+
+
+def _read(model: type[Answer], text: str) -> Answer:
+    """Return an answer; what a later version has added is left out."""
+    try:
+        return model.model_validate_json(text, extra="ignore")
+    except ValidationError as exc:
+        raise UnreadableRecord(
+            "The answer was written by another version of autotune and cannot be read by this one.",
+            "Use the version of the service.",
+        ) from exc
+
+
+def _event(sent: httpx.ServerSentEvent) -> JobEvent:
+    try:
+        return _read(JobEvent, sent.data)
+    except UnreadableRecord as exc:
+        return JobEvent(number=int(sent.id), at=0.0, body=Notice(text=exc.cause))
+
+
+def _checked(response: httpx.Response, media_type: str) -> httpx.Response:
+    """Return a response of a media type, or raise the error that it tells of."""
+    if not response.is_success:
+        raise _error_of(response)
+    if response.headers.get("Content-Type", "").partition(";")[0].strip() != media_type:
+        raise _no_service(response)
+    return response
+
+
+def _error_of(response: httpx.Response) -> ServiceError | ServiceUnreachable:
+    """Return the error that an answer tells of, with the service's cause and next step."""
+    try:
+        problem = Problem.model_validate_json(response.content, extra="ignore")
+    except ValidationError:
+        return _no_service(response)
+    return _KINDS.get(problem.code, ServiceError)(problem.detail, problem.next_step)
+
+
+def _no_service(response: httpx.Response) -> ServiceUnreachable:
+    return ServiceUnreachable(
+        f"What answers at {response.url.copy_with(query=None)} is no autotune service "
+        f"(status {response.status_code}).",
+        "Check its address.",
+    )
+
+
+def _kinds(base: type[ServiceError]) -> Mapping[str, type[ServiceError]]:
+    found = {base.kind: base}
+    for each in base.__subclasses__():
+        found |= _kinds(each)
+    return found
+
+
+_KINDS = _kinds(ServiceError)
+
+
+def _path(job: Job | str, part: str = "") -> str:
+    name = quote(job if isinstance(job, str) else job.id, safe="")
+    return f"/v1/tunings/{name}/{part}".rstrip("/")
+
+
+def _once(idempotency_key: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+
+
+def _text(value: Any) -> Any:
+    """Return a value of an address; a time without a zone is that of this machine."""
+    return value.astimezone().isoformat() if isinstance(value, datetime) else value
+
+
+def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:
+    try:
+        return Needs.model_validate(given or {})
+    except ValidationError as exc:
+        told = f"Of the needs, {first_mistake(exc)}."
+        raise UsageError(told, "They have devices, kind and labels.") from exc
+
+
+def _space(given: SpaceLike) -> str | Space:
+    if isinstance(given, Mapping):
+        return parse_space(dict(given), where="space")
+    if isinstance(given, Space) or given in (AUTO, *ready_made()):
+        return given
+    return load_space(given)
+
+
+def _connection(url: str, key: str | None) -> dict[str, Any]:
+    key = key if key is not None else os.environ.get(KEY, "")
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL as exc:
+        raise _no_address(url) from exc
+    if address.scheme not in ("http", "https") or not address.host:
+        raise _no_address(url)
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError("The API key has characters that no key has.", "Copy it again.")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return {"base_url": address, "headers": headers, "timeout": _TIMEOUT}
+
+
+def _no_address(url: str) -> UsageError:
+    return UsageError(f"{url!r} is no address of a service.", "For example: http://localhost:8321")
