@@ -91,9 +91,9 @@ if TYPE_CHECKING:
         Workload as Workload,
         WorkloadFacts as WorkloadFacts,
     )
+    from autotune.workload.backlog import Backlog as Backlog
     from autotune.workload.script import Script as Script
     from autotune.workload.source import Source as Source
-    from autotune.workload.stock import Stock as Stock
 
 
 def _homes() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which calls of a method stand in the text of a script, and whose they surely are not."""
+"""Which calls of a method stand in the text of a script, and whose they cannot be."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def class_of_self(name: str, scopes: tuple[ast.AST, ...]) -> ast.ClassDef | None
 
 
 class Others:
-    """Tells by the text alone which objects are surely none of Keras's."""
+    """Tells by the text alone which objects cannot be Keras's."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._bound: dict[str, list[Bound]] = {}

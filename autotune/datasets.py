@@ -58,10 +58,14 @@ def as_tensor(values: Any) -> Any:
     return tf.cast(tensor, keras.config.floatx()) if floating else tensor
 
 
-def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf.data.Dataset:
+def read_by_python(
+    source: Any, *, shuffle: bool = True, workers: int = 0, peeked: int = 64
+) -> tf.data.Dataset:
     """Return the batches of a generator, or of a `PyDataset` in the order that `Model.fit` has.
 
-    Instead of its own number of workers, others may make the batches of a `PyDataset`.
+    Instead of its own number of workers, others may make the batches of a `PyDataset`. A pass over
+    a generator that is left within so many batches as may be `peeked`, such as one that creates
+    variables, has read nothing.
     """
     lasting = isinstance(source, keras.utils.PyDataset)
     first = [source[0]] if lasting else [*islice(source, 2)]
@@ -69,10 +73,15 @@ def read_by_python(source: Any, *, shuffle: bool = True, workers: int = 0) -> tf
         raise ValueError("The generator yields no batch.")
     # Every pass goes on where the one before it ended, and closes nothing.
     once = chain(first, () if lasting else source)
+    early: list[Any] = []
 
     def batches() -> Iterator[Any]:
         if not lasting:
-            yield from map(keras.tree.lists_to_tuples, once)
+            again, early[:] = [*early], []
+            for number, batch in enumerate(chain(again, once)):
+                early[:] = [*early, batch] if number < peeked else []
+                yield keras.tree.lists_to_tuples(batch)
+            early.clear()
             return
         order = list(range(len(source)))
         if shuffle:

@@ -109,7 +109,7 @@ class Breakdown(Value):
         return any(share.value >= LIMITS and share.low >= SURELY for share in mine)
 
     def told_apart(self, part: Part) -> bool:
-        """Return whether a part is known by itself."""
+        """Return whether a part has a share of its own."""
         return any(each.part is part for each in self.shares)
 
     def spent(self, part: Part) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -32,59 +31,54 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodeCheck:
-    """One check."""
+def check_code(
+    paths: Sequence[Path],
+    settings: Settings,
+    output_format: Format,
+    *,
+    edit: Literal["fix", "diff"] | None,
+    exit_zero: bool,
+) -> None:
+    """Check files and folders, and edit them or show what would be edited."""
+    report = _check(paths, settings)
+    edits = _edits_of(report) if edit else {}
+    if edit == "fix" and edits:
+        _edit(edits)
+        report = _check(paths, settings)
+    if edit == "diff":
+        _show_difference(edits)
+    else:
+        _show(report, output_format)
+    for each in report.troubles:
+        say(f"{each.level.capitalize()}: {each.text}")
+    if not report.complete:
+        raise typer.Exit(CodeError.exit_code)
+    if (edits if edit == "diff" else report.findings) and not exit_zero:
+        raise typer.Exit(FOUND)
 
-    settings: Settings
-    output_format: Format
-    edit: Literal["fix", "diff"] | None
-    """Whether files are edited, or only shown as they would be."""
-    exit_zero: bool
 
-    def run(self, paths: Sequence[Path]) -> None:
-        """Check files and folders.
+def _check(paths: Sequence[Path], settings: Settings) -> Report:
+    from autotune.doctor.check import check_paths
+    from autotune.doctor.rules import choose
 
-        Raises:
-            Exit: With the code that tells the outcome, if that is not 0.
-        """
-        report = self._check(paths)
-        edits = _edits_of(report) if self.edit else {}
-        if self.edit == "fix" and edits:
-            _edit(edits)
-            report = self._check(paths)
-        if self.edit == "diff":
-            _show_difference(edits)
-        else:
-            self._show(report)
-        for each in report.troubles:
-            say(f"{'Error' if each.unread else 'Warning'}: {each.text}")
-        if not report.complete:
-            raise typer.Exit(CodeError.exit_code)
-        if (edits if self.edit == "diff" else report.findings) and not self.exit_zero:
-            raise typer.Exit(FOUND)
+    chosen = choose(settings.select, settings.ignore)
+    return check_paths(paths, chosen, settings.target_version, settings.exclude)
 
-    def _check(self, paths: Sequence[Path]) -> Report:
-        from autotune.doctor.check import check_paths
-        from autotune.doctor.rules import choose
 
-        chosen = choose(self.settings.select, self.settings.ignore)
-        return check_paths(paths, chosen, self.settings.target_version, self.settings.exclude)
+def _show(report: Report, output_format: Format) -> None:
+    from autotune.doctor import show as shown
 
-    def _show(self, report: Report) -> None:
-        from autotune.doctor import show as shown
-
-        documents = {
-            Format.JSON: shown.json_document,
-            Format.GITHUB: shown.github_annotations,
-            Format.SARIF: shown.sarif_document,
-        }
-        if self.output_format in documents:
-            put(documents[self.output_format](report))
-        elif sys.stdout.isatty():
-            show(shown.terminal_text(report))
-        else:
-            put(shown.plain_text(report))
+    documents = {
+        Format.JSON: shown.json_document,
+        Format.GITHUB: shown.github_annotations,
+        Format.SARIF: shown.sarif_document,
+    }
+    if output_format in documents:
+        put(documents[output_format](report))
+    elif sys.stdout.isatty():
+        show(shown.report_text(report))
+    else:
+        put(shown.report_text(report).plain)
 
 
 def _edits_of(report: Report) -> dict[Path, list[Edit]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.code_check import CodeCheck, Format
+from autotune.cli.code_check import Format, check_code
 from autotune.cli.console import show
 from autotune.errors import UsageError
 
@@ -78,30 +79,34 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
 
         return show(rule_list())
     if explain is not None:
-        return _explain(explain)
+        from autotune.doctor.rules import find
+        from autotune.doctor.show import explained
+
+        return show(explained(find(explain)))
     if not files:
         raise UsageError("There is nothing to check.", "Pass files or folders.")
-    return CodeCheck(
-        settings=_settings(select or (), ignore or (), target_version),
-        output_format=Format.JSON if json else output_format,
+    return check_code(
+        files,
+        _settings(select or (), ignore or (), target_version),
+        Format.JSON if json else output_format,
         edit="diff" if diff else "fix" if fix else None,
         exit_zero=exit_zero,
-    ).run(files)
+    )
 
 
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
     """Return the project's settings, as options of the call change them."""
     from autotune.doctor.settings import settings_of
+    from autotune.doctor.target import version_of
     from autotune.options import names
 
     chosen, left_out = (
-        tuple(e for each in given for e in names(each)) for given in (select, ignore)
+        tuple(name for each in given for name in names(each)) for given in (select, ignore)
     )
-    return settings_of(Path.cwd()).with_options(chosen, left_out, target)
-
-
-def _explain(name: str) -> None:
-    from autotune.doctor.rules import find
-    from autotune.doctor.show import explained
-
-    show(explained(find(name)))
+    settings = settings_of(Path.cwd())
+    return replace(
+        settings,
+        select=chosen or settings.select,
+        ignore=(*settings.ignore, *left_out),
+        target_version=version_of(target) if target else settings.target_version,
+    )

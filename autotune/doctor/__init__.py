@@ -5,8 +5,14 @@ know. Where a name cannot be followed to what it stands for, a rule stays quiet:
 wrong costs more trust than one that is missing.
 """
 
-from autotune.doctor.code import Kind, Module
+from autotune.doctor.code.functions import argument, arguments, last_name
+from autotune.doctor.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, Kind, made_by
+from autotune.doctor.code.module import Module
+from autotune.doctor.code.steps import Steps, StepValues, is_repeated
+from autotune.doctor.code.tree import Comprehension, Function, PythonLoop
 from autotune.doctor.report import Severity
-from autotune.doctor.rule import HERE, Hit, Rule
+from autotune.doctor.rule import HERE, Hit, Hits, mended
 
-__all__ = ["HERE", "Hit", "Kind", "Module", "Rule", "Severity"]
+__all__ = ["HERE", "Hit", "Hits", "Kind", "Module", "Severity", "mended"]
+__all__ += ["MULTI_WORKER", "ONE_DEVICE", "STRATEGIES", "Comprehension", "Function", "PythonLoop"]
+__all__ += ["StepValues", "Steps", "argument", "arguments", "is_repeated", "last_name", "made_by"]

@@ -1,42 +1,37 @@
 """Reads files as programs: a notebook holds one, and one more for each file that it writes."""
 
-from __future__ import annotations
-
 import json
 import re
-import textwrap
 import tokenize
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from autotune.doctor.report import Trouble
 from autotune.doctor.text import Text
 from autotune.errors import CodeError
+from autotune.notebook import python_of_cell
 
 NOTEBOOK = ".ipynb"
-_MAGIC = re.compile(
-    r"^(\s*)(?:[!?]|%(?!\s*\()|[\w., ]+=\s*[%!]|[\w.]+\?{1,2}\s*$"
-    r"|(?:pip3?|conda|cd|ls|cat|mkdir|rm|cp|mv)\s+[^\s=(])"
+_COMMAND = re.compile(
+    r"^(\s*)(?:[\w., ]+=\s*[%!]|(?:pip3?|conda|cd|ls|cat|mkdir|rm|cp|mv)\s+[^\s=(])(?:.*\\\n)*.*",
+    re.MULTILINE,
 )
-_CELL_MAGIC = re.compile(r"^\s*%%(?!time|timeit|capture|prun)")
-_WRITES = re.compile(r"^\s*%%writefile\s.*\.py\s*$")
+"""What Jupyter takes for one though it begins like Python, with the lines by which it goes on."""
+_WRITES = re.compile(r"\s*%%writefile\s.*\.py\s*\n")
 
 
 def read_texts(path: Path) -> list[Text]:
-    """Return the programs of a file.
-
-    Raises:
-        CodeError: It cannot be read, or is no text.
-    """
+    """Return the programs of a file, or raise CodeError."""
     try:
         if path.suffix == NOTEBOOK:
-            return [*_notebook(path)]
+            with warnings.catch_warnings(action="ignore"):  # Of what cells escape in their texts.
+                return [*_notebook(path)]
         with tokenize.open(path) as file:
             return [Text(file=str(path), content=file.read())]
     except OSError as exc:
         raise CodeError(f"{path} cannot be read: {exc.strerror or exc}.") from exc
-    except (SyntaxError, ValueError, LookupError) as exc:
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as exc:
         raise CodeError(f"{path} is not a readable text file: {exc}.") from exc
 
 
@@ -45,66 +40,43 @@ def _notebook(path: Path) -> Iterator[Text]:
 
     A cell that is no Python is told and left out; the others are checked without it.
     """
-    lines: list[str] = []
-    cells: list[tuple[int, int]] = []
-    troubles: list[Trouble] = []
-    for number, source in enumerate(_code_cells(path), start=1):
-        if _WRITES.match(source[0]):
-            written = "\n".join(["", *source[1:], ""])
-            yield Text(file=str(path), content=written, cells=((number, 0),))
+    content, cells, troubles = "", [], []
+    for number, cell in enumerate(_code_cells(path), start=1):
+        if written := _WRITES.match(cell):
+            program = f"\n{cell[written.end() :]}\n"
+            yield Text(file=str(path), content=program, cells=((number, 0),))
             continue
-        python = _without_magics(source)
-        trouble = _trouble(f"{path}:cell {number}", python)
-        troubles += [trouble] if trouble else []
-        cells.append((number, len(lines)))
-        lines += ["" for _ in python] if trouble else python
-    content = "\n".join([*lines, ""])
+        python = python_of_cell(cell)
+        if _mistake(python):
+            python = python_of_cell(_COMMAND.sub(_passed, cell))
+        if mistake := _mistake(python):
+            place = f"{path}:cell {number}:{mistake.lineno or 1}:{mistake.offset or 1}"
+            told = f"{place}: {mistake.msg}. The cell was left out."
+            troubles.append(Trouble(told, unread=True))
+        cells.append((number, content.count("\n")))
+        content += "\n" * python.count("\n") if mistake else python
+        content += "\n"
     yield Text(file=str(path), content=content, cells=tuple(cells), troubles=tuple(troubles))
 
 
-def _code_cells(path: Path) -> Iterator[list[str]]:
+def _code_cells(path: Path) -> Iterator[str]:
     document = json.loads(path.read_text("utf-8"))
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
         raise CodeError(f"{path} is not a notebook in nbformat 4.", "Save it again in Jupyter.")
     for cell in document["cells"]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            yield _source_of(cell)
+            source = cell.get("source", "")
+            yield "".join(map(str, source if isinstance(source, list) else [source]))
 
 
-def _source_of(cell: dict[str, Any]) -> list[str]:
-    source = cell.get("source", "")
-    whole = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    return whole.split("\n")
+def _passed(command: re.Match[str]) -> str:
+    """Return an empty statement of as many lines."""
+    return f"{command[1]}pass" + "\n" * command[0].count("\n")
 
 
-def _without_magics(lines: list[str]) -> list[str]:
-    """Return the lines of a cell, with empty statements for what is not Python."""
-    if _mistake(lines) is None:
-        return lines
-    lines = textwrap.dedent("\n".join(lines)).split("\n")  # As Jupyter does.
-    first = next((each for each in lines if each.strip() and not each.startswith("#")), "")
-    if _CELL_MAGIC.match(first):
-        return ["" for _ in lines]
-    python: list[str] = []
-    goes_on = False
-    for line in lines:
-        found = _MAGIC.match(line)
-        python.append("" if goes_on else f"{found[1]}pass" if found else line)
-        goes_on = (goes_on or bool(found)) and line.rstrip().endswith("\\")
-    return python
-
-
-def _trouble(cell: str, lines: list[str]) -> Trouble | None:
-    mistake = _mistake(lines)
-    if mistake is None:
-        return None
-    place = f"{cell}:{mistake.lineno or 1}:{mistake.offset or 1}"
-    return Trouble(text=f"{place}: {mistake.msg}. The cell was left out.", unread=True)
-
-
-def _mistake(lines: list[str]) -> SyntaxError | None:
+def _mistake(python: str) -> SyntaxError | None:
     try:
-        Text(file="", content="\n".join(lines)).parse()
+        Text(file="", content=python).parse()
     except CodeError as exc:
         return exc.__cause__ if isinstance(exc.__cause__, SyntaxError) else SyntaxError(str(exc))
     return None

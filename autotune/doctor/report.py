@@ -1,7 +1,5 @@
 """What a rule has found, and what could not be looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +16,7 @@ class Severity(StrEnum):
     """It is slow, or goes wrong on some machines."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Place:
     """A stretch of a file; lines and columns begin with 1 and count characters."""
 
@@ -31,15 +29,17 @@ class Place:
     """In a notebook: which of its code cells, whose lines are then meant."""
 
     def __str__(self) -> str:
-        """Return it as editors and terminals understand it."""
+        return f"{self.file}:{self.within}"
+
+    @property
+    def within(self) -> str:
+        """The place in the file, as editors and terminals understand it."""
         cell = "" if self.cell is None else f"cell {self.cell}:"
-        return f"{self.file}:{cell}{self.line}:{self.column}"
+        return f"{cell}{self.line}:{self.column}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One mistake at one place."""
-
     rule: str
     severity: Severity
     place: Place
@@ -48,7 +48,7 @@ class Finding:
     """The remedy, where it is mechanical; files are edited, notebooks are not."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Trouble:
     """A file, or a comment in it, that the check could not make sense of."""
 
@@ -56,6 +56,10 @@ class Trouble:
     """What is wrong and where, in a sentence or two."""
     unread: bool
     """Whether the file as a whole could not be checked."""
+
+    @property
+    def level(self) -> str:
+        return "error" if self.unread else "warning"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +73,10 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every file could be checked."""
         return not any(each.unread for each in self.troubles)
 
 
 def sum_of(reports: Iterable[Report]) -> Report:
-    """Return several reports as one."""
     reports = [*reports]
     return Report(
         findings=tuple(each for report in reports for each in report.findings),

@@ -1,26 +1,22 @@
 """A rule: what it looks for, why that is a mistake, and examples which are its tests."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from autotune.doctor.code import Module
+from autotune.doctor.code.module import Module
 from autotune.doctor.edits import Edit
 from autotune.doctor.report import Severity
 
-Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit]
+Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
 """Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
-
+Hits = Iterator[Hit]
 HERE = "# <- here"
 """Ends the lines of a bad example where the rule must find something."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rule:
-    """One rule."""
-
     name: str
     """Names it in output, options and comments."""
     title: str
@@ -30,12 +26,11 @@ class Rule:
     """What comes of it."""
     instead: str
     """What to write instead."""
-    words: tuple[tuple[str, ...], ...]
-    """A file can break the rule only if its text, in lower case, has a word of each group."""
-    check: Callable[[Module], Iterable[Hit]]
+    check: Callable[[Module], Hits]
     bad: tuple[str, ...]
     good: tuple[str, ...]
 
-    def may_apply_to(self, content: str) -> bool:
-        """Return whether a text, in lower case, may break the rule; quick, before it is parsed."""
-        return all(any(word in content for word in group) for group in self.words)
+
+def mended(example: str, wrong: str, right: str) -> str:
+    """Return a bad example as it is right, with one piece of it in other words."""
+    return example.replace(wrong, right).replace(f"  {HERE}", "")

@@ -1,10 +1,7 @@
 """What a project says about its checks: `[tool.autotune.doctor]` in its `pyproject.toml`."""
 
-from __future__ import annotations
-
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,32 +24,15 @@ class Settings:
     """Patterns of paths that a search of folders leaves out."""
     target_version: Version = NEWEST
 
-    def with_options(
-        self, select: Sequence[str], ignore: Sequence[str], target: str | None
-    ) -> Settings:
-        """Return the settings as a call changes them: its selection replaces the table's."""
-        return replace(
-            self,
-            select=tuple(select) or self.select,
-            ignore=(*self.ignore, *ignore),
-            target_version=version_of(target) if target else self.target_version,
-        )
-
 
 def settings_of(folder: Path) -> Settings:
-    """Return the settings of the project that a folder belongs to.
-
-    Raises:
-        UsageError: They cannot be read, or are wrong.
-    """
+    """Return the settings of the project that a folder belongs to, or raise UsageError."""
     found = [each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()]
-    if not found:
-        return Settings(target_version=required_version(folder, {}))
-    project = _read(found[0])
+    path = found[0] if found else folder / FILE
+    project = _read(path) if found else {}
     table = project.get("tool", {}).get("autotune", {}).get("doctor", {})
-    values = dict(_entry(found[0], key, value) for key, value in table.items())
-    required = required_version(found[0].parent, project)
-    return Settings(**{"target_version": required, **values})
+    values: dict[str, Any] = {"target_version": required_version(path.parent, project)}
+    return Settings(**values | dict(_entry(path, *each) for each in table.items()))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -63,14 +43,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _entry(path: Path, key: str, value: Any) -> tuple[str, Any]:
-    """Return a field and its value."""
     known = [each.name.replace("_", "-") for each in fields(Settings)]
     if key not in known:
         raise UsageError(f"{path}: unknown key {key!r} in {TABLE}.", hint(key, known))
-    is_version = key == "target-version"
-    if is_version and isinstance(value, str):
+    if key == "target-version" and isinstance(value, str):
         return "target_version", version_of(value)
-    if is_version or not isinstance(value, list) or not all(isinstance(e, str) for e in value):
-        wanted = 'a text such as "2.15"' if is_version else "a list of texts"
+    texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if key == "target-version" or not texts:
+        wanted = 'a text such as "2.15"' if key == "target-version" else "a list of texts"
         raise UsageError(f"{path}: {key} in {TABLE} must be {wanted}.")
     return key, tuple(value)

@@ -1,9 +1,6 @@
 """The TensorFlow that code is written for: what is asked for, or what its project requires."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +17,7 @@ _PACKAGES = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel
 
 
 def version_of(text: str) -> Version:
-    """Return a version of TensorFlow such as `2.15`.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Return a version of TensorFlow such as `2.15`, or raise UsageError."""
     found = re.fullmatch(r"(\d)\.(\d{1,2})(\.\d+)?", text.strip())
     if found is None:
         raise UsageError(f"{text!r} is not a version of TensorFlow.", "For example: 2.15.")
@@ -32,33 +25,20 @@ def version_of(text: str) -> Version:
 
 
 def required_version(folder: Path, project: dict[str, Any]) -> Version:
-    """Return the newest TensorFlow that a project may be installed with.
-
-    Args:
-        folder: Holds its `requirements.txt`, if there is one.
-        project: Its `pyproject.toml`.
-    """
-    newest = [_newest(each) for each in _requirements(folder, project)]
-    return min(newest, default=NEWEST)
-
-
-def _requirements(folder: Path, project: dict[str, Any]) -> Iterator[Requirement]:
+    """Return the newest TensorFlow that a project may be installed with, by its two files."""
     lines: list[str] = [*project.get("project", {}).get("dependencies", ())]
     listed = folder / "requirements.txt"
     if listed.is_file():
         lines += listed.read_text("utf-8", errors="replace").splitlines()
-    for line in lines:
-        try:
-            requirement = Requirement(line.partition("#")[0].strip())
-        except InvalidRequirement:
-            continue
-        if requirement.name.lower() in _PACKAGES:
-            yield requirement
+    return min(map(_newest, lines), default=NEWEST)
 
 
-def _newest(requirement: Requirement) -> Version:
-    """Return the newest minor version of which a requirement allows some release."""
-    for minor in range(NEWEST[1], -1, -1):
+def _newest(line: str) -> Version:
+    try:
+        requirement = Requirement(line.partition("#")[0].strip())
+    except InvalidRequirement:
+        return NEWEST
+    for minor in range(NEWEST[1], -1, -1) if requirement.name.lower() in _PACKAGES else ():
         releases = (f"2.{minor}.{patch}" for patch in range(10))
         if any(map(requirement.specifier.contains, releases)):
             return 2, minor

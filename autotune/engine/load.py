@@ -56,12 +56,12 @@ class Load:
 
     @property
     def share(self) -> float:
-        """Share of the cores that others had."""
+        """Share of the cores that others took."""
         return (self.busy + self.stolen) / self.cores
 
     @property
     def noticeable(self) -> bool:
-        """Whether it was enough to disturb what was timed meanwhile."""
+        """Whether it can have disturbed timings."""
         return self.seconds >= SHORTEST_SECONDS and self.share >= NOTICEABLE
 
 

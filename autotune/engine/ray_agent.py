@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -42,7 +41,6 @@ class HostFacts(NamedTuple):
 
     machine: Machine
     """Of this host alone."""
-    name: str
     autotune: str
     """Its version."""
 
@@ -110,7 +108,7 @@ class Agent:
 
     def facts(self) -> HostFacts:
         with self._lock:
-            return HostFacts(self._engine.machine(), socket.gethostname(), VERSION)
+            return HostFacts(self._engine.machine(), VERSION)
 
     def bring(self, code: Code) -> None:
         with self._lock:

@@ -10,8 +10,9 @@ from functools import lru_cache
 from textwrap import indent
 
 from autotune.program.imports import Import, imports_in, sections
-from autotune.program.text import call, listing, literal
+from autotune.program.text import call, literal
 from autotune.workload import Factory, Workload, is_dotted_name
+from autotune.workload.declared import bound_names
 from autotune.workload.source import Source
 
 
@@ -47,7 +48,7 @@ class _Preamble:
         self.imports.add(Import("__future__", "annotations"))
         imports, definitions = imports_in(source.text), _definitions_in(source.text)
         meanings: dict[str, object] = {each.binds: each for each in imports}
-        meanings |= {name: text for text in definitions for name in _bound(text)}
+        meanings |= {name: text for text in definitions for name in bound_names(ast.parse(text))}
         for module, root in source.roots:
             self._add_root(root, module)
         if self._clash(role, source, meanings):
@@ -154,7 +155,8 @@ def _guarded(source: Source) -> str:
 
 def _stub(role: str, source: Source) -> str:
     # What cannot be written down may have any name.
-    what = listing([each for each in source.missing if is_dotted_name(each)]) or "its source"
+    names = [each for each in source.missing if is_dotted_name(each)]
+    what = " and ".join(names) or "its source"
     return (
         f"def {role}(*arguments: object, **options: object) -> None:\n"
         f'    """Fill in: autotune could not write down {what}."""\n'
@@ -172,17 +174,6 @@ def _definitions_in(text: str) -> list[str]:
             first = min([node.lineno, *(each.lineno for each in decorators)])
             found.append("\n".join(lines[first - 1 : node.end_lineno]))
     return found
-
-
-def _bound(text: str) -> set[str]:
-    """Return the names that a definition binds at the top level."""
-    names = set()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
-    return names
 
 
 def _own_scope(role: str, source: Source) -> str:

@@ -40,22 +40,24 @@ def pipeline(
     held: bool,
 ) -> dict[str, object]:
     """Return what the template of `make_dataset()` needs to know."""
-    gang, distributed = configuration.workers > 1, configuration.distributed
+    several_workers, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
     whole = distributed and not source and not apart
-    batch = "PER_REPLICA_BATCH" if not whole else "global_batch" if gang else "GLOBAL_BATCH"
+    batch = (
+        "PER_REPLICA_BATCH" if not whole else "global_batch" if several_workers else "GLOBAL_BATCH"
+    )
     of_what = "global batches" if whole else "per-replica batches from this worker's shard"
-    of_gang = "worker: int, workers: int" if apart else "global_batch: int"
-    in_gang = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
+    of_workers = "worker: int, workers: int" if apart else "global_batch: int"
+    in_workers = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
     takes = {*facts.dataset_takes} - {*dict(dataset.arguments)}
     prefetch = configuration.prefetch
     return {
         "apart": apart,
         "held": held,
-        "parameter": _CONTEXT if source else of_gang if gang else "",
+        "parameter": _CONTEXT if source else of_workers if several_workers else "",
         "of_what": of_what if distributed else "batches",
         "lone_context": "input_context" in takes and not source,
-        "in_sync": in_gang if gang else "REPLICAS" if distributed else "1",
+        "in_sync": in_workers if several_workers else "REPLICAS" if distributed else "1",
         "examples": _examples(configuration, dataset, facts, batch),
         "example_lines": axis_lines(configuration, Place.EXAMPLES),
         "policy": configuration.shard_policy,

@@ -12,11 +12,12 @@ from autotune.program.factories import global_names, preamble, sketch
 from autotune.program.imports import Import, imports_in, sections
 from autotune.program.pipeline import at_source, axis_lines, pipeline
 from autotune.program.returned import functions_for, reading, taken
-from autotune.program.text import WIDTH, call, count, fill_in, literal
+from autotune.program.text import WIDTH, call, fill_in, literal
 from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Training, strategy, update_batch
 from autotune.value import Value
+from autotune.wording import plural
 from autotune.workload import (
     FitData,
     OwnStrategy,
@@ -65,13 +66,8 @@ def render(
 
     Every value in it is the `repr` of a number or a text, every name was seen to be one.
 
-    Args:
-        configuration: How it is distributed and fed.
-        workload: The factories.
-        facts: What they give.
-        machine: What it runs on.
-        held: Whether every step gets the first batch again, from memory: not to train with, but
-            to find out what the input takes.
+    Where it is `held`, every step gets the first batch again, from memory: not to train with, but
+    to find out what the input takes.
 
     Raises:
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
@@ -113,7 +109,7 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
         "total": len(kinds),
-        "processes": count(len(kinds), "process", "processes"),
+        "processes": f"{len(kinds)} processes",
         "chief": "chief" in kinds,
         "gpus": bool(machine.gpus),
     }
@@ -150,7 +146,7 @@ def _check_dotted(what: str, names: Iterable[str]) -> None:
 def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     return {
         **dict(configuration),
-        "gang": configuration.workers > 1,
+        "several_workers": configuration.workers > 1,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
         "batch": _batch(configuration),
@@ -228,7 +224,7 @@ def _script(
     return {
         "script": script,
         "sets_epochs": "",
-        "script_epochs": facts.fit and facts.fit.epochs and count(facts.fit.epochs, "epoch"),
+        "script_epochs": facts.fit and facts.fit.epochs and plural(facts.fit.epochs, "epoch"),
         "own": facts.fit and facts.fit.own_strategy,
         "data": data,
         "whole": whole,
@@ -254,9 +250,10 @@ def script_reader(script: Script) -> str:
         "own": OwnStrategy(),
         "data": None,
         "eager": "",
-        "gang": False,
+        "several_workers": False,
         "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
-        "reading": reading("call.x", Configuration(), shuffle="call.shuffle"),
+        # An inspection times what the generator itself gives.
+        "reading": "read_by_python(call.x, shuffle=call.shuffle, peeked=0)",
         "imports": "",
     }
     used = _used(global_names(fill_in("script.py.j2", context)))

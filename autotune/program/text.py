@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from textwrap import fill
 
@@ -60,18 +60,6 @@ def paragraph(text: str, *, indent: int = 0, first: int = 0) -> str:
         break_on_hyphens=False,
     ).splitlines()
     return ("\n" + " " * indent).join(lines).lstrip()
-
-
-def listing(names: Sequence[str]) -> str:
-    """Return names for people: `a`, `a and b`, `a, b and c`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun in the right form: `1 worker`, `1,000 examples`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def check_plain(what: str, text: str) -> None:

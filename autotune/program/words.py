@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
-from autotune.program.text import WIDTH, count, literal
+from autotune.program.text import WIDTH, literal
 from autotune.strategies import strategy
 from autotune.value import Scalar
+from autotune.wording import plural
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
@@ -23,19 +24,19 @@ def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | 
     """Return in what an epoch of the program is not one of `fit`; None where it is one."""
     if facts.examples is None:
         return (
-            f"{count(UNKNOWN_STEPS, 'step')} an epoch, because the number of examples is not "
+            f"{plural(UNKNOWN_STEPS, 'step')} an epoch, because the number of examples is not "
             "known: --steps-per-epoch sets another"
         )
     steps = math.ceil(facts.examples / configuration.global_batch)
     borrowed = steps * configuration.global_batch - facts.examples
     if borrowed:
         return (
-            f"{count(steps, 'step')} an epoch, the last of which takes "
-            f"{count(borrowed, 'example')} of the next epoch, because all batches are full"
+            f"{plural(steps, 'step')} an epoch, the last of which takes "
+            f"{plural(borrowed, 'example')} of the next epoch, because all batches are full"
         )
     if facts.fit and facts.fit.partial:
         return (
-            f"{count(steps, 'step')} an epoch, all with full batches, where the last one of the "
+            f"{plural(steps, 'step')} an epoch, all with full batches, where the last one of the "
             "script may hold fewer examples"
         )
     return None
@@ -81,15 +82,15 @@ def _own_values(configuration: Configuration) -> list[str]:
 def _distribution(configuration: Configuration) -> Iterator[str]:
     title = strategy(configuration.strategy).title
     workers, each = configuration.workers, configuration.replicas_per_worker
-    batch = count(configuration.per_replica_batch, "example")
+    batch = plural(configuration.per_replica_batch, "example")
     if not configuration.distributed:
         yield f"{title}, {batch} per step"
         return
-    replicas = count(each, "replica")
-    place = f"{count(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
+    replicas = plural(each, "replica")
+    place = f"{plural(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
     yield f"{title}, {place}"
     if strategy(configuration.strategy).asynchronous:
-        yield f"variables on {count(configuration.servers, 'parameter server')}"
+        yield f"variables on {plural(configuration.servers, 'parameter server')}"
         yield f"{batch} per step of a worker, asynchronous"
     else:
         yield f"{batch} per replica, so {configuration.global_batch:,} per step"

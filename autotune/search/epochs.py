@@ -12,7 +12,7 @@ from autotune.stats import Epoch, Lengths, used_up
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.window import Window
-from autotune.workload import InputPass, Stock, WorkloadFacts, stock_of
+from autotune.workload import Backlog, InputPass, WorkloadFacts, backlog_of
 
 EVENT_SECONDS = 0.05
 """A wait at the end of an epoch that is shorter does not change a rate that is worth a verdict."""
@@ -23,7 +23,7 @@ LONGEST_FILL = 6.0
 """Several processes that share the cores read more slowly than one alone."""
 
 MORE_STOCK = 1.5
-"""Times the stock that was seen: it grows while a program compiles, before its first step."""
+"""Times the backlog that was seen: it grows while a program compiles, before its first step."""
 
 
 def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
@@ -63,11 +63,11 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     # Each worker has a pipeline of its own.
     ready = facts.prefetched * configuration.workers / batch + prefetch
     refill = 0.0
-    if stock := facts.stock:
+    if backlog := facts.backlog:
         # With shard policy data each of them goes through the examples of all.
         reading = 1 if configuration.shard_policy == "data" else configuration.workers
-        ready = max(ready, MORE_STOCK * stock.examples * reading / batch)
-        refill = stock.examples_per_second * reading / batch
+        ready = max(ready, MORE_STOCK * backlog.examples * reading / batch)
+        refill = backlog.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
         steps=steps,
@@ -79,7 +79,7 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     )
 
 
-def stock_in(trial: Trial, facts: WorkloadFacts) -> Stock | None:
+def stock_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
     """Return what a run has shown to have been ready when it began; None if nothing.
 
     Only Python code may have fetched examples where nobody sees it, and only with shard policy data
@@ -94,7 +94,7 @@ def stock_in(trial: Trial, facts: WorkloadFacts) -> Stock | None:
         examples, seconds = curve[-1]
         more = window.steps * configuration.global_batch
         curve.append((examples + more, seconds + window.seconds))
-    return stock_of(curve)
+    return backlog_of(curve)
 
 
 def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:

@@ -173,9 +173,9 @@ class Runner:
         Later runs have to use it up; earlier ones that ended before count by what goes on.
         """
         facts = self.subject.facts
-        found, known = stock_in(trial, facts), facts.stock
+        found, known = stock_in(trial, facts), facts.backlog
         if found and (known is None or found.examples > known.examples):
-            self.subject = replace(self.subject, facts=facts.model_copy(update={"stock": found}))
+            self.subject = replace(self.subject, facts=facts.model_copy(update={"backlog": found}))
             self.history.revise(lambda each: as_it_lasts(each, self.subject))
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:

@@ -121,7 +121,7 @@ class Search:
         self._one_device = candidates.one_device
         self._every_distributed = candidates.distributed
         self._matched = candidates.matched
-        self._aside = candidates.aside
+        self._aside = candidates.excluded
         limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
         self._asked = limited or bool(candidates.distributed)
         self._options = options

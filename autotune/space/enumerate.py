@@ -54,7 +54,7 @@ class Candidates(Value):
     challenger would be credited with what only the batch has gained.
     """
 
-    aside: tuple[Configuration, ...] = ()
+    excluded: tuple[Configuration, ...] = ()
     """Those that can run as well, and are not compared."""
 
     @property
@@ -66,15 +66,15 @@ class Candidates(Value):
         return tuple(c for c in self.configurations if c.distributed)
 
     def only(self, wanted: Callable[[Configuration], bool], rule: Rule) -> Candidates:
-        """Return those that are wanted, and by which rule the others are set aside."""
-        aside = tuple(c for c in self.configurations if not wanted(c))
-        counts = Counter(c.strategy for c in aside)
+        """Return those that are wanted, and by which rule the others are excluded."""
+        excluded = tuple(c for c in self.configurations if not wanted(c))
+        counts = Counter(c.strategy for c in excluded)
         limits = (Limit(strategy=s, rule=rule, configurations=n) for s, n in counts.items())
         return Candidates(
             configurations=tuple(filter(wanted, self.configurations)),
             limits=(*self.limits, *limits),
             matched={c: m for c, m in self.matched.items() if wanted(c) and wanted(m)},
-            aside=aside,
+            excluded=excluded,
         )
 
 

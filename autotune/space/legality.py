@@ -52,9 +52,8 @@ class Situation:
     def why_illegal_placement(self, configuration: Configuration) -> Rule | None:
         """Return the rule that a placement breaks, or None if something with it can run.
 
-        Args:
-            configuration: All but its placement must be at its default, which breaks no rule of any
-                strategy. A batch that the options fix is divided already.
+        All else must be at its default, which breaks no rule of any strategy. A batch that the
+        options fix is divided already.
         """
         return (
             self._permission(configuration)

@@ -75,7 +75,7 @@ class Strategy(ABC):
         return self.trains_by
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-        """Return the processes that train together; one unless the strategy needs a gang."""
+        """Return the processes that train together; one unless there are several workers."""
         # Not more GPUs than it trains on: TensorFlow takes the memory of every GPU that it sees.
         used = tuple(range(configuration.replicas_per_worker))
         return (Role(gpus=used if machine.gpus else None),)

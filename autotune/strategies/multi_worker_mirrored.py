@@ -21,7 +21,7 @@ _NOTE = (
 
 
 class MultiWorkerMirrored(Strategy):
-    """A gang of equal processes, each with its own input and its own copies of the model."""
+    """A group of equal workers, each with its own input and its own copies of the model."""
 
     name = "multi_worker_mirrored"
     title = "MultiWorkerMirroredStrategy"

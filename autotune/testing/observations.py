@@ -43,10 +43,10 @@ def observation(
         return Observation(
             witnesses=tuple(_witness([end], request.calls) for end in ends), seconds=seconds
         )
-    return Observation(witnesses=_gang(request, fault), seconds=seconds)
+    return Observation(witnesses=_group(request, fault), seconds=seconds)
 
 
-def _gang(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, ...]:
+def _group(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, ...]:
     configuration = request.trial.configuration
     found = []
     for worker in range(configuration.workers):

@@ -1,5 +1,6 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
+from autotune.workload.backlog import Backlog, backlog_of
 from autotune.workload.factory import (
     Factory,
     Workload,
@@ -27,9 +28,9 @@ from autotune.workload.script import (
     is_script,
     script_from_text,
 )
-from autotune.workload.stock import Stock, stock_of
 
 __all__ = [
+    "Backlog",
     "BatchSource",
     "Cacheable",
     "DataFacts",
@@ -43,9 +44,9 @@ __all__ = [
     "OwnStrategy",
     "Returned",
     "Script",
-    "Stock",
     "Workload",
     "WorkloadFacts",
+    "backlog_of",
     "factory_from_callable",
     "factory_from_text",
     "fit_calls",
@@ -55,5 +56,4 @@ __all__ = [
     "own_settings",
     "script_from_text",
     "script_workload",
-    "stock_of",
 ]

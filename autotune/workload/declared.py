@@ -25,7 +25,7 @@ def check_name(file: Path, name: str) -> None:
         ) from exc
     except (OSError, ValueError):
         return  # It is told when it is imported.
-    bound = {*_names(tree)}
+    bound = {*bound_names(tree)}
     if name.partition(".")[0] in bound or _hides(tree):
         return
     close = closest(name, bound)
@@ -49,7 +49,7 @@ def parameters_in(text: str, name: str) -> tuple[str, ...] | None:
         return None
     defined = [each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS)]
     named = [each for each in defined if each.name == name]
-    if len(named) != 1 or named[0] not in tree.body or [*_names(tree)].count(name) != 1:
+    if len(named) != 1 or named[0] not in tree.body or [*bound_names(tree)].count(name) != 1:
         return None
     function = named[0]
     if function.decorator_list or function.args.kwarg or _hides(tree):
@@ -57,7 +57,7 @@ def parameters_in(text: str, name: str) -> tuple[str, ...] | None:
     return tuple(each.arg for each in (*function.args.args, *function.args.kwonlyargs))
 
 
-def _names(node: ast.AST) -> Iterator[str]:
+def bound_names(node: ast.AST) -> Iterator[str]:
     """Yield the names that a module binds, by whatever statement outside of functions."""
     for each in ast.iter_child_nodes(node):
         if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
@@ -67,7 +67,7 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield each.id
         if isinstance(each, ast.alias):
             yield (each.asname or each.name).partition(".")[0]
-        yield from _names(each)
+        yield from bound_names(each)
 
 
 def _hides(tree: ast.Module) -> bool:

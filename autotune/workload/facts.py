@@ -9,7 +9,7 @@ from typing import Any
 from autotune.change import Change
 from autotune.stats.gradients import Learning
 from autotune.value import Value
-from autotune.workload.stock import Stock
+from autotune.workload.backlog import Backlog
 
 
 class InputPass(Value):
@@ -205,7 +205,7 @@ class DataFacts(Value):
     """Over the input alone; None where not even its beginning was seen in the time."""
     second_pass: InputPass | None = None
     """The same again, with what caches hold by then; None where the first was not whole."""
-    stock: Stock | None = None
+    backlog: Backlog | None = None
     """What Python code in the dataset had ready; None where reading it alone showed nothing."""
     usual_batch: int | None = None
     """Of the batches that the dataset factory returns, else the default of its parameter

@@ -155,23 +155,15 @@ def _imports_in(tree: ast.Module, name: str, value: Any) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= dict.fromkeys(_plain_imports(node, name, value))
+            named = {each.asname or each.name.partition(".")[0]: each for each in node.names}
+            each = named.get(name)
+            if each and sys.modules.get(each.name if each.asname else name) is value:
+                found[ast.unparse(ast.Import([each]))] = None
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= dict.fromkeys(_member_imports(node, node.module, name, value))
+            each = {each.asname or each.name: each for each in node.names}.get(name)
+            if each and _member(node.module, each.name) is value:
+                found[ast.unparse(ast.ImportFrom(node.module, [each], 0))] = None
     return tuple(found)
-
-
-def _plain_imports(node: ast.Import, name: str, value: Any) -> Iterator[str]:
-    for each in node.names:
-        module = each.name if each.asname else each.name.partition(".")[0]
-        if (each.asname or module) == name and sys.modules.get(module) is value:
-            yield f"import {_renamed(each.name, each.asname)}"
-
-
-def _member_imports(node: ast.ImportFrom, module: str, name: str, value: Any) -> Iterator[str]:
-    for each in node.names:
-        if (each.asname or each.name) == name and _member(module, each.name) is value:
-            yield f"from {module} import {_renamed(each.name, each.asname)}"
 
 
 def _import_for(name: str, value: Any) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def _lines() -> Iterator[str]:
 
 def _section(rule: Rule) -> Iterator[str]:
     yield from ("", f"### {rule.name}", "")
-    yield f"{rule.title[:1].upper()}{rule.title[1:]}."
+    yield f"{rule.title}."
     for head, words in (("Why", rule.why), ("Instead", rule.instead)):
         yield from ("", fill(f"*{head}:* {words}", _WIDTH, break_on_hyphens=False))
     for head, examples in (("Found:", rule.bad), ("Not found:", rule.good)):

@@ -1,273 +1,238 @@
-"""The functions of a module: who means which, and how TensorFlow runs them."""
-
-from __future__ import annotations
+"""The functions of a module: who means which, what they are given, and what they return."""
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from itertools import chain
 
-from autotune.doctor.code.names import Classes, Names
-from autotune.doctor.code.scopes import Binding, How, Scopes
-from autotune.doctor.code.tree import FUNCTIONS, Function, Tree
+from autotune.doctor.code.names import Names
+from autotune.doctor.code.tree import Function, Lists, grouped
 
-COMPILE = "tf.function"
-_WRAPPERS = {"functools.partial", "tf.autograph.experimental.do_not_convert"}
+_PARTIAL = "functools.partial"
+_WRAPPERS = {_PARTIAL, "tf.autograph.experimental.do_not_convert"}
 _DEEPEST = 12
+_NEXT_TO_IT = {"submit", "to_thread", "run_in_executor"}
+"""They take the arguments of a function after the function."""
+_ONE_BY_ONE = {"map", "imap", "imap_unordered"}
 
 
 @dataclass(frozen=True, eq=False)
 class Meant:
-    """The function that an expression stands for."""
-
     function: Function
-    compiled: bool
+    compiled: bool = False
     """Whether it is compiled where it is called in this way."""
 
 
+Given = tuple[ast.expr | None, bool]
+"""What a call gives for a parameter, None if that is not certain, and whether one by one."""
+
+
 @dataclass(frozen=True, eq=False)
-class Site:
-    """A direct call of a function of the module."""
+class _Arguments:
+    values: list[ast.expr]
+    keywords: dict[str | None, ast.expr]
+    is_method: bool
+    """Whether the first parameter is the object itself."""
+    is_each: bool = False
 
-    call: ast.Call
-    compiled: bool
+    def give(self, function: Function, parameter: ast.arg) -> Given | None:
+        """Return what they give for a parameter; None if nothing, so that its default counts."""
+        if parameter.arg in self.keywords:
+            return self.keywords[parameter.arg], False
+        positional = [*function.args.posonlyargs, *function.args.args]
+        if parameter not in positional or any(isinstance(e, ast.Starred) for e in self.values):
+            return None, False
+        bound = self.is_method and positional[0].arg in {"self", "cls"}
+        index = positional.index(parameter) - bound
+        if index < 0:
+            return None, False
+        return (self.values[index], self.is_each) if index < len(self.values) else None
 
 
-class Functions:
-    """Follows expressions to the functions of the module."""
+class Functions(Names):
+    def __init__(self, root: ast.Module) -> None:
+        super().__init__(root)
+        self._meant: dict[ast.AST, Meant | None] = {}
 
-    def __init__(self, tree: Tree, scopes: Scopes, names: Names, classes: Classes) -> None:
-        self._tree = tree
-        self._scopes = scopes
-        self._names = names
-        self._classes = classes
-        self._known: dict[ast.AST, Meant | None] = {}
-        self._returned: dict[Function, list[ast.expr]] = {}
-        self._sites: dict[Function, list[Site]] | None = None
-        self._mentions: dict[Function, list[ast.expr]] | None = None
+    def meant(self, node: ast.AST) -> Function | None:
+        """Return the function of this module that an expression certainly stands for, if any."""
+        found = self.follow(node)
+        return found.function if found else None
 
-    def meant(self, node: ast.AST) -> Meant | None:
-        """Return the function of this module that an expression stands for, where it is certain."""
-        if node not in self._known:
-            self._known[node] = self._follow(node, 0)
-        return self._known[node]
+    def follow(self, node: ast.AST) -> Meant | None:
+        """Return the same, with how it is called there."""
+        if node not in self._meant:
+            self._meant[node] = self._follow(node)
+        return self._meant[node]
 
-    def _follow(self, node: ast.AST, depth: int) -> Meant | None:
-        if depth > _DEEPEST:
-            return None
+    def _follow(self, node: ast.AST | None, depth: int = 0) -> Meant | None:
+        binding = self.only(node) if isinstance(node, ast.Name) else None
         if isinstance(node, ast.Lambda):
-            return Meant(node, compiled=False)
-        if isinstance(node, ast.Name):
-            binding = self._scopes.only(node)
-            return self._bound(binding, depth) if binding else None
+            return Meant(node)
+        if binding and isinstance(binding.node, Function):
+            return Meant(binding.node, self.is_decorated_to_compile(binding.node))
+        if depth > _DEEPEST or node is None:
+            return None
         if isinstance(node, ast.Attribute):
             return self._member(node, depth)
         if isinstance(node, ast.Call):
-            return self._wrapped(node, depth)
-        return None
+            return self._called_for(node, depth)
+        return self._follow(binding.plain, depth + 1) if binding else None
 
-    def inner(self, node: ast.expr) -> ast.expr | None:
-        """Return what a name stands for, or what a wrapper is given, on the way to a function."""
-        if not isinstance(node, ast.Call):
-            return self._scopes.value(node)
-        wraps = self.compiles(node.func) or self._names.dotted(node.func) in _WRAPPERS
-        return node.args[0] if wraps and node.args else None
-
-    def compiles(self, node: ast.expr) -> bool:
-        """Return whether an expression is `tf.function`, or it with options."""
-        if isinstance(node, ast.Call):
-            if self._names.dotted(node.func) == "functools.partial" and node.args:
-                return self.compiles(node.args[0])
-            return not node.args and self.compiles(node.func)
-        if self._names.dotted(node) == COMPILE:
-            return True
-        value = self._scopes.value(node)
-        return isinstance(value, ast.Call) and self.compiles(value)
-
-    def sites(self, function: Function) -> list[Site]:
-        """Return the direct calls of a function."""
-        if self._sites is None:
-            self._sites = defaultdict(list)
-            for call in self._tree.calls:
-                if found := self.meant(call.func):
-                    self._sites[found.function].append(Site(call, found.compiled))
-        return self._sites.get(function, [])
-
-    def mentions(self, function: Function) -> list[ast.expr]:
-        """Return where a function is named, calls included."""
-        if self._mentions is None:
-            self._mentions = defaultdict(list)
-            named = [each.name for each in self._tree.functions if not isinstance(each, ast.Lambda)]
-            for name in dict.fromkeys(named):
-                for node in (*self._tree.loads.get(name, ()), *self._tree.attributes.get(name, ())):
-                    if found := self.meant(node):
-                        self._mentions[found.function].append(node)
-        return self._mentions.get(function, [])
-
-    def returned(self, function: Function) -> list[ast.expr]:
-        """Return the expressions that a function returns."""
-        if function not in self._returned:
-            self._returned[function] = self._results(function)
-        return self._returned[function]
-
-    def _results(self, function: Function) -> list[ast.expr]:
-        if isinstance(function, ast.Lambda):
-            return [function.body]
-        return [
-            each.value
-            for each in self._tree.walk(function)
-            if isinstance(each, ast.Return)
-            and each.value is not None
-            and self._tree.function_of(each) is function
-        ]
-
-    def is_decorated_to_compile(self, function: Function) -> bool:
-        """Return whether a decorator compiles it."""
-        return any(self.compiles(each) for each in getattr(function, "decorator_list", ()))
-
-    def _bound(self, binding: Binding, depth: int) -> Meant | None:
-        if isinstance(binding.node, FUNCTIONS) and binding.how is How.FUNCTION:
-            return Meant(binding.node, self.is_decorated_to_compile(binding.node))
-        return None if binding.plain is None else self._follow(binding.plain, depth + 1)
-
-    def _member(self, node: ast.Attribute, depth: int) -> Meant | None:
-        owner = self._classes.of(node.value)
-        if owner is None:
-            return None
-        method = self._classes.method(owner, node.attr)
-        values = self._classes.values(owner, node.attr)
-        if method is not None:
-            # Where a member of the same name is assigned, it is most often the compiled method.
-            calls = [each for each in values if isinstance(each, ast.Call)]
-            compiled = any(self.compiles(each.func) for each in calls)
-            return Meant(method, compiled or self.is_decorated_to_compile(method))
-        only = values[0] if len(values) == 1 else None
-        return self._follow(only, depth + 1) if only is not None else None
-
-    def _wrapped(self, node: ast.Call, depth: int) -> Meant | None:
-        compiles = self.compiles(node.func)
-        if not compiles and self._names.dotted(node.func) not in _WRAPPERS:
-            return self._made(node, depth)
-        inner = self._follow(node.args[0], depth + 1) if node.args else None
-        return inner and Meant(inner.function, compiles or inner.compiled)
-
-    def _made(self, node: ast.Call, depth: int) -> Meant | None:
-        """Return the function that a function of the module returns."""
+    def _called_for(self, node: ast.Call, depth: int) -> Meant | None:
+        """Return the function that a wrapper is given, or that a function of the module returns."""
+        if self._wraps(node.func):
+            inner = self._follow(node.args[0], depth + 1) if node.args else None
+            return inner and Meant(inner.function, inner.compiled or self.compiles(node.func))
         maker = self._follow(node.func, depth + 1)
-        results = self.returned(maker.function) if maker and not maker.compiled else []
+        results = self.returned[maker.function] if maker and not maker.compiled else []
         return self._follow(results[0], depth + 1) if len(results) == 1 else None
 
+    def _member(self, node: ast.Attribute, depth: int) -> Meant | None:
+        owner = self.class_of(node.value)
+        if owner is None:
+            return None
+        method, values = self.method(owner, node.attr), self.member_values(owner, node.attr)
+        if method is not None:
+            # Where a member of the same name is assigned, it is most often the compiled method.
+            compiled = any(isinstance(it, ast.Call) and self.compiles(it.func) for it in values)
+            return Meant(method, compiled or self.is_decorated_to_compile(method))
+        return self._follow(values[0], depth + 1) if len(values) == 1 else None
 
-_TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "update_state", "result"}
-"""Keras compiles them."""
-_TRACING_METHODS = {"map", "filter", "flat_map", "interleave", "reduce", "scan"}
-"""Of datasets."""
-_PYTHON_CALLS = {"print", "input", "open"}
-_PYTHON_METHODS = {"numpy", "item", "save", "save_weights", "restore"}
-_PYTHON_MODULES = ("time.", "logging.", "absl.logging.", "tqdm.", "wandb.", "mlflow.")
-_RUN_AS_PYTHON = {"tf.py_function", "tf.numpy_function", "tf.print"}
+    def compiles(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Call):
+            if self.dotted(node.func) == _PARTIAL and node.args:
+                return self.compiles(node.args[0])
+            return not node.args and self.compiles(node.func)
+        value = self.value(node)
+        made = isinstance(value, ast.Call) and self.compiles(value)
+        return made or self.dotted(node) == "tf.function"
 
+    def _wraps(self, node: ast.expr) -> bool:
+        return self.compiles(node) or self.dotted(node) in _WRAPPERS
 
-class Graphs:
-    """What is known of how the functions run."""
+    def is_decorated_to_compile(self, function: Function) -> bool:
+        return any(map(self.compiles, getattr(function, "decorator_list", ())))
 
-    def __init__(self, tree: Tree, names: Names, functions: Functions) -> None:
-        self._tree = tree
-        self._names = names
-        self._functions = functions
-        self._named = self._around(
-            lambda each: (*functions.mentions(each), *(site.call for site in functions.sites(each)))
-        )
-        self._inside = self._around(lambda each: [each])
-        self.compiled = set(self._compiled())
-        self._traced = _reached({*self.compiled, *self._handed_over()}, self._named, self._inside)
-        self._python = self._run_by_python()
+    @cached_property
+    def sites(self) -> Lists[Function, ast.Call]:
+        return grouped((self.meant(call.func), call) for call in self.calls)
 
-    def is_python(self, function: Function | None) -> bool:
-        """Return whether a function, or for None the module, certainly runs as Python.
+    @cached_property
+    def mentions(self) -> Lists[Function, ast.expr]:
+        """Where each function is named, calls included."""
+        names = dict.fromkeys(getattr(each, "name", "") for each in self.functions)
+        places = chain.from_iterable((*self.loads[it], *self.attributes[it]) for it in names)
+        return grouped((self.meant(each), each) for each in places)
 
-        A function that is compiled somewhere, or may be, is not certain.
+    @cached_property
+    def returned(self) -> Lists[Function, ast.expr]:
+        lambdas = ((it, it.body) for it in self.nodes if isinstance(it, ast.Lambda))
+        returns = (it for it in self.nodes if isinstance(it, ast.Return))
+        values = ((self.function_of(it), it.value) for it in returns if it.value is not None)
+        return grouped(chain(lambdas, values))
+
+    @cached_property
+    def generators(self) -> set[Function | None]:
+        yields = (each for each in self.nodes if isinstance(each, ast.Yield | ast.YieldFrom))
+        return {self.function_of(each) for each in yields}
+
+    def given(self, parameter: ast.arg) -> list[Given]:
+        """Return what the module gives for a parameter, its default included.
+
+        Also by threads, `partial` and strategies, which call what is handed over to them.
         """
-        return function is None or function in self._python
+        function = self.function_with(parameter)
+        if function is None:
+            return [(None, False)]
+        calls = self._arguments[function]
+        default = _default(function.args, parameter)
+        found = [given for call in calls if (given := call.give(function, parameter))]
+        return found if default is None else [*found, (default, False)]
 
-    def is_compiled(self, function: Function | None) -> bool:
-        """Return whether a function of this module is compiled, in this module."""
-        return function in self.compiled
+    @cached_property
+    def _arguments(self) -> Lists[Function, _Arguments]:
+        return grouped(chain.from_iterable(map(self._given_by, self.calls)))
 
-    def all_called(self, starts: Iterable[Function]) -> set[Function]:
-        """Return the functions and all that they name."""
-        return _reached(starts, self._named)
+    def _given_by(self, call: ast.Call) -> Iterator[tuple[Function, _Arguments]]:
+        made, named = self.class_of(call), _named(call)
+        if made and (start := self.method(made, "__init__")):
+            yield start, _Arguments(call.args, named, is_method=True)
+        if function := self.meant(call.func):
+            yield function, self._filled(call.func, call.args, named)
+        if self.meant(call) is None:
+            yield from self._handed_over(call, named)
 
-    def _compiled(self) -> Iterator[Function]:
-        for function in self._tree.functions:
-            if self._functions.is_decorated_to_compile(function):
-                yield function
-        for call in self._tree.calls:
-            found = self._functions.meant(call)
-            if found and found.compiled:
-                yield found.function
+    def _handed_over(
+        self, call: ast.Call, named: dict[str | None, ast.expr]
+    ) -> Iterator[tuple[Function, _Arguments]]:
+        """Yield the functions that a call hands over, with the arguments for them."""
+        name = last_name(call.func)
+        for index, argument in enumerate((*call.args, *named.values())):
+            if function := self.meant(argument):
+                after, options = call.args[index + 1 :], _items(named.get("kwargs"))
+                if name not in _NEXT_TO_IT | _ONE_BY_ONE:
+                    together = named.get("args", after[0] if len(after) == 1 else None)
+                    after = together.elts if isinstance(together, ast.Tuple | ast.List) else []
+                each = name in _ONE_BY_ONE
+                yield function, self._filled(argument, after, options, is_each=each)
 
-    def _handed_over(self) -> Iterator[Function]:
-        """Yield functions that TensorFlow or Keras call by themselves."""
-        for function in self._tree.functions:
-            owner = self._tree.parent(function)
-            traced = getattr(function, "name", "") in _TRACED_METHODS
-            if traced and isinstance(owner, ast.ClassDef) and owner.bases:
-                yield function
-        for call in self._tree.calls:
-            if self._traces(call):
-                for argument in (*call.args, *(each.value for each in call.keywords)):
-                    found = self._functions.meant(argument)
-                    if found:
-                        yield found.function
+    def _filled(
+        self,
+        reference: ast.expr,
+        values: list[ast.expr],
+        keywords: dict[str | None, ast.expr],
+        *,
+        is_each: bool = False,
+    ) -> _Arguments:
+        while (inner := self._inner(reference)) is not None:
+            if isinstance(reference, ast.Call) and self.dotted(reference.func) == _PARTIAL:
+                values = [*reference.args[1:], *values]
+                keywords = _named(reference) | keywords
+            reference = inner
+        owner = reference.value if isinstance(reference, ast.Attribute) else None
+        is_method = owner is not None and self.class_named(owner) is None
+        return _Arguments(values, keywords, is_method, is_each)
 
-    def _traces(self, call: ast.Call) -> bool:
-        dotted = self._names.dotted(call.func)
-        if dotted in _RUN_AS_PYTHON:
-            return False
-        method = isinstance(call.func, ast.Attribute) and call.func.attr in _TRACING_METHODS
-        return method or dotted.startswith(("tf.", "keras."))
-
-    def _around(
-        self, places: Callable[[Function], Iterable[ast.AST]]
-    ) -> dict[Function, set[Function]]:
-        """Return for each function the others that have a place somewhere inside it."""
-        found: dict[Function, set[Function]] = defaultdict(set)
-        for other in self._tree.functions:
-            for each in {above for place in places(other) for above in self._tree.above(place)}:
-                if isinstance(each, FUNCTIONS) and each is not other:
-                    found[each].add(other)
-        return found
-
-    def _run_by_python(self) -> set[Function]:
-        """Return the functions that Python calls, directly or by others that it calls."""
-        calls: dict[Function | None, set[Function]] = defaultdict(set)
-        for function in self._tree.functions:
-            for site in () if function in self._traced else self._functions.sites(function):
-                if not site.compiled:
-                    calls[self._tree.function_of(site.call)].add(function)
-        shown = {
-            self._tree.function_of(call) for call in filter(self._only_python, self._tree.calls)
-        }
-        starts = {each for each in shown | calls[None] if each is not None}
-        return _reached(starts - self._traced, calls)
-
-    def _only_python(self, call: ast.Call) -> bool:
-        if isinstance(call.func, ast.Name) and call.func.id in _PYTHON_CALLS:
-            return True
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _PYTHON_METHODS:
-            return True
-        return self._names.dotted(call.func).startswith(_PYTHON_MODULES)
+    def _inner(self, node: ast.expr) -> ast.expr | None:
+        """Return what a name stands for, or what a wrapper is given, on the way to a function."""
+        if not isinstance(node, ast.Call):
+            return self.value(node)
+        return node.args[0] if node.args and self._wraps(node.func) else None
 
 
-def _reached(starts: Iterable[Function], *links: Mapping[Any, set[Function]]) -> set[Function]:
-    """Return the functions, and all that links lead to from them."""
-    found: set[Function] = set()
-    waiting = list(starts)
-    while waiting:
-        function = waiting.pop()
-        if function not in found:
-            found.add(function)
-            waiting.extend(each for link in links for each in link.get(function, ()))
-    return found
+def last_name(node: ast.AST | None) -> str:
+    """Return the last word of a dotted name; nothing for what is computed."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
+    """Return what a call gives for an argument, by its name or at its place."""
+    named = (each.value for each in call.keywords if each.arg in names)
+    placed = call.args[index : index + 1] if index is not None else []
+    return next(chain(named, placed), None)
+
+
+def arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
+    positional = [*signature.posonlyargs, *signature.args]
+    with_default = positional[len(positional) - len(signature.defaults) :]
+    pairs = (
+        *zip(with_default, signature.defaults, strict=True),
+        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
+    )
+    found = next((value for each, value in pairs if each is parameter), None)
+    return None if isinstance(found, ast.Constant) else found
+
+
+def _named(call: ast.Call) -> dict[str | None, ast.expr]:
+    return {each.arg: each.value for each in call.keywords}
+
+
+def _items(node: ast.expr | None) -> dict[str | None, ast.expr]:
+    pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
+    return {str(it.value): value for it, value in pairs if isinstance(it, ast.Constant)}

@@ -1,14 +1,11 @@
 """The kinds of values that matter here, and the calls that make them."""
 
-from __future__ import annotations
-
 import re
 from enum import Enum, auto
+from functools import cache
 
 
 class Kind(Enum):
-    """What a value is."""
-
     STRATEGY = auto()
     MODEL = auto()
     OPTIMIZER = auto()
@@ -31,6 +28,18 @@ class Kind(Enum):
     """Runs functions in threads."""
 
 
+ELEMENTS = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE}
+DISTRIBUTING = {
+    *("experimental_distribute_dataset", "distribute_datasets_from_function"),
+    *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),
+}
+"""Methods of strategies."""
+OF_DATASETS = {
+    *("map", "filter", "flat_map", "interleave", "batch", "padded_batch", "unbatch", "rebatch"),
+    *("shuffle", "repeat", "take", "skip", "prefetch", "cache", "shard", "with_options", "apply"),
+    *("concatenate", "enumerate", "window", "ragged_batch", "snapshot", "as_numpy_iterator"),
+}
+"""Methods of datasets that return one."""
 _BOTH = {"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"}
 STRATEGIES = {
     *(f"tf.distribute.{name}" for name in _BOTH | {"MirroredStrategy", "OneDeviceStrategy"}),
@@ -44,45 +53,28 @@ MULTI_WORKER = {
 }
 
 _MAKERS = {
-    Kind.STRATEGY: STRATEGIES | ANY_STRATEGY,
-    Kind.MODEL: {
-        *("keras.Sequential", "keras.Model", "keras.saving.load_model"),
-        *(f"keras.models.{name}" for name in ("Sequential", "Model", "Functional")),
-        *("keras.models.load_model", "keras.models.clone_model"),
-    },
-    Kind.OPTIMIZER: {"keras.optimizers.get"},
-    Kind.VARIABLE: {"tf.Variable"},
-    Kind.DATASET: {
-        *("tf.data.Dataset", "tf.data.TFRecordDataset", "tf.data.TextLineDataset"),
-        *("tf.data.FixedLengthRecordDataset", "keras.utils.image_dataset_from_directory"),
-        *("keras.utils.text_dataset_from_directory", "keras.utils.timeseries_dataset_from_array"),
-    },
-    Kind.GENERATOR: {
-        *("keras.preprocessing.image.ImageDataGenerator",),
-        *("keras.legacy.preprocessing.image.ImageDataGenerator",),
-    },
-    Kind.LOCK: {
-        *("threading.Lock", "threading.RLock", "threading.Condition"),
-        *("threading.Semaphore", "threading.BoundedSemaphore"),
-    },
-    Kind.POOL: {
-        *("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor"),
-        *("multiprocessing.pool.ThreadPool", "multiprocessing.dummy.Pool"),
-    },
-}
-_MADE_BY = {name: kind for kind, names in _MAKERS.items() for name in names}
-_FAMILIES = (
-    (re.compile(r"keras\.optimizers\.(legacy\.)?[A-Z]\w*"), Kind.OPTIMIZER),
-    (re.compile(r"keras\.metrics\.[A-Z]\w*"), Kind.METRIC),
-    (re.compile(r"keras\.losses\.[A-Z]\w*"), Kind.LOSS),
-    (re.compile(r"keras\.applications\.(\w+\.)?[A-Z]\w*"), Kind.MODEL),
-    (
-        re.compile(
-            r"tf\.data\.Dataset\.(from_\w+|range|list_files|zip|random|sample_from_datasets)"
-        ),
-        Kind.DATASET,
+    Kind.STRATEGY: "|".join(map(re.escape, STRATEGIES | ANY_STRATEGY)),
+    Kind.MODEL: (
+        r"keras\.(models\.)?(Sequential|Model)|keras\.models\.(Functional|clone_model)"
+        r"|keras\.(models|saving)\.load_model|keras\.applications\.(\w+\.)?[A-Z]\w*"
     ),
-)
+    Kind.OPTIMIZER: r"keras\.optimizers\.(get|(legacy\.)?[A-Z]\w*)",
+    Kind.METRIC: r"keras\.metrics\.[A-Z]\w*",
+    Kind.LOSS: r"keras\.losses\.[A-Z]\w*",
+    Kind.VARIABLE: r"tf\.Variable",
+    Kind.DATASET: (
+        r"tf\.data\.(TFRecord|TextLine|FixedLengthRecord)?Dataset"
+        r"|tf\.data\.Dataset\.(from_\w+|range|list_files|zip|random|sample_from_datasets)"
+        r"|keras\.utils\.(image|text)_dataset_from_directory"
+        r"|keras\.utils\.timeseries_dataset_from_array"
+    ),
+    Kind.GENERATOR: r"keras\.(legacy\.)?preprocessing\.image\.ImageDataGenerator",
+    Kind.LOCK: r"threading\.(R?Lock|Condition|(Bounded)?Semaphore)",
+    Kind.POOL: (
+        r"concurrent\.futures\.(thread\.)?ThreadPoolExecutor"
+        r"|multiprocessing\.(pool\.ThreadPool|dummy\.Pool)"
+    ),
+}
 _STRATEGY_NAME = re.compile(
     r"(self\.)?_*((mirrored|dist|distribution|distribute|distributed|tpu|multi_?worker)_?)?strategy"
 )
@@ -90,11 +82,10 @@ ITERATED = {"enumerate", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.t
 """Calls that hand on the elements of their first argument."""
 
 
+@cache
 def made_by(dotted: str) -> Kind | None:
     """Return what a call of that name returns."""
-    if dotted in _MADE_BY:
-        return _MADE_BY[dotted]
-    return next((kind for family, kind in _FAMILIES if family.fullmatch(dotted)), None)
+    return next((kind for kind, names in _MAKERS.items() if re.fullmatch(names, dotted)), None)
 
 
 def is_named_strategy(name: str) -> bool:

@@ -1,189 +1,164 @@
 """Which names a module binds, where, and to what."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from functools import cached_property
+from typing import Any
 
-from autotune.doctor.code.tree import COMPREHENSIONS, FUNCTIONS, Tree
+from autotune.doctor.code.tree import Comprehension, Function, Lists, Tree, holds
 
-_BINDING = (
-    *(ast.stmt, ast.NamedExpr, ast.comprehension, ast.withitem, ast.ExceptHandler, ast.pattern),
-)
-"""What may bind names."""
-
-
-class How(Enum):
-    """How a name comes to stand for something."""
-
-    IMPORT = auto()
-    VALUE = auto()
-    """By assignment."""
-    EACH = auto()
-    """One after the other, in a loop."""
-    ENTERED = auto()
-    """By `with ... as`."""
-    PARAMETER = auto()
-    FUNCTION = auto()
-    CLASS = auto()
-    UNKNOWN = auto()
+_EACH = ast.For | ast.AsyncFor | ast.comprehension
+_BINDING = ast.stmt | ast.NamedExpr | ast.comprehension | ast.withitem | ast.ExceptHandler
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Binding:
-    """One place where a name is bound."""
-
-    how: How
     node: ast.AST
-    """The statement, function, class or parameter."""
+    """The statement, loop, item of a `with`, function, class or parameter."""
     value: ast.expr | None = None
-    """What is assigned, looped over, or entered."""
+    """What is assigned, looped over, or entered, where that is followed."""
     path: tuple[int, ...] = ()
     """Which part of it, where it is taken apart."""
     dotted: str = ""
     """What is imported."""
 
     @property
+    def is_assigned(self) -> bool:
+        return isinstance(self.node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+
+    @property
+    def is_changed(self) -> bool:
+        return isinstance(self.node, ast.AugAssign)
+
+    @property
     def plain(self) -> ast.expr | None:
-        """What is assigned, as a whole."""
-        return self.value if self.how is How.VALUE and not self.path else None
+        return self.value if self.is_assigned and not self.path else None
+
+    @property
+    def is_each(self) -> bool:
+        return isinstance(self.node, _EACH)
 
 
 @dataclass(eq=False)
 class Scope:
-    """The names of a module, a class, a function or a comprehension."""
-
     node: ast.AST
-    outer: Scope | None
-    names: dict[str, list[Binding]] = field(default_factory=dict)
-    elsewhere: dict[str, Scope] = field(default_factory=dict)
+    outer: "Scope | None" = None
+    names: Lists[str, Binding] = field(default_factory=Lists)
+    elsewhere: dict[str, "Scope"] = field(default_factory=dict)
     """The scopes of names that are declared global or nonlocal."""
 
-    def bind(self, name: str, binding: Binding) -> None:
-        """Add a binding, to whom it belongs."""
-        owner = self.elsewhere.get(name, self)
-        owner.names.setdefault(name, []).append(binding)
+    def owner(self, name: str) -> "Scope | None":
+        """Return the scope outside of this one that binds a name."""
+        scope = self.outer
+        while scope and (name not in scope.names or isinstance(scope.node, ast.ClassDef)):
+            scope = scope.outer
+        return scope
 
 
-class Scopes:
-    """All scopes of a module."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self.root = Scope(tree.root, None)
-        self._scopes: dict[ast.AST, Scope] = {tree.root: self.root}
-        self._at: dict[ast.AST, Scope] = {}
-        self._fill()
+class Scopes(Tree):
+    """A module whose names are bound."""
 
     def bindings(self, name: str, at: ast.AST) -> list[Binding]:
-        """Return all that a name, read at a node, may stand for."""
-        scope: Scope | None = self.scope_at(at)
+        scope: Scope | None = self._at.get(at, self._at[self.root])
         innermost = True
         while scope is not None:
             visible = innermost or not isinstance(scope.node, ast.ClassDef)
-            if visible and name in scope.names:
-                return scope.names[name]
-            if name in scope.elsewhere:
-                return scope.elsewhere[name].names.get(name, [])
-            innermost = innermost and isinstance(scope.node, COMPREHENSIONS)
+            if name in scope.elsewhere or (visible and name in scope.names):
+                return scope.elsewhere.get(name, scope).names[name]
+            innermost = innermost and isinstance(scope.node, Comprehension)
             scope = scope.outer
         return []
 
+    def bindings_of(self, node: ast.AST) -> list[Binding]:
+        """Return all that a name may stand for; nothing for another node."""
+        return self.bindings(node.id, node) if isinstance(node, ast.Name) else []
+
     def only(self, node: ast.AST) -> Binding | None:
         """Return the one binding of a name; None for another node, or where there are several."""
-        bindings = self.bindings(node.id, node) if isinstance(node, ast.Name) else []
+        bindings = self.bindings_of(node)
         return bindings[0] if len(bindings) == 1 else None
 
     def value(self, node: ast.AST) -> ast.expr | None:
-        """Return what is assigned to a name, where that is certain."""
         binding = self.only(node)
         return binding.plain if binding else None
 
-    def scope_at(self, node: ast.AST) -> Scope:
-        """Return the scope in which a node is evaluated."""
-        return self._at.get(node, self.root)
+    def resolved(self, node: ast.expr) -> ast.expr:
+        """Return what is assigned to a name where that is certain, otherwise the node itself."""
+        return self.value(node) or node
 
-    def all(self) -> Iterable[Scope]:
-        """Return every scope."""
-        return self._scopes.values()
+    def constant(self, node: ast.expr | None) -> Any:
+        """Return the value of a constant, written here or where its name is assigned, or None."""
+        value = self.resolved(node) if node else None
+        return value.value if isinstance(value, ast.Constant) else None
 
-    def of(self, node: ast.AST) -> Scope:
-        """Return the scope of a function, a class or the module."""
-        return self._scopes[node]
+    def last_before(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
+        """Return the last of some bindings, by the text, before the statement of a node."""
+        here = self._position(self.statement_of(node) or node)
+        before = [each for each in bindings if self._position(each.node) < here]
+        return max(before, key=lambda each: self._position(each.node), default=None)
 
-    def _fill(self) -> None:
-        """Go through the module in the order of its text."""
-        waiting: list[tuple[ast.AST, Scope]] = [(self.root.node, self.root)]
-        while waiting:
-            node, scope = waiting.pop()
-            self._at[node] = scope
-            self._bind(node, scope)
-            inner = self._inner(node, scope)
-            children = reversed(self._tree.children(node))
-            if inner is scope:
-                waiting.extend((child, scope) for child in children)
-            else:
-                waiting.extend(
-                    (each, inner if _belongs(node, each) else scope) for each in children
-                )
+    def is_certain(self, node: ast.expr, binding: Binding) -> bool:
+        """Return whether a node stands in the block of statements of a binding, or deeper."""
+        around = (each for each in self.up(binding.node) if not isinstance(each[0], ast.With))
+        holder, part = next(around)
+        blocks = [each for _, each in ast.iter_fields(holder) if isinstance(each, list)]
+        block = next((each for each in blocks if part in each), [])
+        return any(each in block for each in self.above(node))
 
-    def _inner(self, node: ast.AST, scope: Scope) -> Scope:
-        """Return the scope for the children of a node, which is a new one for some."""
-        if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)):
-            return scope
-        inner = Scope(node, scope)
-        self._scopes[node] = inner
-        if isinstance(node, FUNCTIONS):
-            for parameter in _parameters(node.args):
-                inner.bind(parameter.arg, Binding(how=How.PARAMETER, node=parameter))
-        return inner
+    def _position(self, node: ast.AST) -> tuple[int, int]:
+        placed = (
+            node if isinstance(node, ast.expr | ast.stmt | ast.arg) else self.statement_of(node)
+        )
+        return (placed.lineno, placed.col_offset) if placed else (0, 0)
 
-    def _bind(self, node: ast.AST, scope: Scope) -> None:
-        if not isinstance(node, _BINDING):
-            return
-        for name, binding in _bindings(node):
-            if isinstance(node, ast.NamedExpr):
-                _outside_comprehensions(scope).bind(name, binding)
-            else:
-                scope.bind(name, binding)
-        if isinstance(node, ast.Global):
-            scope.elsewhere.update(dict.fromkeys(node.names, self.root))
-        elif isinstance(node, ast.Nonlocal):
-            scope.elsewhere.update({name: _owner(scope.outer, name) for name in node.names})
+    @property
+    def scopes(self) -> list[Scope]:
+        """All scopes, that of the module first."""
+        return list(dict.fromkeys(self._at.values()))
 
+    def scope_of(self, node: ast.ClassDef) -> Scope:
+        return self._at[node.body[0]]
 
-def _belongs(holder: ast.AST, child: ast.AST) -> bool:
-    """Return whether a child of a scope's node is evaluated in that scope."""
-    if isinstance(holder, ast.Lambda):
-        return child is holder.body
-    if isinstance(holder, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return child in holder.body
-    return True
-
-
-def _owner(scope: Scope | None, name: str) -> Scope:
-    """Return the scope that a nonlocal name belongs to; a new one where there is none."""
-    while scope is not None:
-        if name in scope.names and not isinstance(scope.node, ast.ClassDef):
-            return scope
-        scope = scope.outer
-    return Scope(ast.Pass(), None)
+    @cached_property
+    def _at(self) -> dict[ast.AST, Scope]:
+        """The scope in which each node is evaluated."""
+        root = Scope(self.root)
+        at: dict[ast.AST, Scope] = {self.root: root}
+        opened: dict[ast.AST, Scope] = {}
+        for node in self.nodes[1:]:
+            parent = self.parents[node]
+            inside = isinstance(parent, Function | ast.ClassDef) and holds(parent, node)
+            inside |= isinstance(parent, Comprehension)
+            at[node] = scope = opened[parent] if inside else at[parent]
+            if isinstance(node, Function | ast.ClassDef | Comprehension):
+                opened[node] = Scope(node, scope)
+                for parameter in _parameters(node):
+                    opened[node].names.put(parameter.arg, Binding(parameter))
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                is_global = isinstance(node, ast.Global)
+                for name in node.names:
+                    scope.elsewhere[name] = root if is_global else scope.owner(name) or Scope(node)
+            for name, binding in (
+                _bindings(node) if isinstance(node, _BINDING | ast.pattern) else ()
+            ):
+                place = _outside(scope) if isinstance(node, ast.NamedExpr) else scope
+                place.elsewhere.get(name, place).names.put(name, binding)
+        return at
 
 
-def _outside_comprehensions(scope: Scope) -> Scope:
-    while isinstance(scope.node, COMPREHENSIONS) and scope.outer is not None:
+def _outside(scope: Scope) -> Scope:
+    while isinstance(scope.node, Comprehension) and scope.outer is not None:
         scope = scope.outer
     return scope
 
 
-def _parameters(given: ast.arguments) -> Iterator[ast.arg]:
-    yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
-    if given.vararg:
-        yield given.vararg
-    if given.kwarg:
-        yield given.kwarg
+def _parameters(node: ast.AST) -> list[ast.arg]:
+    if not isinstance(node, Function):
+        return []
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [each for each in named if each]
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, Binding]]:
@@ -191,57 +166,41 @@ def _bindings(node: ast.AST) -> Iterator[tuple[str, Binding]]:
     match node:
         case ast.Import() | ast.ImportFrom():
             yield from _imports(node)
-        case ast.Assign():
-            for target in node.targets:
-                yield from _targets(target, node, How.VALUE, node.value)
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _targets(target, node, value)
         case ast.AnnAssign(value=ast.expr() as value) | ast.NamedExpr(value=value):
-            yield from _targets(node.target, node, How.VALUE, value)
+            yield from _targets(node.target, node, value)
         case ast.For() | ast.AsyncFor() | ast.comprehension():
-            yield from _targets(node.target, node, How.EACH, node.iter)
-        case ast.withitem(optional_vars=ast.expr() as target):
-            yield from _targets(target, node, How.ENTERED, node.context_expr)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield node.name, Binding(how=How.FUNCTION, node=node)
-        case ast.ClassDef():
-            yield node.name, Binding(how=How.CLASS, node=node)
-        case _:
-            yield from _unclear(node)
-
-
-def _unclear(node: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """Yield the names that a node binds to something that is not followed."""
-    name: str | None = None
-    if isinstance(node, ast.AugAssign):
-        name = node.target.id if isinstance(node.target, ast.Name) else None
-    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        name = node.name
-    elif isinstance(node, ast.MatchMapping):
-        name = node.rest
-    if name:
-        yield name, Binding(how=How.UNKNOWN, node=node)
+            yield from _targets(node.target, node, node.iter)
+        case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+            yield from _targets(target, node, value)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name, Binding(node)
+        case (
+            ast.AugAssign(target=ast.Name(id=str() as name)) | ast.MatchMapping(rest=str() as name)
+        ):
+            yield name, Binding(node)
+        case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name:
+            yield node.name, Binding(node)
 
 
 def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
-    if isinstance(node, ast.Import):
-        for each in node.names:
-            dotted = each.name if each.asname else each.name.partition(".")[0]
-            name = each.asname or dotted
-            yield name, Binding(how=How.IMPORT, node=node, dotted=dotted)
-        return
-    base = "." * node.level + (node.module or "")
     for each in node.names:
-        dotted = f"{base}.{each.name}"
-        yield each.asname or each.name, Binding(how=How.IMPORT, node=node, dotted=dotted)
+        if isinstance(node, ast.ImportFrom):
+            name, dotted = each.name, f"{'.' * node.level}{node.module or ''}.{each.name}"
+        else:
+            name = dotted = each.name if each.asname else each.name.partition(".")[0]
+        yield each.asname or name, Binding(node, dotted=dotted)
 
 
 def _targets(
-    target: ast.expr, node: ast.AST, how: How, value: ast.expr, path: tuple[int, ...] = ()
+    target: ast.expr, node: ast.AST, value: ast.expr | None, path: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, Binding]]:
     if isinstance(target, ast.Name):
-        yield target.id, Binding(how=how, node=node, value=value, path=path)
+        yield target.id, Binding(node, value, path)
     elif isinstance(target, ast.Starred):
-        for name, _ in _targets(target.value, node, how, value, path):
-            yield name, Binding(how=How.UNKNOWN, node=node)
+        yield from _targets(target.value, node, None)
     elif isinstance(target, ast.Tuple | ast.List):
         for index, part in enumerate(target.elts):
-            yield from _targets(part, node, how, value, (*path, index))
+            yield from _targets(part, node, value, (*path, index))

@@ -1,145 +1,121 @@
 """The syntax tree of a module with the way back up, and its nodes by what is asked of them."""
 
-from __future__ import annotations
-
 import ast
-from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-Loop = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp
-_SHARED = {"ctx", "op", "ops"}
-LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp)
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+PythonLoop = ast.For | ast.AsyncFor | ast.While
+Loop = PythonLoop | ast.ListComp | ast.SetComp | ast.DictComp
+_SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+"""Nodes that the parser puts into many places."""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Lists(dict[Key, list[Value]]):
+    """Lists by a key; empty where there is none."""
+
+    def __missing__(self, key: Key) -> list[Value]:
+        return []
+
+    def put(self, key: Key, value: Value) -> None:
+        self.setdefault(key, []).append(value)
+
+
+def grouped(pairs: Iterable[tuple[Key | None, Value]]) -> Lists[Key, Value]:
+    """Return values by their keys, without those that have none."""
+    found = Lists[Key, Value]()
+    for key, value in pairs:
+        if key is not None:
+            found.put(key, value)
+    return found
 
 
 class Tree:
-    """The nodes of a module.
-
-    Args:
-        root: The module; not to be changed afterwards.
-    """
+    """The nodes of a module, which is not to be changed afterwards."""
 
     def __init__(self, root: ast.Module) -> None:
         self.root = root
-        self.imports: list[ast.Import | ast.ImportFrom] = []
-        self.calls: list[ast.Call] = []
-        self.functions: list[Function] = []
-        self.withs: list[ast.With | ast.AsyncWith] = []
-        self.loads: dict[str, list[ast.Name]] = defaultdict(list)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.children: dict[ast.AST, list[ast.AST]] = {}
+        self._link()
+        self.nodes = [*self.walk(root)]
+        self.calls = [each for each in self.nodes if isinstance(each, ast.Call)]
+        self.functions = [each for each in self.nodes if isinstance(each, Function)]
+        self.withs = [each for each in self.nodes if isinstance(each, ast.With | ast.AsyncWith)]
+        names = (each for each in self.nodes if isinstance(each, ast.Name))
+        self.loads = grouped((it.id, it) for it in names if isinstance(it.ctx, ast.Load))
         """Where a name is read."""
-        self.attributes: dict[str, list[ast.Attribute]] = defaultdict(list)
+        members = (each for each in self.nodes if isinstance(each, ast.Attribute))
+        self.attributes = grouped((each.attr, each) for each in members)
         """Where something of that name is read from or written to an object."""
-        self._parents: dict[ast.AST, ast.AST] = {}
-        self._children: dict[ast.AST, list[ast.AST]] = {}
-        self._note_all()
-
-    def children(self, node: ast.AST) -> list[ast.AST]:
-        """Return the nodes that a node holds."""
-        return self._children[node]
 
     def walk(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield a node and all that it holds, in the order of the text."""
         waiting = [node]
         while waiting:
             node = waiting.pop()
             yield node
-            waiting.extend(reversed(self._children[node]))
+            waiting.extend(reversed(self.children[node]))
 
     def calls_in(self, node: ast.AST) -> Iterator[ast.Call]:
-        """Yield the calls that a node holds."""
         return (each for each in self.walk(node) if isinstance(each, ast.Call))
 
     def asks_for(self, node: ast.AST, names: Collection[str]) -> bool:
-        """Return whether a node holds an attribute of one of the names."""
-        return any(
-            isinstance(each, ast.Attribute) and each.attr in names for each in self.walk(node)
-        )
+        return any(isinstance(it, ast.Attribute) and it.attr in names for it in self.walk(node))
 
-    def parent(self, node: ast.AST) -> ast.AST | None:
-        """Return the node that holds this one."""
-        return self._parents.get(node)
+    def names_in(self, node: ast.AST) -> set[str | None]:
+        held = [*self.walk(node)]
+        named = {each.arg for each in held if isinstance(each, ast.keyword)}
+        return named | {each.attr for each in held if isinstance(each, ast.Attribute)}
+
+    def up(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """Yield the nodes that hold this one, from the inside out, each with its part around it."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent, node
+            node = parent
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes that hold this one, from the inside out."""
-        parent = self._parents.get(node)
-        while parent is not None:
-            yield parent
-            parent = self._parents.get(parent)
+        return (each for each, _ in self.up(node))
+
+    def inside(self, node: ast.AST, outer: ast.AST) -> bool:
+        return node is outer or any(each is outer for each in self.above(node))
+
+    def statement_of(self, node: ast.AST) -> ast.stmt | None:
+        return next((each for each in self.above(node) if isinstance(each, ast.stmt)), None)
 
     def function_of(self, node: ast.AST) -> Function | None:
         """Return the innermost function whose body holds the node; None for the module itself."""
-        below = node
-        for each in self.above(node):
-            if isinstance(each, FUNCTIONS) and _runs_inside(each, below):
-                return each
-            below = each
-        return None
+        around = (it for it, part in self.up(node) if isinstance(it, Function) and holds(it, part))
+        return next(around, None)
 
-    def loops_around(self, node: ast.AST) -> Iterator[Loop]:
+    def class_of_method(self, function: Function | None) -> ast.ClassDef | None:
+        owner = self.parents.get(function) if function else None
+        return owner if isinstance(owner, ast.ClassDef) else None
+
+    def loops_around(self, node: ast.AST, *, generators: bool = False) -> Iterator[ast.AST]:
         """Yield the loops of the same function that run the node again and again, inmost first."""
-        below = node
-        for each in self.above(node):
-            if isinstance(each, (*FUNCTIONS, ast.ClassDef)):
+        kinds = Loop | ast.GeneratorExp if generators else Loop
+        for each, part in self.up(node):
+            if isinstance(each, Function | ast.ClassDef):
                 return
-            if isinstance(each, LOOPS) and _repeats(each, below):
+            if isinstance(each, kinds) and holds(each, part):
                 yield each
-            below = each
 
-    def inside(self, node: ast.AST, outer: ast.AST) -> bool:
-        """Return whether a node is, or is held by, another."""
-        return node is outer or any(each is outer for each in self.above(node))
-
-    def _note_all(self) -> None:
-        """Go through the module in the order of its text."""
+    def _link(self) -> None:
         waiting: list[ast.AST] = [self.root]
-        while waiting:
-            node = waiting.pop()
-            self._note(node)
-            children = _children(node)
-            self._children[node] = children
-            for child in children:
-                self._parents[child] = node
-            waiting.extend(reversed(children))
-
-    def _note(self, node: ast.AST) -> None:
-        match node:
-            case ast.Name(ctx=ast.Load()):
-                self.loads[node.id].append(node)
-            case ast.Attribute():
-                self.attributes[node.attr].append(node)
-            case ast.Call():
-                self.calls.append(node)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                self.functions.append(node)
-            case ast.With() | ast.AsyncWith():
-                self.withs.append(node)
-            case ast.Import() | ast.ImportFrom():
-                self.imports.append(node)
+        for node in waiting:
+            inside = [it for it in ast.iter_child_nodes(node) if not isinstance(it, _SHARED)]
+            self.children[node] = inside
+            self.parents |= dict.fromkeys(inside, node)
+            waiting += inside
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes that a node holds, without operators and contexts, which are shared."""
-    found: list[ast.AST] = []
-    for name in node._fields:
-        value = None if name in _SHARED else getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            found.append(value)
-        elif isinstance(value, list):
-            found.extend(each for each in value if isinstance(each, ast.AST))
-    return found
-
-
-def _runs_inside(function: Function, child: ast.AST) -> bool:
-    """Return whether a child of a function belongs to its body, not to its signature."""
-    return child is function.body if isinstance(function, ast.Lambda) else child in function.body
-
-
-def _repeats(loop: Loop, child: ast.AST) -> bool:
-    """Return whether a child of a loop runs once for each round."""
-    if isinstance(loop, ast.For | ast.AsyncFor):
-        return child in loop.body
-    if isinstance(loop, ast.While):
-        return child is loop.test or child in loop.body
-    return not isinstance(child, ast.comprehension)
+def holds(node: Function | ast.ClassDef | Loop | Comprehension, part: ast.AST) -> bool:
+    """Return whether a part of a function, class or loop belongs to its body: what it runs."""
+    if isinstance(node, Comprehension):
+        return not isinstance(part, ast.comprehension)
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return part in body or (isinstance(node, ast.While) and part is node.test)

@@ -1,322 +1,326 @@
-"""What kind of value an expression gives, as far as that is certain."""
-
-from __future__ import annotations
+"""Where the values of expressions come from, through any number of names, and what they are."""
 
 import ast
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 
-from autotune.doctor.code.arguments import Arguments
-from autotune.doctor.code.functions import Functions
-from autotune.doctor.code.kinds import ITERATED, Kind, is_named_strategy, made_by
-from autotune.doctor.code.names import Classes, Names
-from autotune.doctor.code.scopes import Binding, How, Scopes
-from autotune.doctor.code.tree import Function
+from autotune.doctor.code.functions import last_name
+from autotune.doctor.code.graphs import Graphs
+from autotune.doctor.code.kinds import (
+    DISTRIBUTING,
+    ELEMENTS,
+    ITERATED,
+    OF_DATASETS,
+    Kind,
+    is_named_strategy,
+    made_by,
+)
 
-_DEEPEST = 60
-"""Values that come from values are followed so far; longer chains are made to be odd."""
-_ELEMENT = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE}
-_ELEMENTS = frozenset(_ELEMENT.values())
-_DISTRIBUTING = {
-    *("experimental_distribute_dataset", "distribute_datasets_from_function"),
-    *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),
-}
-_LOADER = "tensorflow_datasets.load"
-_OF_DATASETS = {
-    *("map", "filter", "flat_map", "interleave", "batch", "padded_batch", "unbatch", "rebatch"),
-    *("shuffle", "repeat", "take", "skip", "prefetch", "cache", "shard", "with_options", "apply"),
-    *("concatenate", "enumerate", "window", "ragged_batch", "snapshot", "as_numpy_iterator"),
-}
-
-
-class Unknown:
-    """The kind of what could be anything."""
+Key = int | str | None
+"""Which element of a container; None where it may be any of them."""
+Node = ast.expr | ast.arg
+_MOST = 400
+"""Parts after which a value is followed no further."""
+_DEEPEST = 5
+_SAME_ELEMENTS = {*ITERATED, "list", "tuple", "reversed", "sorted", "itertools.cycle"}
+_REPEATED = {"itertools.repeat": 0, "repeat": 0, "dict.fromkeys": 1}
+"""Which argument they take for all elements."""
 
 
-UNKNOWN = Unknown()
-"""Differs from None, which stands for what adds nothing: a circle, or the constant None."""
-Guess = Kind | Unknown | None
+@dataclass(frozen=True)
+class Part:
+    """A value that is an element of an element ... of what a node gives."""
+
+    node: Node
+    path: tuple[Key, ...] = ()
+    maker: Kind | None = None
+    """What the node has to give, where the part is what a method of that returns."""
+
+    def of(self, node: Node | None, *keys: Key) -> "Part | None":
+        """Return the same part of another node, or of an element of it; None for no node."""
+        return Part(node, (*keys, *self.path), self.maker) if node is not None else None
+
+    def element(self, node: ast.expr) -> "Part":
+        """Return the same part of a node that is an element of this one."""
+        return Part(node, self.path[1:], self.maker)
+
+    def inside(self, node: ast.expr) -> "Part":
+        """Return the same part of a node whose elements hold it at the second key."""
+        return Part(node, (self.path[0], *self.path[2:]), self.maker)
 
 
-class Values:
-    """Infers kinds; where two answers are possible it gives none.
+class Values(Graphs):
+    """A module whose values are followed back; more than one answer means that it depends."""
 
-    What names and members stand for may depend on itself (`ds = ds.map(f)`). A question is
-    therefore asked in rounds, in which each value is looked at once, until no answer changes.
-    """
+    def __init__(self, root: ast.Module) -> None:
+        super().__init__(root)
+        self._kinds: dict[Hashable, Kind | None] = {}
 
-    def __init__(
-        self,
-        scopes: Scopes,
-        names: Names,
-        classes: Classes,
-        functions: Functions,
-        arguments: Arguments,
-    ) -> None:
-        self._scopes = scopes
-        self._names = names
-        self._classes = classes
-        self._functions = functions
-        self._arguments = arguments
-        self._settled: dict[Hashable, Guess] = {}
-        self._latest: dict[Hashable, Guess] = {}
-        """Of the question that is being asked."""
-        self._round: set[Hashable] = set()
-        self._depth = 0
-        self._is_circular = False
+    def origins(self, node: ast.expr) -> list[Part]:
+        """Return all that an expression may stand for, itself first."""
+        return _reached(Part(node), self._back)
+
+    def is_end(self, part: Part) -> bool:
+        """Return whether it cannot be told what a part comes from."""
+        return not any(self._back(part))
+
+    def ingredients(self, node: ast.expr, without: Collection[str] = ()) -> set[Node]:
+        """Return all that a value may be computed from, but for members of some names."""
+
+        def back(part: Part) -> Iterator[Part | None]:
+            if getattr(part.node, "attr", "") not in {*without} - {""}:
+                found = [each for each in self._back(part) if each]
+                yield from found
+                yield from [] if part.path and found else map(Part, self._held(part.node))
+
+        return {part.node for part in _reached(Part(node), back)}
 
     def kind(self, node: ast.expr) -> Kind | None:
-        """Return the kind of an expression's value, or None."""
-        found = self._settle(node, lambda: self._look(node))
-        return found if isinstance(found, Kind) else None
+        """Return what kind of value an expression certainly gives, or None."""
+        key = self._key(Part(node))
+        if key not in self._kinds:
+            self._kinds[key] = None
+            self._kinds[key] = self._kind(Part(node))
+        return self._kinds[key]
 
-    def class_kind(self, node: ast.ClassDef) -> Kind | None:
+    def class_kind(self, owner: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()) -> Kind | None:
         """Return what objects of a class of the module are."""
-        found = self._settle(node, lambda: self._of_bases(node))
-        return found if isinstance(found, Kind) else None
-
-    def _settle(self, key: Hashable, look: Callable[[], Guess]) -> Guess:
-        """Return the answer to a question that is asked from outside."""
-        before = None
-        while key not in self._settled:
-            self._round.clear()
-            self._is_circular = False
-            self._once(key, look)
-            if not self._is_circular or self._latest == before:
-                self._settled |= self._latest
-                self._latest = {}
-            before = dict(self._latest)
-        return self._settled[key]
-
-    def _once(self, key: Hashable, look: Callable[[], Guess]) -> Guess:
-        """Return an answer as it stands, after the first look of this round at its question."""
-        if key in self._settled:
-            return self._settled[key]
-        if key not in self._round:
-            if self._depth > _DEEPEST:
-                return UNKNOWN
-            self._round.add(key)
-            self._depth += 1
-            try:
-                # An answer that could only change back and forth is no answer.
-                self._latest[key] = _agreed([self._latest.get(key), look()])
-            finally:
-                self._depth -= 1
-        self._is_circular |= key not in self._latest
-        return self._latest.get(key)
-
-    def _guess(self, node: ast.expr) -> Guess:
-        return self._once(node, lambda: self._look(node))
-
-    def _look(self, node: ast.expr) -> Guess:
-        match node:
-            case ast.Call() | ast.Name() | ast.Attribute():
-                return self._follow(node)
-            case ast.IfExp(body=first, orelse=second):
-                return _agreed([self._guess(first), self._guess(second)])
-            case ast.BoolOp(values=values):
-                return _agreed(self._guess(each) for each in values)
-            case ast.NamedExpr(value=value) | ast.Await(value=value):
-                return self._guess(value)
-            case ast.Subscript(value=value):
-                found = _element_only(self._guess(value))
-                return Kind.BATCH if found is UNKNOWN and _is_moving(node.slice) else found
-        return None if isinstance(node, ast.Constant) and node.value is None else UNKNOWN
-
-    def _follow(self, node: ast.Call | ast.Name | ast.Attribute) -> Guess:
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        return self._name(node) if isinstance(node, ast.Name) else self._attribute(node)
-
-    def _name(self, node: ast.Name) -> Guess:
-        bindings = self._scopes.bindings(node.id, node)
-        if not bindings:
-            return UNKNOWN
-        # Every place that reads the name asks the same question.
-        return self._once(id(bindings), lambda: _agreed(map(self._bound, bindings)))
-
-    def _bound(self, binding: Binding) -> Guess:
-        if binding.how is How.VALUE and binding.value is not None:
-            return self._part(binding.value, binding.path)
-        if binding.how is How.EACH and binding.value is not None:
-            return self._element(binding.value, binding.path)
-        if binding.how is How.ENTERED and binding.value is not None and not binding.path:
-            found = self._guess(binding.value)
-            return found if found is Kind.POOL else UNKNOWN
-        if binding.how is How.PARAMETER and isinstance(binding.node, ast.arg):
-            return self._parameter(binding.node)
-        return UNKNOWN
-
-    def _part(self, value: ast.expr, path: tuple[int, ...]) -> Guess:
-        """Return the kind of a part of a value that is taken apart."""
-        if not path:
-            return self._guess(value)
-        if isinstance(value, ast.Tuple | ast.List):
-            if any(isinstance(each, ast.Starred) for each in value.elts) or path[0] >= len(
-                value.elts
-            ):
-                return UNKNOWN
-            return self._part(value.elts[path[0]], path[1:])
-        if isinstance(value, ast.Call):
-            meant = self._functions.meant(value.func)
-            if meant:
-                results = self._functions.returned(meant.function)
-                return _agreed(self._part(each, path) for each in results)
-        return _element_only(self._guess(value))
-
-    def _element(self, value: ast.expr, path: tuple[int, ...]) -> Guess:
-        """Return the kind of what a loop over a value gives, or of a part of it."""
-        if isinstance(value, ast.Call) and value.args:
-            name = _plain_name(value.func) or self._names.dotted(value.func)
-            if name == "enumerate":
-                inner = path[1:] if path[:1] == (1,) else None
-                return self._element(value.args[0], inner) if inner is not None else UNKNOWN
-            if name == "zip":
-                if not path or path[0] >= len(value.args):
-                    return UNKNOWN
-                return self._element(value.args[path[0]], path[1:])
-            if name in ITERATED:
-                return self._element(value.args[0], path)
-        found = self._guess(value)
-        return _ELEMENT.get(found, UNKNOWN) if isinstance(found, Kind) else found
-
-    def _call(self, node: ast.Call) -> Guess:
-        name = _plain_name(node.func)
-        if name in {"iter", "next"} and node.args and not self._scopes.bindings(name, node):
-            found = self._guess(node.args[0])
-            return _element_of(found) if name == "next" else found
-        dotted = self._names.dotted(node.func)
-        if dotted == _LOADER:
-            return Kind.DATASET if _gives_one_dataset(node) else UNKNOWN
-        if dotted:
-            return made_by(dotted) or UNKNOWN
-        return self._own_call(node)
-
-    def _own_call(self, node: ast.Call) -> Guess:
-        """Return what a class, a function or a method gives that is no import."""
-        owner = self._classes.of(node)
-        if owner is not None:
-            return self._of_class(owner)
-        meant = self._functions.meant(node.func)
-        if meant:
-            return self._result(meant.function)
-        return self._method(node.func) if isinstance(node.func, ast.Attribute) else UNKNOWN
-
-    def _result(self, function: Function) -> Guess:
-        if _is_generator(function) or isinstance(function, ast.AsyncFunctionDef):
-            return UNKNOWN
-        return _agreed(self._guess(each) for each in self._functions.returned(function))
-
-    def _method(self, func: ast.Attribute) -> Guess:
-        owner = self._guess(func.value)
-        if owner is Kind.STRATEGY and func.attr in _DISTRIBUTING:
-            return Kind.DISTRIBUTED
-        if owner is Kind.DATASET and func.attr in _OF_DATASETS:
-            return Kind.DATASET
-        if owner is Kind.GENERATOR and func.attr.startswith("flow"):
-            return Kind.DATASET
-        if owner in _ELEMENT and func.attr in {"get_next", "__next__"}:
-            return _element_of(owner)
-        if owner in _ELEMENT and func.attr == "__iter__":
-            return owner
-        return None if owner is None else UNKNOWN
-
-    def _attribute(self, node: ast.Attribute) -> Guess:
-        owner = self._classes.of(node.value)
-        if owner is None:
-            return UNKNOWN
-        return self._once((owner, node.attr), lambda: self._member(owner, node.attr))
-
-    def _member(self, owner: ast.ClassDef, name: str) -> Guess:
-        values = self._classes.values(owner, name)
-        if not values:
-            return UNKNOWN
-        return _agreed(UNKNOWN if each is None else self._guess(each) for each in values)
-
-    def _of_class(self, node: ast.ClassDef) -> Guess:
-        return self._once(node, lambda: self._of_bases(node))
-
-    def _of_bases(self, node: ast.ClassDef) -> Guess:
-        kinds = [self._of_base(each) for each in node.bases]
-        return next((each for each in kinds if isinstance(each, Kind)), UNKNOWN)
-
-    def _of_base(self, base: ast.expr) -> Guess:
-        dotted = self._names.dotted(base)
-        if dotted:
-            return made_by(dotted)
-        if isinstance(base, ast.Name):
-            for each in self._scopes.bindings(base.id, base):
-                if isinstance(each.node, ast.ClassDef):
-                    return self._of_class(each.node)
-        return UNKNOWN
-
-    def _parameter(self, node: ast.arg) -> Guess:
-        if node.annotation is not None:
-            found = made_by(self._names.dotted(_plain_annotation(node.annotation)))
-            if found:
+        for base in owner.bases if owner not in below else ():
+            bound = (each.node for each in self.bindings_of(base))
+            own = [each for each in bound if isinstance(each, ast.ClassDef)]
+            kinds = [
+                made_by(self.dotted(base)),
+                *(self.class_kind(e, (*below, owner)) for e in own),
+            ]
+            if found := next(filter(None, kinds), None):
                 return found
-        given = self._given(node)
-        if isinstance(given, Kind):
-            return given
-        if given is None and node.annotation is None and is_named_strategy(node.arg):
-            return Kind.STRATEGY
-        return UNKNOWN
-
-    def _given(self, node: ast.arg) -> Guess:
-        """Return what all calls in this module give for a parameter; None if there are none."""
-        return _agreed(
-            UNKNOWN
-            if each.value is None
-            else self._element(each.value, ())
-            if each.is_each
-            else self._guess(each.value)
-            for each in self._arguments.of(node)
-        )
-
-
-def _agreed(guesses: Iterable[Guess]) -> Guess:
-    """Return the one kind that all give which give anything."""
-    found: set[Kind | Unknown] = {each for each in guesses if each is not None}
-    if not found:
         return None
-    return found.pop() if len(found) == 1 else UNKNOWN
+
+    def _kind(self, start: Part) -> Kind | None:
+        """Return the one kind that all have which a value may come from."""
+        found: set[Kind | str | None] = set()
+
+        def back(part: Part) -> Iterator[Part]:
+            for each in self._made(part):
+                if isinstance(each, Part):
+                    yield each
+                else:
+                    found.add(each if isinstance(each, str) else _through(part, each))
+
+        if len(_reached(start, back, self._key)) >= _MOST:
+            return None
+        if found == {"strategy"}:
+            return Kind.STRATEGY
+        kinds = {each for each in found if not isinstance(each, str)}
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def _key(self, part: Part) -> Hashable:
+        """Return the same for all places that read one name, or one member."""
+        node: Hashable = part.node
+        if bindings := self.bindings_of(part.node):
+            node = id(bindings)
+        elif isinstance(part.node, ast.Attribute) and (owner := self.class_of(part.node.value)):
+            node = owner, part.node.attr
+        return node, part.path, part.maker
+
+    def _made(self, part: Part) -> Iterator[Part | Kind | str | None]:
+        """Yield what a part comes from, or what makes it: None where that cannot be told."""
+        match part.node:
+            case ast.arg(arg=name, annotation=annotation):
+                kind = made_by(self.dotted(_plain(annotation))) if annotation else None
+                given = [kind] if kind else [*self._back(part)]
+                yield from given
+                if not kind and not annotation and is_named_strategy(name):
+                    yield "strategy"  # Unless something else is given for it.
+                elif not given:
+                    yield None
+            case ast.Call() as call:
+                yield from self._made_by_call(part, call)
+            case ast.Subscript(value=value, slice=key) if _is_moving(key):
+                yield Kind.SHARE if self.kind(value) is Kind.SHARE else Kind.BATCH
+            case ast.Name() as name if any(it.is_changed for it in self.bindings_of(name)):
+                yield None
+            case _:
+                yield from self._back(part)
+
+    def _made_by_call(self, part: Part, call: ast.Call) -> Iterator[Part | Kind | None]:
+        func, function, owner = call.func, self.meant(call.func), self.class_of(call)
+        dotted = self.dotted(func)
+        method = func.attr if isinstance(func, ast.Attribute) and not (function or dotted) else ""
+        if dotted == "tensorflow_datasets.load":
+            yield Kind.DATASET if _gives_one_dataset(call) else None
+        elif kind := made_by(dotted):
+            yield kind
+        elif owner or function in self.generators or isinstance(function, ast.AsyncFunctionDef):
+            yield self.class_kind(owner) if owner else None
+        elif method in DISTRIBUTING:
+            yield Kind.DISTRIBUTED
+        elif isinstance(func, ast.Attribute) and (method in OF_DATASETS or method[:4] == "flow"):
+            maker = Kind.DATASET if method in OF_DATASETS else Kind.GENERATOR
+            yield Part(func.value, part.path, maker)
+        else:
+            yield from self._back(part)
+
+    def _back(self, part: Part) -> Iterator[Part | None]:
+        """Yield what a part may come from; None where that cannot be told."""
+        match part.node:
+            case ast.Name() | ast.Attribute() as node:
+                yield from self._read(part, node)
+                yield from map(part.element, self.stored(node) if part.path else ())
+            case ast.arg() as parameter:
+                for value, is_each in self.given(parameter):
+                    yield part.of(value, *([None] if is_each else []))
+            case ast.BoolOp() | ast.IfExp() as node:
+                either = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
+                yield from map(part.of, either)
+            case ast.Subscript(value=value, slice=key) if not isinstance(key, ast.Slice):
+                yield part.of(value, _constant(key))
+            case ast.NamedExpr() | ast.Await() | ast.Starred() | ast.Subscript() as node:
+                yield part.of(node.value)
+            case ast.Call() as call:
+                yield from self._called(part, call)
+            case ast.BinOp(left=first, op=ast.Add(), right=second) if part.path:
+                yield from (part.of(first), part.of(second))
+            case node:
+                nothing = isinstance(node, ast.Constant) and node.value is None
+                found = _elements(node, part.path[0]) if part.path else [] if nothing else None
+                yield from [None] if found is None else map(part.element, found)
+
+    def _read(self, part: Part, node: ast.Name | ast.Attribute) -> Iterator[Part | None]:
+        if isinstance(node, ast.Attribute):
+            owner = self.class_of(node.value)
+            yield from map(part.of, self.member_values(owner, node.attr) if owner else [None])
+            return
+        for each in self.bindings_of(node):
+            if isinstance(each.node, ast.arg):
+                yield part.of(each.node)
+            elif isinstance(each.node, ast.AugAssign):
+                yield part.of(each.node.value)
+            else:
+                yield part.of(each.value, *([None] if each.is_each else []), *each.path)
+        if not self.bindings_of(node):
+            yield None
+
+    def stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
+        for each in self._same(node):
+            parent = self.parents[each]
+            above = self.parents.get(parent)
+            if isinstance(parent, ast.Attribute) and parent.attr == "append":
+                yield from above.args if isinstance(above, ast.Call) else ()
+            elif isinstance(parent, ast.Subscript) and isinstance(above, ast.Assign):
+                yield from [above.value] if parent in above.targets else []
+
+    def _same(self, node: ast.Name | ast.Attribute) -> Iterable[ast.expr]:
+        if isinstance(node, ast.Attribute):
+            return self.members(node)
+        bindings = self.bindings_of(node)
+        return (each for each in self.loads[node.id] if self.bindings_of(each) is bindings)
+
+    def _called(self, part: Part, call: ast.Call) -> Iterator[Part | None]:
+        """Yield what a call may return."""
+        func, path = call.func, part.path
+        owner = func.value if isinstance(func, ast.Attribute) else None
+        name, plain = self.dotted(func), last_name(func)
+        first = owner or (call.args[0] if call.args else None)
+        if function := self.meant(func):
+            yield from map(part.of, self.returned[function])
+        elif name and name not in _SAME_ELEMENTS and not repeated(call):
+            yield None
+        elif plain in {"next", "__next__", "get_next"}:
+            yield part.of(first, None)
+        elif plain in {"iter", "__iter__"} or (owner and plain == "values"):
+            yield part.of(first)
+        elif not owner and plain == "zip" and len(path) > 1:
+            key = path[1]
+            chosen = call.args[key : key + 1] if isinstance(key, int) else call.args
+            yield from map(part.inside, chosen)
+        elif first and plain == ("items" if owner else "enumerate") and path[1:2] == (1,):
+            yield part.inside(first)
+        elif not owner and plain == "dict" and first and path:
+            yield Part(first, (None, 1, *path[1:]), part.maker)
+        elif path and plain != "enumerate" and {name, "" if owner else plain} & _SAME_ELEMENTS:
+            yield part.of(call.args[0] if call.args else None)
+        else:
+            found = repeated(call) if path else []
+            yield from map(part.element, found) if found else [None]
+
+    def _held(self, node: ast.AST) -> Iterator[ast.expr]:
+        """Yield the expressions that a node holds, without those inside of them."""
+        for each in self.children[node]:
+            yield from [each] if isinstance(each, ast.expr) else self._held(each)
 
 
-def _element_of(owner: Guess) -> Guess:
-    return _ELEMENT.get(owner, UNKNOWN) if isinstance(owner, Kind) else owner
+def repeated(node: Node) -> list[ast.expr]:
+    """Return what `itertools.repeat` and `dict.fromkeys` put into every element."""
+    index = _REPEATED.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
+    return node.args[index : index + 1] if isinstance(node, ast.Call) and index is not None else []
 
 
-def _element_only(owner: Guess) -> Guess:
-    """Return the kind of a part of a value: of an element's, it is that of an element."""
-    return owner if owner in _ELEMENTS else UNKNOWN
+def _reached(
+    start: Part,
+    back: Callable[[Part], Iterable[Part | None]],
+    key: Callable[[Part], Hashable] = lambda part: part,
+) -> list[Part]:
+    found = {key(start): start}
+    waiting = [start]
+    while waiting and len(found) < _MOST:
+        for each in back(waiting.pop()):
+            if each and key(each) not in found and len(each.path) <= _DEEPEST:
+                found[key(each)] = each
+                waiting.append(each)
+    return list(found.values())
+
+
+def _through(part: Part, kind: Kind | None) -> Kind | None:
+    """Return what a part of a value of that kind is."""
+    if part.maker not in {None, kind}:
+        return None
+    kind = Kind.DATASET if kind is Kind.GENERATOR and part.maker else kind
+    return ELEMENTS.get(kind) if part.path and kind else kind
+
+
+def _elements(node: Node, key: Key) -> list[ast.expr] | None:
+    """Return what may stand at a key of a container that is written out; None for another node."""
+    match node:
+        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
+            starred = any(isinstance(each, ast.Starred) for each in elts)
+            known = isinstance(key, int) and key >= 0 and not starred
+            return elts[key : key + 1] if known and isinstance(key, int) else elts
+        case ast.Dict(keys=keys, values=values):
+            names = [getattr(each, "value", None) for each in keys]
+            return [values[names.index(key)]] if key is not None and key in names else values
+        case ast.BinOp(left=left, op=ast.Mult()):
+            return _elements(left, None)
+        case ast.DictComp(value=element):
+            return [element]
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+            return [node.elt]
+    return None
+
+
+def _constant(key: ast.expr) -> Key:
+    value = key.value if isinstance(key, ast.Constant) else None
+    return value if isinstance(value, int | str) else None
 
 
 def _is_moving(cut: ast.expr) -> bool:
-    """Return whether it cuts one batch after the other out of an array, by its looks."""
-    if not isinstance(cut, ast.Slice) or not isinstance(cut.upper, ast.BinOp):
-        return False
-    starts = isinstance(cut.lower, ast.Name | ast.BinOp)
-    return starts and isinstance(cut.upper.op, ast.Add | ast.Mult)
+    match cut:
+        case ast.Slice(lower=ast.Name() | ast.BinOp(), upper=ast.BinOp(op=ast.Add() | ast.Mult())):
+            return True
+    return False
 
 
 def _gives_one_dataset(call: ast.Call) -> bool:
-    """Return whether a call loads one part of a dataset, and nothing beside it."""
     options = {each.arg: each.value for each in call.keywords}
     split = options.get("split")
     return "with_info" not in options and isinstance(split, ast.Constant) and bool(split.value)
 
 
-def _plain_name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _plain_annotation(node: ast.expr) -> ast.expr:
+def _plain(annotation: ast.expr) -> ast.expr:
     """Return the type of `X | None` and `Optional[X]`."""
-    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-        return node.left
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name | ast.Attribute):
-        return node.slice
-    return node
-
-
-def _is_generator(function: Function) -> bool:
-    return any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(function))
+    match annotation:
+        case ast.BinOp(left=plain, right=ast.Constant()):
+            return plain
+        case ast.Subscript(slice=ast.Name() | ast.Attribute() as plain):
+            return plain
+    return annotation

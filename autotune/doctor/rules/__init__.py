@@ -1,40 +1,52 @@
-"""The rules: one per file of this folder, and those of entry points of other packages."""
+"""The rules: one per file of this folder, and those of entry points of other packages.
 
-from __future__ import annotations
+The docstring of a rule's module says what the mistake is, why it is one, and what to write instead.
+"""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from inspect import cleandoc
 from pkgutil import iter_modules
+from types import ModuleType
 
+from autotune.doctor.report import Severity
 from autotune.doctor.rule import Rule
 from autotune.errors import UsageError
 from autotune.hints import hint
 from autotune.plugins import load_plugins
 
 GROUP = "autotune.rules"
-"""Of the entry points; each names a `Rule`."""
+"""Of the entry points; each names a module."""
+_WORDS = re.compile(r"(.+)\.\n\nWhy: (.+)\n\nInstead: (.+)", re.DOTALL)
 
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return every rule by its name, in alphabetical order.
-
-    Raises:
-        UsageError: That of an entry point cannot be used.
-    """
+    """Return every rule by its name, in alphabetical order."""
     files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
-    own: list[Rule] = [import_module(f"{__name__}.{name}").RULE for name in files]
-    found = {rule.name: rule for rule in (*load_plugins(GROUP, Rule).values(), *own)}
-    return dict(sorted(found.items()))
+    own = [import_module(f"{__name__}.{name}") for name in files]
+    found = map(rule_of, (*load_plugins(GROUP, ModuleType).values(), *own))
+    return {rule.name: rule for rule in sorted(found, key=lambda each: each.name)}
+
+
+def rule_of(module: ModuleType) -> Rule:
+    """Return the rule that a module holds, or raise UsageError."""
+    words = _WORDS.fullmatch(cleandoc(module.__doc__ or ""))
+    missing = [name for name in ("check", "BAD", "GOOD") if not hasattr(module, name)]
+    if words is None or missing:
+        lacks = ", ".join(missing) or "a docstring with `Why:` and `Instead:`"
+        raise UsageError(f"The module {module.__name__} is no rule: it lacks {lacks}.")
+    title, why, instead = (" ".join(each.split()) for each in words.groups())
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    severity = getattr(module, "SEVERITY", Severity.ERROR)
+    bad, good = ((it,) if isinstance(it, str) else it for it in (module.BAD, module.GOOD))
+    return Rule(name, title, severity, why, instead, module.check, bad, good)
 
 
 def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[str, Rule]:
-    """Return the selected rules, all of them for None, without the ignored ones.
-
-    Raises:
-        UsageError: A name is no rule, or no rule is left.
-    """
+    """Return the selected rules, all of them for None, without the ignored ones."""
     wanted = {find(name).name for name in select} if select is not None else set(rules())
     wanted -= {find(name).name for name in ignore or ()}
     if not wanted:
@@ -43,11 +55,7 @@ def choose(select: Iterable[str] | None, ignore: Iterable[str] | None) -> dict[s
 
 
 def find(name: str) -> Rule:
-    """Return the rule of that name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the rule of that name, or raise UsageError."""
     if name in rules():
         return rules()[name]
     raise UsageError(f"Unknown rule {name!r}.", hint(name, rules()))

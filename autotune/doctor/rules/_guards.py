@@ -1,11 +1,10 @@
 """Code that runs only where a name is there, or only with some versions."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Set as AbstractSet
 
-from autotune.doctor.code import Module
+from autotune.doctor import Module
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
 _ASKS = re.compile(
@@ -13,49 +12,39 @@ _ASKS = re.compile(
     r"|tf_?ver|v[12]_behavior|executing_eagerly"
 )
 """In the text of a condition, in lower case."""
-_Branch = ast.If | ast.IfExp
 
 
 def is_guarded(module: Module, node: ast.AST) -> bool:
     """Return whether the code expects that something at a node may be missing."""
-    below = node
-    for each in module.tree.above(node):
-        if isinstance(each, ast.Try) and _expects(each) and below not in each.finalbody:
-            return True
-        if isinstance(each, _Branch) and below is not each.test and _asks(each.test):
-            return True
-        below = each
-    return _leaves_before(module, node)
-
-
-def _leaves_before(module: Module, node: ast.AST) -> bool:
-    """Return whether a function returns or raises, by a version, before it reaches a node."""
-    function = module.tree.function_of(node)
-    body = getattr(function, "body", None)
+    conditions = ((it, part) for it, part in module.up(node) if isinstance(it, ast.If | ast.IfExp))
+    if any(part is not it.test and _asks(it.test) for it, part in conditions):
+        return True
+    if is_caught(module, node, _MISSING):
+        return True
+    body = getattr(module.function_of(node), "body", None)
     line = getattr(node, "lineno", 0)
-    before = [each for each in body if each.lineno < line] if isinstance(body, list) else []
+    before = [it for it in body if it.lineno < line] if isinstance(body, list) else []
     return any(map(_may_leave, before))
 
 
+def is_caught(module: Module, node: ast.AST, errors: AbstractSet[str]) -> bool:
+    """Return whether a handler around a node is for some errors; it holds what is used instead."""
+    return any(
+        handler.type is None or errors & set(re.findall(r"\w+", ast.unparse(handler.type)))
+        for each, part in module.up(node)
+        if isinstance(each, ast.Try) and part not in each.finalbody
+        for handler in each.handlers
+    )
+
+
 def _may_leave(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.If):
-        last = statement.body[-1]
-        return isinstance(last, ast.Return | ast.Raise) and _asks(statement.test)
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(value, ast.Call) and _asks(value.func)
+    match statement:
+        case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()]):
+            return _asks(test)
+        case ast.Expr(value=ast.Call(func=func)):
+            return _asks(func)
+    return False
 
 
 def _asks(test: ast.expr) -> bool:
     return bool(_ASKS.search(ast.unparse(test).lower()))
-
-
-def _expects(node: ast.Try) -> bool:
-    """Return whether a handler is for names that are missing; it holds what is used instead."""
-    caught = {
-        name.id
-        for handler in node.handlers
-        if handler.type is not None
-        for name in ast.walk(handler.type)
-        if isinstance(name, ast.Name)
-    }
-    return bool(caught & _MISSING) or any(each.type is None for each in node.handlers)

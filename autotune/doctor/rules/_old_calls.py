@@ -1,15 +1,12 @@
 """Calls of old answers and tutorials, and what is written today; seen with TensorFlow 2.21."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from autotune.doctor.code import Kind, Module
+from autotune.doctor import Hits, Kind, Module
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
-from autotune.doctor.rule import Hit
 from autotune.doctor.rules._guards import is_guarded
 from autotune.doctor.target import Version
 
@@ -26,64 +23,55 @@ class Old:
     """Methods, each with what to write today; of None, whoever has them."""
     verb: str
     """What has become of them."""
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    """The methods that only have another name today, and the name."""
+    renamed: Collection[str] = ()
+    """The methods that only have another name today."""
     since: Mapping[str, Version] = field(default_factory=dict)
     """The TensorFlow that first lacks a name, for those that were there for long."""
 
-    def check(self, module: Module) -> Iterator[Hit]:
-        """Yield where they are used."""
-        yield from self._imports(module)
-        yield from self._mentions(module)
-        yield from self._method_calls(module)
-
-    def _imports(self, module: Module) -> Iterator[Hit]:
-        for node in module.tree.imports:
-            base = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
-            for each in () if is_guarded(module, node) else node.names:
-                yield from self._hit(module, node, same(f"{base}{each.name}"))
-
-    def _mentions(self, module: Module) -> Iterator[Hit]:
-        found: dict[ast.Attribute, None] = {}
-        for name in self.names:
-            for node in module.tree.attributes.get(name.rstrip(".").rpartition(".")[2], ()):
-                if module.dotted(node) == name.rstrip(".") and not is_guarded(module, node):
-                    found[_whole(module, node) if name.endswith(".") else node] = None
-        for node in found:
-            yield from self._hit(module, node, module.dotted(node))
-
-    def _hit(self, module: Module, node: ast.AST, dotted: str) -> Iterator[Hit]:
-        fits = [each for each in self.names if dotted == each.rstrip(".") or _holds(each, dotted)]
-        name = max(fits, key=len, default="")
-        if name and module.target >= self.since.get(name, module.target):
-            sentence = f"{dotted} {self.verb}; use {self.names[name]}."
-            edit = _promotion(module, node, self.names[name])
-            yield (node, sentence, edit) if edit else (node, sentence)
-
-    def _method_calls(self, module: Module) -> Iterator[Hit]:
+    def check(self, module: Module) -> Hits:
+        for node, dotted in (*_imported(module), *self._mentioned(module).items()):
+            fits = [it for it in self.names if _is_of(dotted, it)]
+            name = max(fits, key=len, default="")
+            is_gone = name and module.target >= self.since.get(name, module.target)
+            if is_gone and not is_guarded(module, node):
+                sentence = f"{dotted} {self.verb}; use {self.names[name]}."
+                yield node, sentence, _promotion(module, node, self.names[name])
         for (kind, name), today in self.methods.items():
-            for node in module.tree.attributes.get(name, ()):
-                call = module.tree.parent(node)
-                if not isinstance(call, ast.Call) or call.func is not node:
-                    continue
-                if kind not in {None, module.kind(node.value)} or is_guarded(module, call):
-                    continue
-                sentence = f"{ast.unparse(node.value)}.{name} {self.verb}; use {today}."
-                if name in self.renamed:
-                    yield call, sentence, renamed_attribute(node, self.renamed[name])
-                else:
-                    yield call, sentence
+            for node in module.attributes[name]:
+                call = module.parents[node]
+                called = isinstance(call, ast.Call) and call.func is node
+                old = called and kind in {None, module.kind(node.value)}
+                if old and not is_guarded(module, node):
+                    sentence = f"{ast.unparse(node.value)}.{name} {self.verb}; use {today}."
+                    renamed = renamed_attribute(node, today.rpartition(".")[2])
+                    yield call, sentence, renamed if name in self.renamed else None
+
+    def _mentioned(self, module: Module) -> dict[ast.Attribute, str]:
+        found = {}
+        for name in self.names:
+            for node in module.attributes[name.rstrip(".").rpartition(".")[2]]:
+                if module.dotted(node) == name.rstrip("."):
+                    whole = _whole(module, node) if name.endswith(".") else node
+                    found[whole] = module.dotted(whole)
+        return found
+
+
+def _is_of(dotted: str, name: str) -> bool:
+    """Return whether a name is old, or belongs to a family that is gone as a whole."""
+    return dotted == name.rstrip(".") or (name.endswith(".") and dotted.startswith(name))
+
+
+def _imported(module: Module) -> Iterator[tuple[ast.stmt, str]]:
+    for node in module.nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            base = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
+            yield from ((node, same(f"{base}{each.name}")) for each in node.names)
 
 
 def _whole(module: Module, node: ast.Attribute) -> ast.Attribute:
     """Return the whole of a dotted name that begins with a node."""
-    parent = module.tree.parent(node)
+    parent = module.parents[node]
     return _whole(module, parent) if isinstance(parent, ast.Attribute) else node
-
-
-def _holds(family: str, dotted: str) -> bool:
-    """Return whether a name belongs to a family that is gone as a whole."""
-    return family.endswith(".") and dotted.startswith(family)
 
 
 def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:
@@ -91,12 +79,11 @@ def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:
 
     Other arguments than the cluster have other names or places today.
     """
-    call = module.tree.parent(node)
-    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute):
-        return None
-    if not isinstance(call, ast.Call) or call.func is not node:
-        return None
-    named = {each.arg for each in call.keywords} <= _CLUSTER
-    placed = not call.args or (new == "tf.distribute.TPUStrategy" and len(call.args) == 1)
-    left = f"{module.dotted(node.value.value)}.{node.attr}" == new
-    return without_attribute(node.value) if left and named and placed else None
+    match node, module.parents[node]:
+        case ast.Attribute(value=ast.Attribute() as part), ast.Call(func=func) as call:
+            named = {each.arg for each in call.keywords} <= _CLUSTER
+            placed = not call.args or (new == "tf.distribute.TPUStrategy" and len(call.args) == 1)
+            left = f"{module.dotted(part.value)}.{node.attr}" == new
+            whole = func is node and left and named and placed
+            return without_attribute(part) if whole else None
+    return None

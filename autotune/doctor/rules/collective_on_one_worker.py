@@ -1,108 +1,78 @@
-"""What all workers do together, where one of them does it alone."""
+"""What all workers do together, done by some.
 
-from __future__ import annotations
+Why: The workers that get there wait for the others, for ever, or until a time limit.
+
+Instead: Let every worker do it, and let the chief print or save what comes of it.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor.code import Kind, Module
-from autotune.doctor.code.kinds import MULTI_WORKER, STRATEGIES
-from autotune.doctor.code.tree import FUNCTIONS, Function
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
+from autotune.doctor import (
+    MULTI_WORKER,
+    STRATEGIES,
+    Function,
+    Hits,
+    Kind,
+    Module,
+    last_name,
+    mended,
+)
+from autotune.doctor.rules._examples import WORKERS
 
-_EXCHANGES = ("reduce", "gather")
 _UPDATES = {"apply_gradients", "minimize"}
 _NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank)$")
 Branch = ast.If | ast.IfExp
 
 
-def _check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
         return
-    together = {call for call, _ in module.methods(Kind.STRATEGY, *_EXCHANGES)}
-    together |= {each.call for each in module.runs if _trains(module, each.function)}
-    holders = {module.tree.function_of(each) for each in together} - {None}
-    together |= {each for each in module.tree.calls if module.meant(each.func) in holders}
+    together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}
+    for run in module.runs:
+        if any(module.asks_for(each, _UPDATES) for each in module.all_called([run.function])):
+            together.add(run.call)
+    holders = {module.function_of(each) for each in together} - {None}
+    together |= {each for each in module.calls if module.meant(each.func) in holders}
     for call in together:
         branch = _of_one_worker(module, call)
         if branch is not None and not _is_done_in_both(module, branch, together):
             yield call, f"Only some workers get here, by the condition in line {branch.lineno}."
 
 
-def _trains(module: Module, function: Function | None) -> bool:
-    functions = module.graphs.all_called([function]) if function else ()
-    return any(module.tree.asks_for(each, _UPDATES) for each in functions)
-
-
 def _of_one_worker(module: Module, node: ast.AST) -> Branch | None:
     """Return the condition of the same function that lets some workers through only."""
-    below = node
-    for each in module.tree.above(node):
-        if isinstance(each, FUNCTIONS):
+    for each, part in module.up(node):
+        if isinstance(each, Function):
             return None
-        if isinstance(each, Branch) and below is not each.test and _tells_workers(each.test):
+        if isinstance(each, Branch) and part is not each.test and _tells_workers(each.test):
             return each
-        below = each
     return None
 
 
 def _is_done_in_both(module: Module, branch: Branch, together: set[ast.Call]) -> bool:
     parts = [each if isinstance(each, list) else [each] for each in (branch.body, branch.orelse)]
-    return all(
-        any(call in together for each in part for call in module.tree.calls_in(each))
-        for part in parts
-    )
+    return all(together & {it for each in part for it in module.calls_in(each)} for part in parts)
 
 
 def _tells_workers(test: ast.expr) -> bool:
     """Return whether a condition holds for some workers only, by number or chief."""
     for each in ast.walk(test):
-        if isinstance(each, ast.Compare):
-            with_number = any(
-                isinstance(value, ast.Constant) and isinstance(value.value, int)
-                for value in each.comparators
-            )
-            if with_number and _NUMBER.search(_last(each.left)):
-                return True
-        elif "is_chief" in _last(each):
+        if "is_chief" in last_name(each).lower():
             return True
+        match each:
+            case ast.Compare(left=left) if _NUMBER.search(last_name(left).lower()):
+                values = [getattr(it, "value", None) for it in each.comparators]
+                if any(isinstance(it, int) for it in values):
+                    return True
     return False
 
 
-def _last(node: ast.AST) -> str:
-    return str(getattr(node, "attr", "") or getattr(node, "id", "")).lower()
-
-
-_BAD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
+_CHIEF = "if strategy.cluster_resolver.task_id == 0:\n    "
+_REDUCES = 'loss = strategy.reduce("MEAN", losses, axis=None)'
+BAD = f"""{WORKERS}
 losses = tf.function(strategy.run)(replica_step)
-if strategy.cluster_resolver.task_id == 0:
-    loss = strategy.reduce("MEAN", losses, axis=None)  # <- here
+{_CHIEF}{_REDUCES}  # <- here
     print(loss)
 """
-
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
-losses = tf.function(strategy.run)(replica_step)
-loss = strategy.reduce("MEAN", losses, axis=None)
-if strategy.cluster_resolver.task_id == 0:
-    print(loss)
-"""
-
-RULE = Rule(
-    name="collective-on-one-worker",
-    title="what all workers do together, done by some",
-    severity=Severity.ERROR,
-    why="The workers that get there wait for the others, for ever, or until a time limit.",
-    instead="Let every worker do it, and let the chief print or save what comes of it.",
-    words=(("multiworkermirroredstrategy",), ("task", "rank", "chief", "worker_i")),
-    check=_check,
-    bad=(_BAD,),
-    good=(_GOOD,),
-)
+GOOD = mended(BAD, f"{_CHIEF}{_REDUCES}", f"{_REDUCES}\n{_CHIEF.rstrip()}")

@@ -1,15 +1,17 @@
-"""Calls of Keras 2, which Keras 3 no longer takes."""
+"""Keras 2 API, gone with Keras 3.
 
-from __future__ import annotations
+Why: tf.keras is Keras 3 since TensorFlow 2.16, and raises AttributeError, TypeError or ValueError
+here.
+
+Instead: Use the replacement named in the finding; for Keras 2, install tf_keras and set
+TF_USE_LEGACY_KERAS=1, or name the version with --target-version.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.doctor.code import Kind, Module
+from autotune.doctor import Hits, Kind, Module, last_name, mended
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
 from autotune.doctor.rules._guards import is_guarded
 from autotune.doctor.rules._old_calls import Old
 
@@ -80,17 +82,16 @@ _METRIC = re.compile(r"metric|loss|acc(uracy)?\b|(?<!re)mean|auc|precision|recal
 """In what people call a metric, in lower case."""
 
 
-def _check(module: Module) -> Iterator[Hit]:
-    if not module.has_keras_3:
-        return
-    yield from NAMES.check(module)
-    for node, sentence, *edits in (*_calls(module), *_members(module)):
-        if not is_guarded(module, node):
-            yield (node, sentence, edits[0]) if edits else (node, sentence)
+def check(module: Module) -> Hits:
+    if module.has_keras_3:
+        yield from NAMES.check(module)
+        for hit in (*_calls(module), *_members(module)):
+            if isinstance(hit[0], ast.expr) and not is_guarded(module, hit[0]):
+                yield hit
 
 
-def _calls(module: Module) -> Iterator[Hit]:
-    for call in module.tree.calls:
+def _calls(module: Module) -> Hits:
+    for call in module.calls:
         dotted = module.dotted(call.func)
         if dotted.startswith("keras.optimizers.legacy."):
             name = dotted.rpartition(".")[2]
@@ -99,112 +100,55 @@ def _calls(module: Module) -> Iterator[Hit]:
             today = _today(module, call, dotted, keyword.arg or "")
             if today is not None:
                 then = f"use {today}" if today else "leave it out"
-                sentence = f"Keras 3 refuses the argument `{keyword.arg}`; {then}."
-                edit = (renamed_keyword(keyword, today),) if today in _SAME_MEANING else ()
-                yield call, sentence, *edit
+                edit = renamed_keyword(keyword, today) if today in _SAME_MEANING else None
+                yield call, f"Keras 3 refuses the argument `{keyword.arg}`; {then}.", edit
 
 
 def _today(module: Module, call: ast.Call, dotted: str, keyword: str) -> str | None:
     """Return what to write for an argument; None if it is still taken."""
-    for (place, name), today in KEYWORDS.items() if dotted else ():
+    if dotted:
         owner, _, last = dotted.rpartition(".")
-        if name == keyword and place in {dotted, owner} and last[:1].isupper():
-            return today
-    if not isinstance(call.func, ast.Attribute) or dotted:
+        found = KEYWORDS.get((dotted, keyword), KEYWORDS.get((owner, keyword)))
+        return found if last[:1].isupper() else None
+    if not isinstance(call.func, ast.Attribute):
         return None
-    kind = module.kind(call.func.value)
-    named = _last(call.func.value)
-    wanted = Kind.OPTIMIZER if call.func.attr == "apply_gradients" else Kind.MODEL
-    fits = kind is wanted or (kind is None and wanted.name.lower() in named)
-    return METHOD_KEYWORDS.get((call.func.attr, keyword)) if fits else None
+    owner_kind, method = module.kind(call.func.value), call.func.attr
+    wanted = Kind.OPTIMIZER if method == "apply_gradients" else Kind.MODEL
+    named = owner_kind is None and wanted.name.lower() in _last(call.func.value)
+    return METHOD_KEYWORDS.get((method, keyword)) if named or owner_kind is wanted else None
 
 
-def _members(module: Module) -> Iterator[Hit]:
-    defined = {getattr(each, "name", "") for each in module.tree.functions}
+def _members(module: Module) -> Hits:
+    defined = {getattr(each, "name", "") for each in module.functions}
     for (kind, name), today in MEMBERS.items():
-        for node in () if name in defined else module.tree.attributes.get(name, ()):
-            if module.dotted(node) or not _is_owned(module, node, kind):
-                continue
-            sentence = f"`{ast.unparse(node)}` is missing in Keras 3; use {today}."
-            edit = (renamed_attribute(node, today),) if today in _RENAMED else ()
-            yield node, sentence, *edit
+        for node in () if name in defined else module.attributes[name]:
+            if not module.dotted(node) and _is_owned(module, node, kind):
+                edit = renamed_attribute(node, today) if today in _RENAMED else None
+                yield node, f"`{ast.unparse(node)}` is missing in Keras 3; use {today}.", edit
 
 
 def _is_owned(module: Module, node: ast.Attribute, kind: Kind | None) -> bool:
-    found = module.kind(node.value)
-    if kind is None or found is kind:
-        return True
-    last = _last(node.value)
-    if found is not None:
-        return False
+    found, last = module.kind(node.value), _last(node.value)
+    if kind is None or found is not None:
+        return kind in {None, found}
     if kind is Kind.METRIC:
         return bool(_METRIC.search(last))
     return kind is Kind.OPTIMIZER and node.attr == "lr" and last.endswith("optimizer")
 
 
 def _last(node: ast.expr) -> str:
-    """Return the last word of a name, in lower case."""
-    if isinstance(node, ast.Subscript):
-        return _last(node.value)
-    return (getattr(node, "attr", "") or getattr(node, "id", "")).lower()
+    return last_name(node.value if isinstance(node, ast.Subscript) else node).lower()
 
 
-_BAD = """
+BAD = """
 import keras
 
 optimizer = keras.optimizers.Adam(lr=0.001)  # <- here
 accuracy = keras.metrics.SparseCategoricalAccuracy()
-
-for epoch in range(10):
-    train_epoch(model, optimizer, accuracy)
-    accuracy.reset_states()  # <- here
-    optimizer.lr = 0.0001  # <- here
+accuracy.reset_states()  # <- here
+optimizer.lr = 0.0001  # <- here
 """
-
-_BAD_SCALED = """
-import tensorflow as tf
-
-optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.SGD(0.1))
-with tf.GradientTape() as tape:
-    loss = optimizer.get_scaled_loss(loss_of(model, batch))  # <- here
-"""
-
-_GOOD = """
-import keras
-
-optimizer = keras.optimizers.Adam(learning_rate=0.001)
-accuracy = keras.metrics.SparseCategoricalAccuracy()
-
-for epoch in range(10):
-    train_epoch(model, optimizer, accuracy)
-    accuracy.reset_state()
-    optimizer.learning_rate = 0.0001
-"""
-
-_GOOD_KERAS_2 = """
-import os
-
-os.environ["TF_USE_LEGACY_KERAS"] = "1"
-
-import tensorflow as tf
-
-optimizer = tf.keras.optimizers.Adam(lr=0.001)
-"""
-
-RULE = Rule(
-    name="keras-2-call",
-    title="Keras 2 API, gone with Keras 3",
-    severity=Severity.ERROR,
-    why=(
-        "tf.keras is Keras 3 since TensorFlow 2.16, and raises AttributeError, TypeError or "
-        "ValueError here."
-    ),
-    instead=(
-        "Use the replacement named in the finding; for Keras 2, install tf_keras and set "
-        "TF_USE_LEGACY_KERAS=1, or name the version with --target-version."
-    ),
-    words=(("keras", "tensorflow"),),
-    check=_check,
-    bad=(_BAD, _BAD_SCALED),
-    good=(_GOOD, _GOOD_KERAS_2),
+GOOD = (
+    mended(mended(BAD, "lr", "learning_rate"), "reset_states", "reset_state"),
+    mended(BAD, "import", 'import os\n\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\n\nimport'),
 )

@@ -1,72 +1,50 @@
-"""Device names that TensorFlow refuses."""
+"""Invalid device name.
 
-from __future__ import annotations
+Why: It raises ValueError when the device is first used.
+
+Instead: Use TYPE:INDEX, such as GPU:0, optionally after /job:NAME/task:INDEX/device:.
+"""
 
 import ast
+import re
 from collections.abc import Iterator
 
-from autotune.doctor.code import Module
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
-from autotune.doctor.rules._devices import meant_device, read_device, written_device
+from autotune.doctor import Hits, Module, mended
+from autotune.doctor.rules._devices import read_device, written_device
+from autotune.hints import closest
 
-_TAKE_ONE = {"tf.device", "tf.distribute.OneDeviceStrategy"}
-_TAKE_SEVERAL = {"tf.distribute.MirroredStrategy"}
+_TAKE = ("tf.device", "tf.distribute.OneDeviceStrategy", "tf.distribute.MirroredStrategy")
+_WORDS = {"gpu": "GPU", "cpu": "CPU", "tpu": "TPU", "cuda": "GPU"}
 
 
-def _check(module: Module) -> Iterator[Hit]:
-    for call in module.tree.calls:
-        for node in _names(module, call):
-            name = written_device(module, node)
-            if name is not None and read_device(name) is None:
-                meant = meant_device(name)
-                hint = f" Did you mean {meant!r}?" if meant else ""
-                yield node, f"{name!r} is not a TensorFlow device name.{hint}"
+def check(module: Module) -> Hits:
+    for node in (each for call in module.calls_of(*_TAKE) for each in _names(module, call)):
+        name = written_device(module, node)
+        if name is not None and read_device(name) is None:
+            yield node, f"{name!r} is not a TensorFlow device name.{_hint(name)}"
 
 
 def _names(module: Module, call: ast.Call) -> Iterator[ast.expr]:
-    dotted = module.dotted(call.func)
-    if dotted not in _TAKE_ONE | _TAKE_SEVERAL:
-        return
     named = (each.value for each in call.keywords if (each.arg or "").startswith("device"))
     for given in (*call.args[:1], *named):
-        value = module.scopes.value(given) or given
-        if isinstance(value, ast.List | ast.Tuple):
-            yield from value.elts
-        else:
-            yield value.elt if isinstance(value, ast.ListComp) else given
+        match module.resolved(given):
+            case ast.List(elts=several) | ast.Tuple(elts=several):
+                yield from several
+            case ast.ListComp(elt=each):
+                yield each
+            case _:
+                yield given
 
 
-_BAD = """
-import tensorflow as tf
+def _hint(name: str) -> str:
+    found = re.search(r"([a-z]+)\D*(\d*)\D*$", name.lower().replace("device", ""))
+    close = closest(found[1], _WORDS) if found else []
+    return f" Did you mean '{_WORDS[close[0]]}:{found[2] or 0}'?" if found and close else ""
 
-with tf.device("/gpu0"):  # <- here
-    weights = tf.random.normal((1024, 1024))
-"""
 
-_BAD_STRATEGY = """
+BAD = """
 import tensorflow as tf
 
 strategy = tf.distribute.MirroredStrategy(["GPU:0", "cuda:1"])  # <- here
 """
-
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy(["GPU:0", "/gpu:1"])
-
-with tf.device("/job:worker/task:1/device:CPU:0"):
-    table = tf.zeros((1024, 1024))
-"""
-
-RULE = Rule(
-    name="misspelt-device",
-    title="invalid device name",
-    severity=Severity.ERROR,
-    why="It raises ValueError when the device is first used.",
-    instead="Use TYPE:INDEX, such as GPU:0, optionally after /job:NAME/task:INDEX/device:.",
-    words=(("device(", "onedevicestrategy", "mirroredstrategy"),),
-    check=_check,
-    bad=(_BAD, _BAD_STRATEGY),
-    good=(_GOOD,),
-)
+GOOD = mended(BAD, "cuda:1", "/job:worker/task:1/device:GPU:1")

@@ -1,27 +1,27 @@
-"""Shards of a dataset that each worker has in another order."""
+"""Shards of a random order.
 
-from __future__ import annotations
+Why: Each worker draws an order of its own, so that their shards overlap: some examples are read by
+several workers and others by none.
+
+Instead: Shard first and shuffle the shard; list files with shuffle=False; or give one seed.
+"""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor.code import Kind, Module
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
+from autotune.doctor import Hits, Kind, Module, Severity, argument, last_name, mended
 
-_LIST_FILES = "tf.data.Dataset.list_files"
 _SEEDS = ("set_seed", "set_random_seed")
 
 
-def _check(module: Module) -> Iterator[Hit]:
-    if any(map(module.tree.attributes.get, _SEEDS)) or any(map(module.tree.loads.get, _SEEDS)):
+def check(module: Module) -> Hits:
+    if any(module.attributes[each] or module.loads[each] for each in _SEEDS):
         return
     for shard, dataset in module.methods(Kind.DATASET, "shard"):
-        for call in _made_by(module, dataset):
-            if _draws_order(module, call):
-                what = getattr(call.func, "attr", "")
-                yield shard, f"Each worker shards an order of its own, by `{what}` without a seed."
-                break
+        drawn = [each for each in _made_by(module, dataset) if _draws_order(module, each)]
+        if drawn:
+            what = getattr(drawn[0].func, "attr", "")
+            yield shard, f"Each worker shards an order of its own, by `{what}` without a seed."
 
 
 def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
@@ -34,45 +34,21 @@ def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
             yield node
             node = node.func.value if isinstance(node.func, ast.Attribute) else None
         else:
-            node = _latest(module, node) if isinstance(node, ast.Name) else None
-
-
-def _latest(module: Module, node: ast.Name) -> ast.expr | None:
-    """Return what was assigned last to a name, by the text, where no condition is between."""
-    before = [
-        each
-        for each in module.scopes.bindings(node.id, node)
-        if getattr(each.node, "lineno", 0) < node.lineno
-    ]
-    last = max(before, key=lambda each: getattr(each.node, "lineno", 0), default=None)
-    return last.plain if last is not None and _follows(module, node, last.node) else None
-
-
-def _follows(module: Module, node: ast.AST, statement: ast.AST) -> bool:
-    """Return whether a node stands in the block of a statement, or deeper."""
-    parent = module.tree.parent(statement)
-    blocks = [each for _, each in ast.iter_fields(parent)] if parent else []
-    block = next((each for each in blocks if isinstance(each, list) and statement in each), [])
-    return any(each in block for each in module.tree.above(node))
+            last = module.last_before(node, module.bindings_of(node))
+            node = last.plain if last and module.is_certain(node, last) else None
 
 
 def _draws_order(module: Module, call: ast.Call) -> bool:
-    """Return whether a call puts examples or files into an order that no seed fixes."""
-    options = {each.arg: each.value for each in call.keywords}
-    if module.dotted(call.func) == _LIST_FILES:
-        given = [options.get("shuffle"), *call.args[1:2]]
-        seeds = [options.get("seed"), *call.args[2:3]]
-        return all(each is None or _is(each, value=True) for each in given) and not any(seeds)
-    shuffles = getattr(call.func, "attr", "") == "shuffle"
-    seeds = [options.get("seed"), *call.args[1:2]]
-    return shuffles and all(each is None or _is(each, value=None) for each in seeds)
+    lists = module.dotted(call.func) == "tf.data.Dataset.list_files"
+    seed = argument(call, 2 if lists else 1, "seed")
+    if lists:
+        shuffle = argument(call, 1, "shuffle")
+        return not seed and (shuffle is None or getattr(shuffle, "value", None) is True)
+    is_free = seed is None or (isinstance(seed, ast.Constant) and seed.value is None)
+    return last_name(call.func) == "shuffle" and is_free
 
 
-def _is(node: ast.expr, *, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
-
-
-_BAD = """
+BAD = """
 import tensorflow as tf
 
 
@@ -81,20 +57,5 @@ def make_dataset(context):
     files = files.shard(context.num_input_pipelines, context.input_pipeline_id)  # <- here
     return files.interleave(tf.data.TFRecordDataset).shuffle(10_000).batch(64)
 """
-
-_GOOD = _BAD.replace('.tfrecord")', '.tfrecord", shuffle=False)').replace("  # <- here", "")
-
-RULE = Rule(
-    name="random-order-then-shard",
-    title="shards of a random order",
-    severity=Severity.WARNING,
-    why=(
-        "Each worker draws an order of its own, so that their shards overlap: some examples are "
-        "read by several workers and others by none."
-    ),
-    instead="Shard first and shuffle the shard; list files with shuffle=False; or give one seed.",
-    words=((".shard(",), ("shuffle", "list_files")),
-    check=_check,
-    bad=(_BAD,),
-    good=(_GOOD,),
-)
+SEVERITY = Severity.WARNING
+GOOD = mended(BAD, '.tfrecord")', '.tfrecord", shuffle=False)')

@@ -1,10 +1,12 @@
-"""Calls that today's TensorFlow no longer has."""
+"""Removed TensorFlow API.
 
-from __future__ import annotations
+Why: It raises AttributeError or ImportError.
 
-from autotune.doctor.code import Kind
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Rule
+Instead: Use the replacement named in the finding.
+"""
+
+from autotune.doctor import Kind, mended
+from autotune.doctor.rules._examples import MIRRORED
 from autotune.doctor.rules._old_calls import Old
 from autotune.doctor.target import KERAS_3
 
@@ -51,22 +53,12 @@ REMOVED = Old(
         (Kind.MODEL, "evaluate_generator"): "Model.evaluate, which takes generators",
         (Kind.MODEL, "predict_generator"): "Model.predict, which takes generators",
     },
-    renamed={"experimental_run_v2": "run"},
+    renamed=("experimental_run_v2",),
     since=dict.fromkeys(_ESTIMATORS, KERAS_3),
     verb="was removed from TensorFlow",
 )
 
-_NAMES = (
-    *("experimental_run_v2", "experimental_make_numpy_dataset", "estimator", "contrib"),
-    *("multi_gpu_model", "mixed_precision.experimental", "experimental.mirroredstrategy"),
-    *("_generator(", "train.server", "syncreplicas", "replica_device_setter", "monitoredtraining"),
-)
-
-_BAD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-
+_BAD = f"""{MIRRORED}
 
 @tf.function
 def train_step(batch):
@@ -76,34 +68,11 @@ def train_step(batch):
 _BAD_ESTIMATOR = """
 import tensorflow as tf
 
-strategy = tf.distribute.MirroredStrategy()
-config = tf.estimator.RunConfig(train_distribute=strategy)  # <- here
-estimator = tf.estimator.Estimator(model_fn, config=config)  # <- here
+config = tf.estimator.RunConfig()  # <- here
 """
-
-_BAD_MULTI_GPU = """
-from keras.utils import multi_gpu_model  # <- here
-
-parallel = multi_gpu_model(model, gpus=2)
-"""
-
-_GOOD = _BAD.replace("experimental_run_v2", "run").replace("  # <- here", "")
-
-_GOOD_GUARDED = """
-import tensorflow as tf
-
-if hasattr(tf, "estimator"):
-    config = tf.estimator.RunConfig()
-"""
-
-RULE = Rule(
-    name="removed-call",
-    title="removed TensorFlow API",
-    severity=Severity.ERROR,
-    why="It raises AttributeError or ImportError.",
-    instead="Use the replacement named in the finding.",
-    words=(_NAMES,),
-    check=REMOVED.check,
-    bad=(_BAD, _BAD_ESTIMATOR, _BAD_MULTI_GPU),
-    good=(_GOOD, _GOOD_GUARDED),
+check = REMOVED.check
+BAD = (_BAD, _BAD_ESTIMATOR)
+GOOD = (
+    mended(_BAD, "experimental_run_v2", "run"),
+    mended(_BAD_ESTIMATOR, "config =", 'if hasattr(tf, "estimator"):\n    config ='),
 )

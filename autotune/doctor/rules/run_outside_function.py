@@ -1,134 +1,60 @@
-"""`strategy.run` step by step from Python."""
+"""strategy.run in a Python loop, outside a tf.function.
 
-from __future__ import annotations
+Why: Outside a tf.function every operation is dispatched from Python, one replica thread at a time,
+so the replicas run one after the other. With two replicas on a CPU a small step took 44 ms instead
+of 5. TPUStrategy does not support it.
+
+Instead: Call strategy.run in a function decorated with @tf.function, and loop over tf.range in it
+to run several steps per call.
+"""
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor.code import Kind, Module
-from autotune.doctor.code.steps import is_repeated
-from autotune.doctor.code.tree import Function, Loop
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
+from autotune.doctor import Function, Hits, Kind, Module, Severity, is_repeated, mended
+from autotune.doctor.rules._examples import MIRRORED
 
 
-def _check(module: Module) -> Iterator[Hit]:
+def check(module: Module) -> Hits:
     for run in () if module.is_graph_mode else module.runs:
         # What is run may be compiled by itself, and strategies then compile the whole call.
-        given = run.call.args[0] if run.call.args else None
-        is_model = given is not None and module.kind(given) is Kind.MODEL
-        unsure = (run.function is None and not is_model) or run.compiled
-        loop = None if unsure else _loop_of(module, run.call, set())
-        if loop is not None:
-            how = f"repeatedly from Python, by the loop in line {loop.lineno}"
+        is_model = bool(run.call.args) and module.kind(run.call.args[0]) is Kind.MODEL
+        known = (run.function or is_model) and not run.compiled
+        line = _loop_of(module, run.call, set()) if known else 0
+        if line:
+            how = f"repeatedly from Python, by the loop in line {line}"
             yield run.call, f"strategy.run is called {how}, outside a tf.function."
 
 
-def _loop_of(module: Module, call: ast.Call, seen: set[Function]) -> Loop | None:
-    function = module.tree.function_of(call)
-    if not module.graphs.is_python(function):
-        return None
-    for loop in module.tree.loops_around(call):
-        if is_repeated(module, loop):
-            return loop
-    if function is None or function in seen:
-        return None
-    seen.add(function)
-    sites = (each for each in module.functions.sites(function) if not each.compiled)
-    found = (_loop_of(module, site.call, seen) for site in sites)
-    return next((each for each in found if each is not None), None)
+def _loop_of(module: Module, call: ast.Call, passed: set[Function]) -> int:
+    """Return the line of the loop by which Python makes a call again and again; 0 for none."""
+    function = module.function_of(call)
+    if not module.is_python(function):
+        return 0
+    loops = (each for each in module.loops_around(call) if is_repeated(module, each))
+    if loop := next(loops, None):
+        return getattr(loop, "lineno", 0)
+    lines: list[int] = []
+    if function is not None and function not in passed:
+        passed.add(function)
+        meant = [(site, module.follow(site.func)) for site in module.sites[function]]
+        plain = [site for site, each in meant if each and not each.compiled]
+        lines = [_loop_of(module, site, passed) for site in plain]
+    return next(filter(None, lines), 0)
 
 
-_BAD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-dataset = strategy.experimental_distribute_dataset(make_dataset())
-
-
-def replica_step(batch):
-    with tf.GradientTape() as tape:
-        loss = compute_loss(model, batch)
-    gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-
-
-for batch in dataset:
-    strategy.run(replica_step, args=(batch,))  # <- here
-"""
-
-_BAD_IN_A_FUNCTION = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
+BAD = f"""{MIRRORED}batches = strategy.experimental_distribute_dataset(make_dataset())
 
 
 def replica_step(batch):
-    loss = compute_loss(model, batch)
-    return loss
+    return compute_loss(model, batch)
 
 
 def train_step(batch):
     return strategy.run(replica_step, args=(batch,))  # <- here
 
 
-def train(batches):
-    for epoch in range(10):
-        for batch in batches:
-            loss = train_step(batch)
-        print(epoch, float(loss))
-
-
-train(strategy.experimental_distribute_dataset(make_dataset()))
-"""
-
-_GOOD = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-batches = iter(strategy.experimental_distribute_dataset(make_dataset()))
-
-
-@tf.function
-def train_steps(batches):
-    for _ in tf.range(100):
-        strategy.run(replica_step, args=(next(batches),))
-
-
-for epoch in range(10):
-    train_steps(batches)
-"""
-
-_GOOD_EACH_STEP = """
-import tensorflow as tf
-
-strategy = tf.distribute.MirroredStrategy()
-
-
-@tf.function(jit_compile=False)
-def train_step(batch):
-    return strategy.run(replica_step, args=(batch,))
-
-
-for batch in strategy.experimental_distribute_dataset(make_dataset()):
+for batch in batches:
     train_step(batch)
 """
-
-RULE = Rule(
-    name="run-outside-function",
-    title="strategy.run in a Python loop, outside a tf.function",
-    severity=Severity.WARNING,
-    why=(
-        "Outside a tf.function every operation is dispatched from Python, one replica thread at "
-        "a time, so the replicas run one after the other. With two replicas on a CPU a small "
-        "step took 44 ms instead of 5. TPUStrategy does not support it."
-    ),
-    instead=(
-        "Call strategy.run in a function decorated with @tf.function, and loop over tf.range in "
-        "it to run several steps per call."
-    ),
-    words=((".run(", "experimental_run_v2("), ("strategy",)),
-    check=_check,
-    bad=(_BAD, _BAD_IN_A_FUNCTION),
-    good=(_GOOD, _GOOD_EACH_STEP),
-)
+SEVERITY = Severity.WARNING
+GOOD = mended(BAD, "def train_step", "@tf.function\ndef train_step")

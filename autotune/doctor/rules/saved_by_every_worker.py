@@ -1,16 +1,17 @@
-"""A model that all workers write to one path."""
+"""Model saved by every worker to one path.
 
-from __future__ import annotations
+Why: On a shared file system the workers overwrite each other's files while they are being written,
+and what is left may be no model.
+
+Instead: Call it on every worker, because saving may synchronize them, but with the final path on
+the chief only (strategy.cluster_resolver.task_id == 0), and a scratch path elsewhere.
+"""
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor.code import Kind, Module
-from autotune.doctor.code.kinds import MULTI_WORKER
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
+from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, mended
+from autotune.doctor.rules._examples import WORKERS
 
-_SAVES = ("save", "save_weights", "export")
 _CHIEF = (
     *("chief", "task_id", "task_type", "task_index", "worker_id", "worker_index", "rank"),
     *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
@@ -18,60 +19,25 @@ _CHIEF = (
 """In a name or a text: who mentions one of these may know which worker is writing."""
 
 
-def _check(module: Module) -> Iterator[Hit]:
-    if not module.strategies & MULTI_WORKER or _knows_workers(module):
+def check(module: Module) -> Hits:
+    bound = [name for each in module.scopes for name in each.names]
+    names = {*module.loads, *module.attributes, *bound}
+    knows_workers = any(word in name.lower() for name in names for word in _CHIEF)
+    if knows_workers or not module.strategies & MULTI_WORKER:
         return
-    for call, owner in module.methods(Kind.MODEL, *_SAVES):
-        if call.args and _is_shared(module, call.args[0]):
-            path = ast.unparse(call.args[0])
-            yield call, f"Every worker writes `{ast.unparse(owner)}` to {path}."
+    for call, owner in module.methods(Kind.MODEL, "save", "save_weights", "export"):
+        path = call.args[0] if call.args else None
+        if isinstance(path, ast.Constant | ast.Name | ast.JoinedStr):
+            text = ast.unparse(module.resolved(path)).lower()
+            if "tmp" not in text and "temp" not in text:
+                yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
 
 
-def _is_shared(module: Module, path: ast.expr) -> bool:
-    """Return whether a path is written out, and is not that of a temporary folder."""
-    value = module.scopes.value(path) or path
-    named = isinstance(path, ast.Constant | ast.Name | ast.JoinedStr)
-    return named and not any(each in ast.unparse(value).lower() for each in ("tmp", "temp"))
-
-
-def _knows_workers(module: Module) -> bool:
-    names = {*module.tree.loads, *module.tree.attributes}
-    names |= {name for scope in module.scopes.all() for name in scope.names}
-    return any(word in name.lower() for name in names for word in _CHIEF)
-
-
-_BAD = """
-import keras
-import tensorflow as tf
-
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
-with strategy.scope():
+BAD = f"""{WORKERS}with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(10)])
 
 train(strategy, model, dataset)
 model.save("model.keras")  # <- here
 """
-
-_GOOD = _BAD.replace(
-    'model.save("model.keras")  # <- here',
-    "resolver = strategy.cluster_resolver\n"
-    'model.save("model.keras" if resolver.task_id == 0 else "/tmp/scratch.keras")',
-)
-
-RULE = Rule(
-    name="saved-by-every-worker",
-    title="model saved by every worker to one path",
-    severity=Severity.ERROR,
-    why=(
-        "On a shared file system the workers overwrite each other's files while they are being "
-        "written, and what is left may be no model."
-    ),
-    instead=(
-        "Call it on every worker, because saving may synchronize them, but with the final path "
-        "on the chief only (strategy.cluster_resolver.task_id == 0), and a scratch path elsewhere."
-    ),
-    words=(("multiworkermirroredstrategy",), (".save", ".export")),
-    check=_check,
-    bad=(_BAD,),
-    good=(_GOOD,),
-)
+_ON_CHIEF = '"model.keras" if strategy.cluster_resolver.task_id == 0 else "/tmp/scratch.keras"'
+GOOD = mended(BAD, '"model.keras"', _ON_CHIEF)

@@ -1,51 +1,38 @@
-"""A cluster that is described after the strategy has looked for it."""
+"""TF_CONFIG set after the strategy.
 
-from __future__ import annotations
+Why: The strategy reads TF_CONFIG when it is created. Without it, each worker trains alone, and
+nothing says so.
+
+Instead: Set TF_CONFIG before the strategy is created, or in the shell that starts it.
+"""
 
 import ast
-from collections.abc import Iterator
 
-from autotune.doctor.code import Module
-from autotune.doctor.code.kinds import MULTI_WORKER
-from autotune.doctor.report import Severity
-from autotune.doctor.rule import Hit, Rule
+from autotune.doctor import MULTI_WORKER, Hits, Module, argument
 
 _KEY = "TF_CONFIG"
 _STARTS_PROCESSES = {"subprocess", "multiprocessing", "Popen", "Process", "system", "fork"}
 _WRITES = {f"os.{name}" for name in ("environ.update", "environ.setdefault", "putenv")}
 
 
-def _check(module: Module) -> Iterator[Hit]:
-    mentions = {
-        _statement(module, each): each
-        for each in module.tree.walk(module.tree.root)
-        if (isinstance(each, ast.Constant) and each.value == _KEY)
-        or (isinstance(each, ast.keyword) and each.arg == _KEY)
-    }
-    writes = {each: place for each, place in mentions.items() if _writes(module, each)}
-    if len(writes) != 1 or _STARTS_PROCESSES & {*module.tree.loads, *module.tree.attributes}:
+def check(module: Module) -> Hits:
+    kinds = ast.Constant | ast.keyword
+    said = [it for it in module.nodes if isinstance(it, kinds)]
+    named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]
+    mentions: set[ast.AST] = {it for each in named if (it := module.statement_of(each))}
+    writes = {each for each in mentions if _writes(module, each)}
+    if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
         return
-    strategies: set[ast.AST] = {
-        each
-        for each in module.tree.calls
-        if module.dotted(each.func) in MULTI_WORKER and not _has_resolver(module, each)
-    }
+    made = module.calls_of(*MULTI_WORKER)
+    strategies: set[ast.AST] = {each for each in made if not _has_resolver(module, each)}
     # Who has read it before puts it back, or changes it for another process.
-    known = module.order.after({*mentions} - {*writes}, {*writes})
-    for write, strategy in module.order.after(strategies, {*writes} - {*known}).items():
-        line = getattr(strategy, "lineno", 0)
-        yield (
-            write,
-            f"TF_CONFIG is set after the strategy that reads it, which line {line} creates.",
-        )
-
-
-def _statement(module: Module, node: ast.AST) -> ast.AST:
-    return next(each for each in module.tree.above(node) if isinstance(each, ast.stmt))
+    known = module.order.after(mentions - writes, writes)
+    for write, strategy in module.order.after(strategies, writes - {*known}).items():
+        how = f"which line {getattr(strategy, 'lineno', 0)} creates"
+        yield write, f"TF_CONFIG is set after the strategy that reads it, {how}."
 
 
 def _writes(module: Module, statement: ast.AST) -> bool:
-    """Return whether a statement that names TF_CONFIG puts something into the environment."""
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=place, slice=ast.Constant(value=key))]):
             empty = isinstance(statement.value, ast.Constant) and not statement.value.value
@@ -58,46 +45,21 @@ def _writes(module: Module, statement: ast.AST) -> bool:
 
 
 def _has_resolver(module: Module, call: ast.Call) -> bool:
-    """Return whether a strategy is told of its cluster in another way than TF_CONFIG."""
-    given = [*call.args, *(each.value for each in call.keywords if each.arg == "cluster_resolver")]
-    return any("TFConfig" not in ast.unparse(module.scopes.value(each) or each) for each in given)
+    given = [*call.args, *filter(None, [argument(call, None, "cluster_resolver")])]
+    return any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given)
 
 
-_BAD = """
+_IMPORTS = """
 import json
 import os
 
 import tensorflow as tf
 
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
+"""
+_MADE = "strategy = tf.distribute.MultiWorkerMirroredStrategy()\n"
+_SET = """\
 cluster = {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}
 task = {"type": "worker", "index": 0}
-os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})  # <- here
-"""
-
-_GOOD = """
-import json
-import os
-
-import tensorflow as tf
-
-cluster = {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}
-task = {"type": "worker", "index": 0}
-os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
-"""
-
-RULE = Rule(
-    name="tf-config-after-strategy",
-    title="TF_CONFIG set after the strategy",
-    severity=Severity.ERROR,
-    why=(
-        "The strategy reads TF_CONFIG when it is created. Without it, each worker trains alone, "
-        "and nothing says so."
-    ),
-    instead="Set TF_CONFIG before the strategy is created, or in the shell that starts it.",
-    words=(("tf_config",), ("multiworkermirroredstrategy",)),
-    check=_check,
-    bad=(_BAD,),
-    good=(_GOOD,),
-)
+os.environ["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": task})"""
+BAD = f"{_IMPORTS}{_MADE}{_SET}  # <- here\n"
+GOOD = f"{_IMPORTS}{_SET}\n{_MADE}"

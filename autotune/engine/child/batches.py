@@ -6,6 +6,7 @@ import hashlib
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +19,27 @@ _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_functio
 """Methods of a strategy that turn a dataset into what its replicas read."""
 
 
+@dataclass
 class Readings:
-    """Takes note of the batches of one replica."""
+    """What is noted of the batches of one replica."""
 
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._elements: dict[str, None] = {}
-        self._examples: Counter[str] | None = Counter()
+    sizes: list[int] = field(default_factory=list)
+    elements: list[str] = field(default_factory=list)
+    """Structure, types and shapes, without the size of a batch; each once."""
+    examples: Counter[str] | None = field(default_factory=Counter)
+    """By their fingerprints; None where there are others than tensors."""
 
     def add(self, batch: Any) -> None:
         leaves = tf.nest.flatten(batch)
-        self._elements[_described(batch, leaves)] = None
+        element = _described(batch, leaves)
+        self.elements += [element] * (element not in self.elements)
         if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
-            self._examples = None
+            self.examples = None
             return
         arrays = [leaf.numpy() for leaf in leaves]
-        self._sizes.append(min(len(each) if each.ndim else 0 for each in arrays))
-        if self._examples is not None:
-            self._examples.update(fingerprints(arrays))
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "sizes": self._sizes,
-            "elements": list(self._elements),
-            "examples": self._examples,
-        }
+        self.sizes.append(min(len(each) if each.ndim else 0 for each in arrays))
+        if self.examples is not None:
+            self.examples.update(fingerprints(arrays))
 
 
 def fingerprints(arrays: list[Any]) -> Iterator[str]:
@@ -78,7 +75,6 @@ def _bytes(part: Any) -> bytes:
 
 
 def _described(batch: Any, leaves: list[Any]) -> str:
-    """Return structure, types and shapes of a batch, without its size."""
     specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
     return str(tf.nest.pack_sequence_as(batch, specs))
 
@@ -106,7 +102,7 @@ class Input:
             setattr(strategy, name, self._watched(getattr(strategy, name), strategy, deal_out))
 
     def as_json(self) -> list[Any]:
-        return [each.as_json() for each in self._readers]
+        return [vars(each) for each in self._readers]
 
     def kept_pickle(self) -> bytes:
         """Return the kept batches, for each step those of all local replicas."""

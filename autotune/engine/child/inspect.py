@@ -9,24 +9,23 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import cloudpickle
 import keras
 
 from autotune.engine import events
+from autotune.engine.child.factories import called, loaded
 from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.inspect_model import InspectedModel
 from autotune.engine.child.member import Member
 from autotune.engine.child.once import OpenGenerators, ReadOnce
-from autotune.engine.child.program import Call, fill, load, load_reader, parameters, usual_batch
+from autotune.engine.child.program import load_reader
 from autotune.engine.child.returned import BATCH, Taken, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
-from autotune.engine.failure import ERROR, describe
+from autotune.engine.failure import describe
 from autotune.engine.folder import TrialFolder
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
 
@@ -59,20 +58,20 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
         return _script_facts(request, folder, announce)
     announce(Step.IMPORTING)
     begun, generators = time.monotonic(), OpenGenerators()
-    with generators:
-        dataset_fn = _load(request["dataset"], folder.pickled("dataset_fn"))
-    model_fn = _load(request["model"], folder.pickled("model_fn"))
     own, handed = request["offered"], Handed()
-    dataset_values = _values(dataset_fn, "dataset", request, offered(handed) | own)
-    model_values = _values(model_fn, "model", request, own)
-    callbacks = _checked_callbacks(request, folder) if request["callbacks"] else []
+    with generators.watching():
+        dataset_fn = loaded("dataset", request, folder)
+    model_fn = loaded("model", request, folder)
+    dataset_fn.fill(offered(handed) | own)
+    model_fn.fill(own)
+    callbacks = _callbacks(request, folder)
 
     announce(Step.CALLING_DATASET)
-    with generators:
-        made = _call(dataset_fn, "dataset_fn", dataset_values)
+    with generators.watching():
+        made = dataset_fn()
     calling = time.monotonic() - begun
     announce(Step.FIRST_EXAMPLE)
-    batched = "batch_size" in dataset_values
+    batched = "batch_size" in dataset_fn.values
     taken = taken_from(made, batched=batched, unbatch=request["unbatch"])
     if request["examples"]:
         taken = taken._replace(examples=request["examples"])
@@ -80,7 +79,7 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     data.read_first()
     announce(Step.CALLING_MODEL)
     begun = time.monotonic()
-    model = InspectedModel(_call(model_fn, "model_fn", model_values))
+    model = InspectedModel(model_fn())
     calling += time.monotonic() - begun
     data.check_rank(model.ranks())
     announce(Step.TRYING)
@@ -88,14 +87,14 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     model.train_on(data.few(model.static_batch), _not_fitting, patience)
     announce(Step.LOOKING)
     return {
-        "model_takes": parameters(model_fn),
-        "dataset_takes": parameters(dataset_fn),
-        "usual_batch": taken.own_batch or usual_batch(dataset_fn) or model.static_batch,
+        "model_takes": model_fn.parameters,
+        "dataset_takes": dataset_fn.parameters,
+        "usual_batch": taken.own_batch or dataset_fn.usual_batch or model.static_batch,
         "calling_seconds": calling,
         "batch_callbacks": batch_callbacks(callbacks),
         **model.facts(),
         **_passing(data.facts(patience), generators),
-        "handed": handed.facts(patience) if "cache" in dataset_values else (),
+        "handed": handed.facts(patience) if "cache" in dataset_fn.values else (),
     }
 
 
@@ -107,10 +106,10 @@ def _script_facts(
     announce(Step.RUNNING)
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:
-        with generators:
+        with generators.watching():
             of_fit = stack.enter_context(fit_reached(program))
         calling = time.monotonic() - begun
-        found = _looked_at(program, of_fit, request["seconds"] / 4, announce)
+        found = _inspected(program, of_fit, request["seconds"] / 4, announce)
         return {
             "dataset_takes": ("batch_size",),
             "calling_seconds": calling,
@@ -141,29 +140,29 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     return min(told, counted + BATCH - 1) if few else counted
 
 
-def _looked_at(
+def _inspected(
     program: ModuleType, of_fit: Mapping[str, Any], patience: float, announce: Announce
 ) -> dict[str, Any]:
     """Return what is known of the model and the data that a script gives to its `fit`.
 
     Batches that are not of the script's own size are looked at first, because these are tuned.
     """
-    look = partial(_looked_at_batches, program, InspectedModel(program.calls[-1].model))
+    tried = partial(_inspected_in_batches, program, InspectedModel(program.calls[-1].model))
     own = of_fit["usual_batch"]
     try:
-        found = look(BATCH, patience, announce)
+        found = tried(BATCH, patience, announce)
         if not (found["built_in_batch"] or found["carried_state"]):
             return found
     except DatasetTooSmall:
-        return look(own, patience, announce)
+        return tried(own, patience, announce)
     except WorkloadError:
         pass  # Perhaps others cannot be made of its data, or trained with.
-    found = look(own, patience, announce, whole=True)
+    found = tried(own, patience, announce, whole=True)
     of_fit["fit"]["only_batch"] = own
     return found
 
 
-def _looked_at_batches(
+def _inspected_in_batches(
     program: ModuleType,
     model: InspectedModel,
     size: int,
@@ -177,7 +176,7 @@ def _looked_at_batches(
         announce(Step.CALLING_DATASET)
         if once:
             once.begin()
-        made = _call(program.dataset_fn, "The data of fit", {"batch_size": size, **how})
+        made = called("The data of fit", program.dataset_fn, batch_size=size, **how)
         taken = Taken(made, size, batched=True, returned={}, once=once is not None)
         data = InspectedDataset(taken)
         announce(Step.FIRST_EXAMPLE)
@@ -202,10 +201,12 @@ def _looked_at_batches(
         ) from exc.__cause__
 
 
-def _checked_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[Any]:
-    callbacks_fn = _load(request["callbacks"], folder.pickled("callbacks_fn"))
-    values = _values(callbacks_fn, "callbacks", request, {})
-    made = _call(callbacks_fn, "callbacks_fn", values)
+def _callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[Any]:
+    if not request["callbacks"]:
+        return []
+    callbacks_fn = loaded("callbacks", request, folder)
+    callbacks_fn.fill({})
+    made = callbacks_fn()
     listed = isinstance(made, list | tuple)
     if not listed or not all(isinstance(each, keras.callbacks.Callback) for each in made):
         raise FactoryFailed(
@@ -213,35 +214,6 @@ def _checked_callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[
             "Return a list; it may be empty.",
         )
     return list(made)
-
-
-def _values(
-    function: Call, role: str, request: Mapping[str, Any], extra: Mapping[str, Any]
-) -> dict[str, Any]:
-    fixed = dict(request[role]["arguments"])
-    return fill(function, role=role, fixed=fixed, offered=extra)
-
-
-def _load(factory: Mapping[str, Any], pickled: Path) -> Call:
-    if not pickled.exists():
-        return load(factory["name"], factory["module"], factory["root"])
-    try:
-        function: Call = cloudpickle.loads(pickled.read_bytes())
-    except BaseException as exc:
-        raise FactoryFailed(
-            f"{factory['name']} cannot be unpickled in another process: {ERROR}.",
-            "Move it into a module and import it from there.",
-        ) from exc
-    return function
-
-
-def _call(function: Call, name: str, values: Mapping[str, Any]) -> Any:
-    try:
-        return function(**values)
-    except BaseException as exc:
-        raise FactoryFailed(
-            f"{name} raised {ERROR}.", "Fix it so that it runs on its own."
-        ) from exc
 
 
 def _not_fitting(cause: str) -> WorkloadError:

@@ -19,10 +19,10 @@ from autotune.engine.child.dataset_graph import (
 )
 from autotune.engine.child.passes import (
     Stretch,
+    backlog_facts,
     pass_facts,
     read_on,
     read_pass,
-    stock_facts,
     successful,
 )
 from autotune.engine.child.repeatability import changes, tensors
@@ -39,7 +39,7 @@ _TRIED = 8
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_STOCK_SECONDS = 8.0
+_BACKLOG_SECONDS = 8.0
 """For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""
@@ -138,7 +138,7 @@ class InspectedDataset:
         examples = self._taken.size
         cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
         # First, because any other pass may fill a cache.
-        least = min(most, _STOCK_SECONDS) if python and not cached else 0.0
+        least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
@@ -192,8 +192,8 @@ class InspectedDataset:
             passes.append(self._pass(left, known, read=read_on))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
-        stock = stock_facts(passes, known, size)
-        return {"examples": examples, **found, "stock": stock}, certain
+        backlog = backlog_facts(passes, known, size)
+        return {"examples": examples, **found, "backlog": backlog}, certain
 
     def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
         return successful(read(self._dataset, patience, known, batched=self._taken.batched))

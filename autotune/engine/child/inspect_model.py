@@ -44,16 +44,16 @@ class InspectedModel:
     @property
     def static_batch(self) -> int | None:
         """The size of the batches that the inputs declare; None where any will do."""
-        try:
-            sizes = {each.shape[0] for each in self.model.inputs or ()} - {None}
-        except (AttributeError, ValueError):  # It learns its inputs from the first batch.
-            return None
+        sizes = {each[0] for each in self._input_shapes()} - {None}
         return sizes.pop() if len(sizes) == 1 else None
 
     def ranks(self) -> list[int]:
         """Return the rank of each input with its batch dimension; none where nobody knows."""
+        return [len(each) for each in self._input_shapes()]
+
+    def _input_shapes(self) -> list[Any]:
         try:
-            return [len(each.shape) for each in self.model.inputs or ()]
+            return [each.shape for each in self.model.inputs or ()]
         except (AttributeError, ValueError):  # It learns its inputs from the first batch.
             return []
 
@@ -164,15 +164,10 @@ def _weight_bytes(weight: Any) -> int:
 
 
 def _loss_name(loss: Any) -> str:
-    if loss is None:
-        return ""
-    if isinstance(loss, str):
-        return loss
-    if isinstance(loss, dict):
-        return ", ".join(_loss_name(each) for each in loss.values())
-    if isinstance(loss, list | tuple):
-        return ", ".join(_loss_name(each) for each in loss)
-    return str(getattr(loss, "__name__", type(loss).__name__))
+    parts = [each for each in tf.nest.flatten(loss) if each is not None]
+    named = (getattr(each, "__name__", type(each).__name__) for each in parts)
+    pairs = zip(parts, named, strict=True)
+    return ", ".join(each if isinstance(each, str) else str(name) for each, name in pairs)
 
 
 def _rows_of(batch: Any) -> int | None:

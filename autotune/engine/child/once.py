@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import keras
 import numpy as np
 import tensorflow as tf
+
+from autotune.engine.child.notes import patched
 
 _AGAIN = 64
 """Batches that a trial reads again where a generator has no more."""
@@ -84,30 +87,28 @@ def lasting(source: Iterator[Any]) -> Iterator[Any]:
 class OpenGenerators:
     """Keeps generators open that datasets are read from, and finds those that are read once.
 
-    A look ends before they do, and what it closes may be the only one: the user may go on with it.
-    Datasets are those that are made by `from_generator` within its `with`.
+    An inspection ends before they do, and what it closes may be the only one: the user may go on
+    with it.
     """
 
     def __init__(self) -> None:
         self.once = False
         """Whether a second reading was given the iterator of the first."""
         self._open: list[Any] = []
-        self._original = tf.data.Dataset.from_generator
 
-    def __enter__(self) -> Self:
-        tf.data.Dataset.from_generator = staticmethod(self._from_generator)
-        return self
+    def watching(self) -> AbstractContextManager[None]:
+        """Watch the datasets that are made by `from_generator` meanwhile, from then on."""
+        return patched((tf.data.Dataset, "from_generator", self._watched))
 
-    def __exit__(self, *_: object) -> None:
-        """End; the datasets that were made meanwhile stay watched."""
-        tf.data.Dataset.from_generator = staticmethod(self._original)
+    def _watched(self, make: Callable[..., Any]) -> Any:
+        def from_generator(generator: Callable[..., Any], *rest: Any, **options: Any) -> Any:
+            def read(*arguments: Any) -> Iterator[Any]:
+                made = iter(generator(*arguments))
+                self.once = self.once or any(made is each for each in self._open)
+                self._open.append(made)
+                for element in made:  # noqa: UP028 - `yield from` would close it
+                    yield element
 
-    def _from_generator(self, generator: Callable[..., Any], *rest: Any, **options: Any) -> Any:
-        def read(*arguments: Any) -> Iterator[Any]:
-            made = iter(generator(*arguments))
-            self.once = self.once or any(made is each for each in self._open)
-            self._open.append(made)
-            for element in made:  # noqa: UP028 - `yield from` would close it
-                yield element
+            return make(read if callable(generator) else generator, *rest, **options)
 
-        return self._original(read if callable(generator) else generator, *rest, **options)
+        return staticmethod(from_generator)

@@ -112,7 +112,7 @@ def _lengths(stretches: Sequence[Stretch], size: int) -> dict[str, Any]:
     return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
 
 
-def stock_facts(
+def backlog_facts(
     passes: Sequence[Progress[Stretch]], known: int, size: int
 ) -> dict[str, Any] | None:
     """Return what passes have shown that was ready before the first; None where nothing was.
@@ -121,7 +121,7 @@ def stock_facts(
     The stretches in which it does are left out: a shuffle refills there.
     """
     # Not at the top: a trial's process does without pydantic.
-    from autotune.workload.stock import stock_of  # noqa: PLC0415
+    from autotune.workload.backlog import backlog_of  # noqa: PLC0415
 
     epoch = known if known > 0 else math.inf
     curve = [(0.0, 0.0)]
@@ -129,8 +129,8 @@ def stock_facts(
         if (before.elements - 1) // epoch == (after.elements - 1) // epoch:
             more, took = after.elements - before.elements, after.seconds - before.seconds
             curve.append((curve[-1][0] + more * size, curve[-1][1] + took))
-    stock = stock_of(curve)
-    return stock.model_dump() if stock else None
+    backlog = backlog_of(curve)
+    return backlog.model_dump() if backlog else None
 
 
 def _pause(stretches: tuple[Stretch, ...]) -> float:

@@ -133,31 +133,33 @@ class Notes:
         }
 
 
-class _Timed(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Tells the tuner how far the training is."""
+class _Recorder(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Notes the loss of each call, which is an epoch of its own, and reports how far it is."""
 
     def __init__(self, writer: EventWriter) -> None:
         super().__init__()
         self._writer = writer
         self._since = 0.0
+        self._notes: Notes | None = None
 
     def begin(self) -> None:
         self._writer.write(events.TRAIN_BEGIN)
         self._since = time.monotonic()
 
-    def end_of_call(self, number: int) -> None:
-        if number == 0:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        if self._notes is not None:
+            self._notes.add(logs)
+        if epoch == 0:
             seconds = time.monotonic() - self._since
             self._writer.write(events.FIRST_STEP, steps=1, seconds=seconds)
 
 
-class WeightRecorder(_Timed):
+class WeightRecorder(_Recorder):
     """Notes what becomes of a training."""
 
     def __init__(self, writer: EventWriter, save_to: Path | None = None) -> None:
         super().__init__(writer)
         self._save_to = save_to
-        self._notes: Notes | None = None
         self.seen: dict[str, Any] | None = None
         """What was noted, once the training is over."""
 
@@ -168,17 +170,12 @@ class WeightRecorder(_Timed):
             self._save_to.write_bytes(pickle.dumps(weights))
         self.begin()
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        if self._notes is not None:
-            self._notes.add(logs)
-        self.end_of_call(epoch)
-
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         if self._notes is not None:
             self.seen = self._notes.as_json()
 
 
-class Reference(_Timed):
+class Reference(_Recorder):
     """Has one device make the same training several times, in one, and notes each.
 
     It starts from given weights, and each time but the first from the numbers next to them. All
@@ -192,7 +189,6 @@ class Reference(_Timed):
         self._calls = calls
         self._silenced: list[str] = []
         self._fresh: list[Any] = []
-        self._notes: Notes | None = None
         self.seen: list[dict[str, Any]] = []
         """What was noted each time."""
 
@@ -212,11 +208,8 @@ class Reference(_Timed):
             self._notes = Notes(self.model, self._silenced)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        if self._notes is None:
-            return
-        self._notes.add(logs)
-        self.end_of_call(epoch)
-        if (epoch + 1) % self._calls == 0:
+        super().on_epoch_end(epoch, logs)
+        if self._notes is not None and (epoch + 1) % self._calls == 0:
             self.seen.append(self._notes.as_json())
 
     def _go_back(self, run: int) -> None:

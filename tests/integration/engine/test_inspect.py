@@ -165,9 +165,9 @@ def dataset_fn():
 def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
     """Several epochs of it come at once, and all others at 50 a second, by a clock of their own."""
     facts = inspect(QUEUE)
-    assert facts.stock is not None
-    assert 800 <= facts.stock.examples <= 2000
-    assert 40 <= facts.stock.examples_per_second <= 60
+    assert facts.backlog is not None
+    assert 800 <= facts.backlog.examples <= 2000
+    assert 40 <= facts.backlog.examples_per_second <= 60
 
 
 LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"

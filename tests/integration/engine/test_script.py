@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ model.compile("sgd", "mse")
 
 BUSY = """
 from autotune.engine.child import inspect_dataset as it
-it._COUNTING_SECONDS = it._STOCK_SECONDS = 0.0
+it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
 """
 
 
@@ -57,58 +58,50 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
-def test_sparse_matrices_become_arrays(inspect: Inspect) -> None:
-    """As Keras reads them, but dense, because tf.data gathers examples of nothing else."""
-    facts = inspect("import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)")
-    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (80, 8 * 4 + 4, 16)
-
-
-def test_arrays_in_a_list_are_inputs_of_their_own(inspect: Inspect) -> None:
-    """As `fit` takes them for a model with several inputs."""
-    text = """
+SPARSE = "import scipy.sparse as s\nmodel.fit(s.csr_matrix(x), y, 16)"
+INPUTS = """
 left, right = keras.Input((8,)), keras.Input((8,))
 model = keras.Model([left, right], keras.layers.Dense(1)(left + right))
 model.compile("sgd", "mse")
 model.fit([x, x], y)
 """
-    facts = inspect(text)
-    assert (facts.examples, facts.example_bytes, facts.weights) == (80, 2 * 8 * 4 + 4, 9)
-
-
-def test_tables_are_taken_as_fit_takes_them(inspect: Inspect) -> None:
-    """Those who validate are not counted, and a column of labels stays one."""
-    text = """
+TABLES = """
 import pandas as pd
 table = pd.DataFrame(x, index=np.linspace(0, 1, 80))
 model.fit(table, table[0], 16, validation_split=0.2)
 """
-    facts = inspect(text)
-    assert (facts.examples, facts.example_bytes) == (64, 8 * 4 + 4)
-    assert "TensorSpec(shape=(1,)" in facts.element
-
-
-def test_batches_of_a_py_dataset_are_taken_apart(inspect: Inspect) -> None:
-    """In the order of each epoch."""
-    text = """
+PY_DATASET = """
 class Batches(keras.utils.PyDataset):
     def __len__(self): return 8
     def __getitem__(self, index): return x[index * 10:][:10], y[index * 10:][:10]
 model.fit(Batches())
 """
+ENDLESS = """
+rows = tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()
+model.fit(rows, steps_per_epoch=5, callbacks=[])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "examples", "size", "batch"),
+    [
+        (SPARSE, FitData.ARRAYS, 80, 8 * 4 + 4, 16),
+        (INPUTS, FitData.ARRAYS, 80, 2 * 8 * 4 + 4, 32),
+        (TABLES, FitData.ARRAYS, 64, 8 * 4 + 4, 16),
+        (PY_DATASET, FitData.PY_DATASET, 80, 8 * 4 + 8, 10),
+        (ENDLESS, FitData.DATASET, 35, 8 * 4 + 8, 7),
+    ],
+)
+def test_data_is_taken_as_fit_takes_it(
+    inspect: Inspect, text: str, data: FitData, examples: int, size: int, batch: int
+) -> None:
+    """Without those who validate; whatever size its batches have, and however long it would go."""
     facts = inspect(text)
-    assert (facts.examples, facts.python_input) == (80, True)
-    assert (facts.usual_batch, facts.py_dataset) == (10, True)
-
-
-def test_batches_of_a_dataset_are_taken_apart(inspect: Inspect) -> None:
-    """Whatever size they have; steps tell how long an epoch of endless ones is."""
-    dataset = "tf.data.Dataset.from_tensor_slices((x, y)).batch(7).repeat()"
-    facts = inspect(f"model.fit({dataset}, steps_per_epoch=5, callbacks=[])")
-    assert (facts.examples, facts.fit) == (
-        35,
-        FitFacts(line=6, epochs=1, steps=5, data=FitData.DATASET),
-    )
-    assert facts.usual_batch == 7
+    assert facts.fit
+    assert facts.fit.data is data
+    assert (facts.examples, facts.example_bytes, facts.usual_batch) == (examples, size, batch)
+    assert facts.python_input == facts.py_dataset == (data is FitData.PY_DATASET)
+    assert "TensorSpec(shape=(1,)" in facts.element
 
 
 ONCE = """
@@ -232,10 +225,39 @@ def test_an_epoch_is_as_long_as_that_of_fit(inspect: Inspect, data: str, example
     assert inspect(f"{pairs}\nmodel.fit({data}, epochs=7)").examples == examples
 
 
-def test_few_examples_are_a_batch(inspect: Inspect) -> None:
-    """As they are in fit."""
-    facts = inspect("model.fit(x[:6], y[:6])")
-    assert facts.fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+OTHER = (FitCall(line=8, of="model"),)
+CONNECTS = """
+import contextlib, socket, threading
+def ask(host):
+    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
+        asking.connect((host, 9))
+ask("127.0.0.1")
+"""
+IN_A_THREAD = """
+asking = threading.Thread(target=ask, args=["192.0.2.1"])
+asking.start(); asking.join()
+"""
+WARM_UP = "for _ in range(3): model.train_on_batch(x, y)\n"
+BACKEND = "import os; os.environ['KERAS_BACKEND'] = 'jax'\n"
+NO_FIT = "\nmodel.predict(x)\nmodel.evaluate(x, y)"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "found"),
+    [
+        (CONNECTS, NO_FIT, {"line": 12}),
+        (CONNECTS + IN_A_THREAD, "", {"line": 15, "network": 14}),
+        (WARM_UP, "", {"line": 7}),
+        (BACKEND, "", {"line": 7, "backend": "jax"}),
+        ("", "\nmodel.predict(x)\nmodel.fit(x, y)", {"line": 6, "alone": 8, "others": OTHER}),
+    ],
+)
+def test_what_a_script_does_beside_its_fit_is_found(
+    inspect: Inspect, before: str, behind: str, found: dict[str, Any]
+) -> None:
+    """Where it connects to another machine, and what several workers cannot do."""
+    facts = inspect(f"{before}model.fit(x[:6], y[:6]){behind}", fit="1")
+    assert facts.fit == FitFacts(epochs=1, data=FitData.ARRAYS, **found)
     assert (facts.usual_batch, facts.examples) == (6, 6)
 
 
@@ -265,15 +287,6 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
     )
     assert (facts.optimizer, facts.fit) == ("SGD", found)
     assert inspect(text).optimizer == "Adam"
-
-
-def test_what_several_workers_cannot_do_is_found(inspect: Inspect) -> None:
-    """Another fit; to evaluate and to predict is nothing that they cannot."""
-    fit = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.evaluate(x, y)").fit
-    assert fit == FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
-    more = inspect("model.fit(x, y)\nmodel.predict(x)\nmodel.fit(x, y)", fit="1").fit
-    assert more
-    assert more.alone == 8
 
 
 OTHERS = """
@@ -347,29 +360,6 @@ def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
     text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
     with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 14.*from: \d: model, line 15"):
         inspect(text, fit="scaler")
-
-
-def test_a_line_that_uses_the_network_is_found(inspect: Inspect) -> None:
-    """Also where a thread of its own does so, but not what stays on this machine."""
-    text = """
-import contextlib, socket, threading
-def ask(host):
-    with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as asking:
-        asking.connect((host, 9))
-ask("127.0.0.1")
-"""
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(line=12, epochs=1, data=FitData.ARRAYS)
-    text += "asking = threading.Thread(target=ask, args=['192.0.2.1'])\n"
-    text += "asking.start(); asking.join()\n"
-    assert inspect(text + "model.fit(x, y)").fit == FitFacts(
-        line=14, epochs=1, data=FitData.ARRAYS, network=13
-    )
-
-
-def test_another_backend_is_found(inspect: Inspect) -> None:
-    """Keras is imported already when the script asks for it, so it trains with TensorFlow."""
-    fit = inspect("import os; os.environ['KERAS_BACKEND'] = 'jax'\nmodel.fit(x, y)").fit
-    assert fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS, backend="jax")
 
 
 def test_a_script_gets_its_arguments(inspect: Inspect) -> None:
@@ -526,12 +516,6 @@ with MirroredStrategy(["CPU:0"]).scope():
     model.compile("sgd", "mse")
 model.fit(x, y)
 """
-
-
-def test_a_warm_up_by_batches_leaves_the_fit_to_be_tuned(inspect: Inspect) -> None:
-    """A script may train by itself first, where a `fit` of Keras may come."""
-    text = "for _ in range(3): model.train_on_batch(x, y)\nmodel.fit(x, y)"
-    assert inspect(text).fit == FitFacts(line=7, epochs=1, data=FitData.ARRAYS)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,14 @@ from autotune.machine import Host, Machine
 from autotune.program import render
 from autotune.workload import (
     Factory,
+    FitData,
+    FitFacts,
+    Script,
     Workload,
     WorkloadFacts,
     factory_from_callable,
     factory_from_text,
+    script_workload,
 )
 
 pytestmark = pytest.mark.real
@@ -110,3 +114,30 @@ def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.Monk
     text = render(Configuration(), workload, FACTS, MACHINE).train
     (out / "train.py").write_text(text, encoding="utf-8")
     assert "loss:" in start([out / "train.py"], elsewhere)
+
+
+ENDS = """
+import keras, numpy as np
+
+def batches():
+    for number in range(8):
+        yield np.full((8, 4), number, "float32"), np.zeros((8, 1), "float32")
+
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(batches())
+print("updates:", int(model.optimizer.iterations.numpy()))
+"""
+
+
+def test_a_generator_that_ends_gives_every_batch(tmp_path: Path) -> None:
+    """Also to a loop, which creates the variables from a batch before it trains."""
+    (tmp_path / "mine.py").write_text(ENDS)
+    fit = FitFacts(data=FitData.GENERATOR)
+    facts = WorkloadFacts(examples=64, usual_batch=8, dataset_takes=("batch_size",), fit=fit)
+    pair = Configuration(
+        strategy="mirrored", replicas_per_worker=2, per_replica_batch=4, steps_per_execution=2
+    )
+    text = render(pair, script_workload(Script(path="mine.py")), facts, MACHINE).train
+    (tmp_path / "train.py").write_text(text)
+    assert "updates: 8\n" in start(["train.py"], tmp_path)

@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.integration.program.conftest import ALONE
+
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
-ALONE = (
-    *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
-    *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
-    *("central_storage", "cache_in_file", "cache_handed", "cache_shuffled"),
-)
 STEPS_PER_CALL = {
     "one_device_all_options": 3,
     "cache_in_file": 2,

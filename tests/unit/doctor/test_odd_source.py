@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from autotune.doctor import Module
 from autotune.doctor.check import check_text
-from autotune.doctor.code import Module
 from autotune.doctor.rules import rules
 from autotune.doctor.text import Text
 from autotune.errors import CodeError

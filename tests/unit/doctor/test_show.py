@@ -8,7 +8,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from rich.console import Console
 
 from autotune.doctor.check import check_paths
 from autotune.doctor.report import Report
@@ -16,9 +15,8 @@ from autotune.doctor.rules import rules
 from autotune.doctor.show import (
     github_annotations,
     json_document,
-    plain_text,
+    report_text,
     sarif_document,
-    terminal_text,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -83,7 +81,7 @@ def report(folder: Path) -> Report:
 
 def test_a_plain_line_can_be_clicked_and_searched(report: Report) -> None:
     """FILE:LINE:COLUMN rule sentence, and the reasons once below."""
-    lines = plain_text(report).splitlines()
+    lines = report_text(report).plain.splitlines()
     assert lines[0].startswith(f"{Path.cwd()}/bad.py:5:5 run-outside-function strategy.run is ")
     assert [each for each in lines if each.startswith(("  Why: ", "  Instead: "))][1:]
     assert lines[-1] == "1 finding in 3 files."
@@ -92,17 +90,7 @@ def test_a_plain_line_can_be_clicked_and_searched(report: Report) -> None:
 def test_nothing_is_told_in_one_line(folder: Path) -> None:
     """With the number of files, so that a wrong folder is noticed."""
     (folder / "bad.py").unlink()
-    assert plain_text(check_paths([folder], rules())) == "No findings in 0 files.\n"
-
-
-def test_a_terminal_shows_the_same(report: Report) -> None:
-    """Each finding with its file, place, rule, sentence and remedy."""
-    console = Console(width=120, force_terminal=False)
-    with console.capture() as captured:
-        console.print(terminal_text(report))
-    shown = " ".join(captured.get().split())
-    for words in ("bad.py", "5:5", "run-outside-function", "repeatedly", "Instead: Call"):
-        assert words in shown
+    assert report_text(check_paths([folder], rules())).plain == "No findings in 0 files.\n"
 
 
 def test_json_holds_everything(report: Report) -> None:

@@ -184,7 +184,7 @@ def test_what_processes_leave_is_brought_home_in_pieces(
 )
 def test_other_software_is_refused(name: str, facts: dict[str, Any]) -> None:
     """The error names the machine, both versions, and what to do, before any trial."""
-    same = HostFacts(fake_machine(), "host0", VERSION)
+    same = HostFacts(fake_machine(), VERSION)
     cluster = cluster_of(Agents(facts=lambda key: same._replace(**facts) if key == "1" else same))
     with pytest.raises(
         EngineError, match=rf"host1 \(10.0.0.1\) runs {name} .*Install the same version of {name}"
@@ -194,7 +194,7 @@ def test_other_software_is_refused(name: str, facts: dict[str, Any]) -> None:
 
 def test_a_machine_has_all_hosts() -> None:
     """Each by the address at which the others reach it."""
-    same = HostFacts(fake_machine(cpus=4), "host0", VERSION)
+    same = HostFacts(fake_machine(cpus=4), VERSION)
     machine: Machine = cluster_of(Agents(facts=lambda _: same)).machine()
     assert [host.name for host in machine.hosts] == ["10.0.0.0", "10.0.0.1"]
     assert machine.cpus == 8

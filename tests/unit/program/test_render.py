@@ -97,24 +97,11 @@ def test_a_fixed_argument_replaces_what_the_tuner_would_pass() -> None:
     assert "dataset_fn(num_parallel_calls=3)" in text
 
 
-def test_a_lone_pipeline_is_told_that_it_is_alone() -> None:
-    """A factory that asks for the context in one process learns that it reads everything."""
-    text = rendered(dataset_takes=("input_context",)).train
-    assert "num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1" in text
-
-
 def test_tf_data_divides_what_a_factory_with_context_reads() -> None:
     """Unless the policy is `source`, such a factory reads everything in every worker."""
     text = rendered(GANG, dataset_takes=("input_context",)).train
     assert "num_input_pipelines=1, input_pipeline_id=0" in text
     assert "AutoShardPolicy.DATA" in text
-
-
-def test_a_factory_that_batches_gets_no_second_batch() -> None:
-    """Whoever declares `batch_size` makes the batches."""
-    text = rendered(GANG, dataset_takes=("batch_size",)).train
-    assert "dataset_fn(batch_size=global_batch)" in text
-    assert ".batch(" not in text
 
 
 def test_a_worker_with_its_own_share_makes_batches_for_one_replica() -> None:
@@ -123,13 +110,6 @@ def test_a_worker_with_its_own_share_makes_batches_for_one_replica() -> None:
     text = rendered(GANG.but(shard_policy="source"), dataset_takes=takes).train
     assert "dataset_fn(input_context=input_context, batch_size=PER_REPLICA_BATCH)" in text
     assert "distribute_datasets_from_function(make_dataset)" in text
-
-
-def test_uncounted_examples_make_epochs_of_a_round_number_of_steps() -> None:
-    """Where nobody knows the number of examples; a last call may be shorter."""
-    assert "STEPS_PER_EPOCH = 1000" in rendered(examples=None).train
-    many = rendered(Configuration(steps_per_execution=7), examples=None)
-    assert "STEPS_PER_EPOCH = 1000" in many.train
 
 
 def test_factories_of_an_installed_module_need_no_path() -> None:
@@ -249,13 +229,6 @@ def test_long_arguments_are_broken_as_the_formatter_does() -> None:
     text = rendered(model=by_import(**names)).train
     assert '        model = model_fn(\n            a_rather_long_parameter_0="' in text
     assert max(len(line) for line in text.splitlines()) <= 100
-
-
-def test_callbacks_get_their_fixed_arguments() -> None:
-    """The workload's callbacks come before those of the caller."""
-    text = rendered(callbacks=by_import("watch", folder="logs")).train
-    assert "from mine import watch as callbacks_fn" in text
-    assert 'callbacks=[*callbacks_fn(folder="logs"), *callbacks],' in text
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import ast
 from hypothesis import given, strategies as st
 
 from autotune.program.imports import imports_in, sections
-from autotune.program.text import call, count, listing, literal, paragraph
+from autotune.program.text import call, literal, paragraph
 from autotune.value import Scalar
 
 
@@ -43,13 +43,6 @@ def test_a_paragraph_is_filled_to_the_width() -> None:
     lines = paragraph("word " * 40, indent=4).splitlines()
     assert len(lines) == 3
     assert all(line.startswith("    word") and len(line) <= 100 for line in lines[1:])
-
-
-def test_names_and_numbers_are_written_for_people() -> None:
-    """Lists end in `and`, counts agree with their noun."""
-    assert listing(["a", "b", "c"]) == "a, b and c"
-    assert [count(1, "worker"), count(2_000, "worker")] == ["1 worker", "2,000 workers"]
-    assert count(0, "batch", "batches") == "0 batches"
 
 
 def test_imports_are_merged_and_sorted() -> None:

@@ -18,7 +18,7 @@ from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage
 from autotune.window import Window
 from autotune.wording import spread
-from autotune.workload import InputPass, Stock
+from autotune.workload import Backlog, InputPass
 
 from .conftest import Tuner, speed
 
@@ -92,12 +92,12 @@ def two(policy: str) -> Configuration:
 
 FIRST_THAT_FALLS = 20
 """Number of a run."""
-STOCK = Stock(examples=6000, examples_per_second=1500)
+STOCK = Backlog(examples=6000, examples_per_second=1500)
 
 
 def test_what_python_had_ready_is_used_up_first() -> None:
     """Half as much again, as it grows meanwhile; with shard policy data a worker reads for all."""
-    known = subject(stock=STOCK)
+    known = subject(backlog=STOCK)
     alone, data, source = (epoch_of(each, known) for each in (ONE, two("data"), two("source")))
     assert (alone.ready, alone.refill) == (9000 / BATCH, 1500 / BATCH)
     assert (data.ready, data.refill) == (9000 / 200, 1500 / 200)
@@ -106,7 +106,7 @@ def test_what_python_had_ready_is_used_up_first() -> None:
 
 def test_a_pace_lasts_once_all_is_used_up() -> None:
     """Else as much of it is left as the input goes on giving; who is slower never used it."""
-    epoch = epoch_of(ONE, subject(stock=STOCK))
+    epoch = epoch_of(ONE, subject(backlog=STOCK))
     short, long = [Window(50, 1.0)] * 2, [Window(50, 1.0)] * 3
     assert lasting(short, 50, epoch) == pytest.approx(0.3)
     assert lasting(long, 50, epoch) == 1

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from autotune.errors import SpaceError
-from autotune.space import load_space, parse_space, ready_made, space_for
-from autotune.testing import fake_machine
+from autotune.options import SearchOptions
+from autotune.space import candidates, load_space, parse_space, ready_made, space_for
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 
 ROOT = Path(__file__).parents[3]
 
@@ -108,16 +109,25 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
     assert space.axes == {"cache": ("off", "memory"), "xla": (False,)}
 
 
-@pytest.mark.parametrize("name", ["nowhere", "nowhere.yaml"])
-def test_a_space_that_does_not_exist_is_an_error(name: str) -> None:
-    """A wrong name lists the ready-made spaces; a wrong path says that it cannot be read."""
-    with pytest.raises(SpaceError):
-        load_space(name)
+def test_a_mistyped_name_gets_a_proposal() -> None:
+    """The closest name comes first, then all of them."""
+    with pytest.raises(SpaceError, match=r"'quik'\. Did you mean quick\? Available: auto, cpu"):
+        load_space("quik")
 
 
-def test_broken_yaml_is_an_error(tmp_path: Path) -> None:
-    """YAML that cannot be parsed names the place, in one line."""
-    path = tmp_path / "mine.yaml"
-    path.write_text("strategies: [one_device\n")
-    with pytest.raises(SpaceError, match="line"):
+def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
+    """The system's words do not repeat the path."""
+    path = tmp_path / "own.yaml"
+    with pytest.raises(SpaceError) as caught:
         load_space(str(path))
+    assert str(caught.value) == f"{path} cannot be read: No such file or directory. Check the path."
+
+
+@pytest.mark.parametrize(
+    ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "Available: ")]
+)
+def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
+    """Whoever mistyped one of autotune's axes is told which was meant."""
+    space = parse_space({"strategies": ["one_device"], "axes": {axis: [1, 2]}}, where="own")
+    with pytest.raises(SpaceError, match=hint):
+        candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions())

@@ -18,6 +18,7 @@ CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
 TPU = Machine(hosts=(Host(cpus=96, memory=2**38, processor="x", tpus=8),))
 FACTS = WorkloadFacts()
+UNCOUNTED = WorkloadFacts(uncertain=("file_shards",))
 
 ONE = Configuration()
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2)
@@ -88,15 +89,15 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
         (ONE.but(reduction="nccl"), CPUS, "no reduction 'nccl'"),
         (MIRRORED.but(workers=2), CPUS, "in one process"),
         (MIRRORED.but(replicas_per_worker=1), CPUS, "at least 2 replicas"),
-        (MIRRORED.but(replicas_per_worker=3), CPUS, r"2 CPU cores, too few for 3 replicas"),
-        (MIRRORED.but(replicas_per_worker=5), GPUS, r"4 GPUs, too few for 5 replicas"),
+        (MIRRORED.but(replicas_per_worker=3), CPUS, "2 CPU cores, too few for 3 replicas"),
+        (MIRRORED.but(replicas_per_worker=5), GPUS, "4 GPUs, too few for 5 replicas"),
         (MIRRORED.but(xla=True), CPUS, "XLA compiles for one device"),
         (MIRRORED.but(reduction="nccl"), CPUS, "needs GPUs"),
         (MIRRORED.but(reduction="ring"), CPUS, "no reduction 'ring'; choose from default"),
         (GANG.but(workers=1), CPUS, "at least 2 workers"),
-        (GANG.but(workers=3), CPUS, r"2 CPU cores, too few for 3 workers"),
+        (GANG.but(workers=3), CPUS, "2 CPU cores, too few for 3 workers"),
         (GANG.but(replicas_per_worker=2), CPUS, "exactly one replica per worker"),
-        (GANG.but(replicas_per_worker=3), GPUS, r"4 GPUs, too few for 6 replicas"),
+        (GANG.but(replicas_per_worker=3), GPUS, "4 GPUs, too few for 6 replicas"),
         (GANG.but(reduction="nccl"), CPUS, "needs GPUs"),
         (GANG.but(xla=True), CPUS, "collectives between CPU workers"),
         (CORES, CPUS, "no TPU"),
@@ -108,9 +109,9 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
         (CENTRAL, GPUS, "wrong losses and metrics"),
         (SERVED.but(workers=1), CPUS, "at least 2 workers"),
         (SERVED.but(servers=0), CPUS, "at least 1 parameter server"),
-        (SERVED.but(workers=3), CPUS, r"2 CPU cores, too few for 3 workers"),
-        (SERVED.but(servers=3), CPUS, r"2 CPU cores, too few for 3 parameter servers"),
-        (SERVED.but(workers=5), GPUS, r"4 GPUs, too few for 5 workers"),
+        (SERVED.but(workers=3), CPUS, "2 CPU cores, too few for 3 workers"),
+        (SERVED.but(servers=3), CPUS, "2 CPU cores, too few for 3 parameter servers"),
+        (SERVED.but(workers=5), GPUS, "4 GPUs, too few for 5 workers"),
         (SERVED.but(replicas_per_worker=2), CPUS, "one replica per worker"),
         (SERVED.but(xla=True), CPUS, "variables in other processes"),
         (SERVED.but(reduction="ring"), CPUS, "no reduction 'ring'"),
@@ -123,9 +124,9 @@ def test_what_cannot_run_is_refused(
     configuration: Configuration, machine: Machine, words: str
 ) -> None:
     """The reason is a sentence that names what is in the way."""
-    with pytest.raises(AssertionError, match=words):
-        raise AssertionError(reason(configuration, machine))
-    assert str(reason(configuration, machine)).endswith(".")
+    found = str(reason(configuration, machine))
+    assert words in found
+    assert found.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -151,34 +152,22 @@ def test_each_worker_must_get_a_share_of_its_own(
     """A shard policy is legal if it divides this input between the workers."""
     facts = WorkloadFacts(file_shards=shards, dataset_takes=(takes,))
     found = reason(GANG.but(shard_policy=policy), CPUS, facts)
-    if words is None:
-        assert found is None
-    else:
-        with pytest.raises(AssertionError, match=words):
-            raise AssertionError(found)
+    assert found is None if words is None else words in str(found)
 
 
-@pytest.mark.parametrize("shards", [0, 1])
-def test_files_that_were_not_counted_in_time_are_no_fewer_files(shards: int) -> None:
-    """The reason says that the time ended, not that the input has no more."""
-    facts = WorkloadFacts(file_shards=shards, uncertain=("file_shards",))
-    found = reason(GANG.but(shard_policy="file"), CPUS, facts)
-    assert found is not None
-    assert "were counted in time" in found
-
-
-def test_servers_cannot_hand_out_python_code() -> None:
-    """A generator lives in the process that made it, which trains nothing here."""
-    found = reason(SERVED, CPUS, WorkloadFacts(python_input=True))
-    assert found is not None
-    assert "from_generator" in found
-
-
-def test_a_tpu_computes_no_texts() -> None:
-    """Texts among the examples are refused with what to do."""
-    found = reason(CORES, TPU, WorkloadFacts(element="TensorSpec(shape=(), dtype=tf.string)"))
-    assert found is not None
-    assert "strings" in found
+@pytest.mark.parametrize(
+    ("configuration", "machine", "facts", "words"),
+    [
+        (GANG.but(shard_policy="file"), CPUS, UNCOUNTED, "Only 0 files were counted in time"),
+        (SERVED, CPUS, WorkloadFacts(python_input=True), "from_generator"),
+        (CORES, TPU, WorkloadFacts(element="TensorSpec(shape=(), dtype=tf.string)"), "strings"),
+    ],
+)
+def test_what_the_data_is_may_be_in_the_way(
+    configuration: Configuration, machine: Machine, facts: WorkloadFacts, words: str
+) -> None:
+    """Files that there was no time to count are not said to be missing."""
+    assert words in str(reason(configuration, machine, facts))
 
 
 def test_only_parameter_servers_change_the_training() -> None:
@@ -220,30 +209,6 @@ def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
     ]
     assert strategy("one_device").roles(ONE, GPUS)[0].gpus == (0,)
     assert strategy("one_device").roles(ONE, CPUS)[0].gpus is None
-
-
-@pytest.mark.parametrize(
-    ("configuration", "machine", "line"),
-    [
-        (ONE, CPUS, "return tf.distribute.get_strategy()"),
-        (MIRRORED, CPUS, "tf.config.set_logical_device_configuration(cpu, logical)"),
-        (MIRRORED, GPUS, 'devices = [f"GPU:{index}" for index in range(REPLICAS)]'),
-        (MIRRORED.but(reduction="nccl"), GPUS, "add_up = tf.distribute.NcclAllReduce()"),
-        (GANG, CPUS, "return tf.distribute.MultiWorkerMirroredStrategy()"),
-        (CORES, TPU, "return tf.distribute.TPUStrategy(resolver)"),
-        (CENTRAL, CPUS, "tf.config.set_logical_device_configuration(cpu, logical)"),
-        (CENTRAL, GPUS, 'devices = [f"GPU:{index}" for index in range(REPLICAS)]'),
-        (SERVED, CPUS, "return tf.distribute.ParameterServerStrategy(cluster)"),
-    ],
-)
-def test_a_strategy_writes_its_part_of_the_program(
-    configuration: Configuration, machine: Machine, line: str
-) -> None:
-    """The part ends by returning the strategy, and says something to the reader."""
-    setup = strategy(configuration.strategy).setup(configuration, machine)
-    assert line in setup.lines
-    assert any(line.startswith("return ") for line in setup.lines[-4:])
-    assert setup.note.endswith(".")
 
 
 def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

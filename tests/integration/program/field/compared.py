@@ -5,6 +5,7 @@ import os
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 notes, traced = [], []
 
@@ -47,7 +48,8 @@ x = np.random.default_rng(0).normal(size=(64, 8)).astype("float32")
 y = np.arange(64) % 3
 model = Counted([keras.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(3)])
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-model.compile(keras.optimizers.SGD(0.1), loss, metrics=["accuracy"], run_eagerly=True)
+model.compile(keras.optimizers.SGD(0.1), loss, metrics=["accuracy"])
+tf.config.run_functions_eagerly(True)
 model.fit(x[:16], y[:16], batch_size=8, verbose=0, shuffle=False)
 before = int(model.optimizer.iterations.numpy())
 traced.clear()
@@ -60,7 +62,7 @@ done = {
     "epochs": history.epoch,
     "history": history.history,
     "weights": [each.tolist() for each in model.get_weights()],
-    "after": [model.steps_per_execution, model.run_eagerly, model.jit_compile],
+    "after": [model.steps_per_execution, model.jit_compile, tf.config.functions_run_eagerly()],
 }
 with open(os.environ["DONE"], "w") as file:
     json.dump(done, file)

@@ -1,4 +1,4 @@
-"""What an input had ready before anybody read it: a queue that a thread has filled."""
+"""The prefetched backlog of an input: what it had ready before anything was read."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from autotune.value import Value
 FEWEST = 8
 """Points of a curve; fewer do not show where it bends."""
 LEAST_SECONDS = 1.0
-"""Of reading; less has no tail that tells a rate."""
+"""Seconds of reading; less has no tail that shows a steady-state throughput."""
 TAILS = (0.45, 0.3, 0.15)
-"""Of the time, the parts whose rate may be the one that goes on, the longest first: it sees the
-least of what else a machine does meanwhile."""
+"""Shares of the time at the end that may be in the steady state. The longest is tried first: it
+sees the least of what else a machine does meanwhile."""
 STEADY = 1.15
-"""The halves of a part whose rate goes on agree within this factor."""
+"""Largest ratio of the throughputs of the two halves of a steady tail."""
 NEARLY = 0.95
-"""Of what was ready, the part that is used up at the bend."""
+"""Share of the backlog that is drained at the bend."""
 FASTER = 1.4
-"""By this factor at least what was ready came faster than the rest."""
+"""Least ratio of the throughput of the backlog to that of the steady state."""
+SMALL = 0.25
+"""Seconds of the steady state; a smaller backlog is drained while a run warms up."""
 
 Point = tuple[float, float]
 """Examples that were read, and the seconds that this took."""
-SMALL = 0.25
-"""Seconds of what goes on; with less than that ready, who is so much faster has used it up while a
-run warms up."""
 
 
-class Stock(Value):
+class Backlog(Value):
     """Examples that came faster than the input can go on giving them."""
 
     examples: float
@@ -37,18 +36,14 @@ class Stock(Value):
     """What it goes on with."""
 
 
-def stock_of(curve: Sequence[Point]) -> Stock | None:
-    """Return what a curve of reading shows to have been ready; None where it does not bend.
-
-    Args:
-        curve: Points in the order of time, from the beginning of the reading.
-    """
+def backlog_of(curve: Sequence[Point]) -> Backlog | None:
+    """Return what a curve of reading shows to have been ready; None where it does not bend."""
     if len(curve) < FEWEST or curve[-1][1] < LEAST_SECONDS:
         return None
     return next(filter(None, (_beyond(curve, share) for share in TAILS)), None)
 
 
-def _beyond(curve: Sequence[Point], share: float) -> Stock | None:
+def _beyond(curve: Sequence[Point], share: float) -> Backlog | None:
     """Return what was ready if the rate of the last share of the time is the one that goes on."""
     end = curve[-1]
     begin, middle = (_at(curve, end[1] * (1 - part)) for part in (share, share / 2))
@@ -62,7 +57,7 @@ def _beyond(curve: Sequence[Point], share: float) -> Stock | None:
     steady = 0 < max(early, late) <= STEADY * min(early, late)
     if not steady or bend[1] > begin[1] or _rate((0, 0), bend) < FASTER * goes_on:
         return None
-    return Stock(examples=most, examples_per_second=goes_on)
+    return Backlog(examples=most, examples_per_second=goes_on)
 
 
 def _at(curve: Sequence[Point], seconds: float) -> Point:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.child.program import fill, parameters
+from autotune.engine.child.factories import LoadedFactory
 from autotune.errors import FactoryFailed
 
 OFFERED = {"input_context": "context", "batch_size": 32}
@@ -36,7 +36,9 @@ def test_parameters_are_filled_by_name(
     function: Any, fixed: dict[str, Any], values: dict[str, Any]
 ) -> None:
     """What is offered goes to who declares it; the user's own values win."""
-    assert fill(function, role="dataset", fixed=fixed, offered=OFFERED) == values
+    factory = LoadedFactory("dataset", function, fixed)
+    factory.fill(OFFERED)
+    assert factory.values == values
 
 
 @pytest.mark.parametrize(
@@ -51,12 +53,12 @@ def test_parameters_are_filled_by_name(
 def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], words: str) -> None:
     """An unknown argument, or a parameter without a value, has an error with the next step."""
     with pytest.raises(FactoryFailed) as caught:
-        fill(function, role="dataset", fixed=fixed, offered=OFFERED)
+        LoadedFactory("dataset", function, fixed).fill(OFFERED)
     assert words in f"{caught.value.cause} {caught.value.next_step}"
 
 
 def test_only_named_parameters_are_declared() -> None:
     """A parameter that has no name of its own cannot be asked for."""
-    assert parameters(open_ended) == ()
-    assert parameters(positional) == ()
-    assert parameters(optional) == ("folder", "input_context")
+    assert LoadedFactory("model", open_ended, {}).parameters == ()
+    assert LoadedFactory("model", positional, {}).parameters == ()
+    assert LoadedFactory("model", optional, {}).parameters == ("folder", "input_context")

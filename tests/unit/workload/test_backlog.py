@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import pytest
 
-from autotune.workload import stock_of
+from autotune.workload import backlog_of
 
 WAITS = 0.1
 """Seconds between two points."""
@@ -23,7 +23,7 @@ def curve(rates: list[float], *, noise: float = 0.0) -> list[tuple[float, float]
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_a_bend_is_what_was_ready(noise: float) -> None:
     """Two seconds at 5,000 examples a second where 1,500 go on: 7,000 were ready."""
-    found = stock_of(curve([5000.0] * 20 + [1500.0] * 30, noise=noise))
+    found = backlog_of(curve([5000.0] * 20 + [1500.0] * 30, noise=noise))
     assert found is not None
     assert found.examples == pytest.approx(7000, rel=0.1)
     assert found.examples_per_second == pytest.approx(1500, rel=0.1)
@@ -31,14 +31,14 @@ def test_a_bend_is_what_was_ready(noise: float) -> None:
 
 def test_the_first_moment_may_be_all() -> None:
     """A queue that is empty after a tenth of a second has held what it held."""
-    found = stock_of(curve([20_000.0] + [1000.0] * 40))
+    found = backlog_of(curve([20_000.0] + [1000.0] * 40))
     assert found is not None
     assert found.examples == pytest.approx(1900, rel=0.1)
 
 
-def test_a_busy_moment_at_the_end_hides_no_stock() -> None:
+def test_a_busy_moment_at_the_end_hides_no_backlog() -> None:
     """Three tenths of a second at two thirds of the rate weigh little in two seconds."""
-    found = stock_of(curve([5000.0] * 20 + [1500.0] * 27 + [1000.0] * 3))
+    found = backlog_of(curve([5000.0] * 20 + [1500.0] * 27 + [1000.0] * 3))
     assert found is not None
     assert found.examples_per_second == pytest.approx(1500, rel=0.1)
 
@@ -57,5 +57,5 @@ def test_a_busy_moment_at_the_end_hides_no_stock() -> None:
     ],
 )
 def test_no_other_curve_bends(rates: list[float]) -> None:
-    """A rate that never settles lower than it began tells of no stock."""
-    assert stock_of(curve(rates)) is None
+    """A rate that never settles lower than it began tells of no backlog."""
+    assert backlog_of(curve(rates)) is None
