@@ -22,8 +22,8 @@ from autotune.objective import objective_names
 from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
-from autotune.report.spaces import any_workload
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
+from autotune.space.described import any_workload
 from autotune.strategies import strategies
 
 if TYPE_CHECKING:  # A client needs neither.

@@ -30,7 +30,7 @@ def needed(module: str, *, by: str, extra: str) -> Any:
 
     Args:
         module: Its name.
-        by: What needs it, as `result.plot()`.
+        by: What needs it, as `result.trials_frame()`.
         extra: The extra of autotune that brings it.
 
     Raises:

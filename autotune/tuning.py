@@ -21,7 +21,6 @@ from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.search.request import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
-from autotune.tensorboard import board_for
 from autotune.value import Scalar
 from autotune.workload import (
     Factory,
@@ -68,7 +67,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         print(result.summary)
         result.save("autotune-out")
 
-    A `Tuner` does the same with a storage, TensorBoard logs or an observer, and resumes studies.
+    A `Tuner` does the same with a storage or an observer, and resumes studies.
 
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
@@ -122,7 +121,6 @@ class Tuner:
         observer: Called with each event of a search, such as the start and end of a trial.
         progress: Whether to show progress; None shows it in notebooks and terminals, unless there
             is an observer.
-        tensorboard: Folder for TensorBoard logs of the trials (HParams and scalars).
         wait: Whether to wait for other searches on the engine's machines, in the order of arrival;
             otherwise `tune` raises `EngineError` while one is running.
     """
@@ -134,7 +132,6 @@ class Tuner:
         storage: str | BaseStorage | None = None,
         observer: Observer | None = None,
         progress: bool | None = None,
-        tensorboard: str | Path | None = None,
         wait: bool = True,
     ) -> None:
         self._engine = engine
@@ -142,7 +139,6 @@ class Tuner:
         self._storage = storage
         self._observer = observer or nobody
         self._progress = False if observer and progress is None else progress
-        self._tensorboard = tensorboard
 
     def tune(  # noqa: PLR0913 - as above
         self,
@@ -176,7 +172,6 @@ class Tuner:
 
         Raises:
             UsageError: An argument, a factory or the space is invalid; no trial was run.
-            MissingPackage: `tensorboard` is set but not installed; no trial was run.
             NothingMeasured: No configuration could be measured.
             Interrupted: Stopped before anything was measured.
         """
@@ -193,7 +188,7 @@ class Tuner:
         )
         check(request)
         with named(request.out), ExitStack() as stack:
-            tell = self._followed(stack, stack.enter_context(board_for(self._tensorboard)))
+            tell = self._followed(stack)
             engine = stack.enter_context(
                 resolve.reserved_engine(
                     self._engine,
@@ -268,7 +263,7 @@ class Tuner:
             saved, seconds=seconds, seed=seed, observer=self._observer, engine=self._engine
         )
 
-    def _followed(self, stack: ExitStack, writer: Observer = nobody) -> Observer:
+    def _followed(self, stack: ExitStack) -> Observer:
         """Return who is told of a search; whatever is shown ends with the stack.
 
         The view appears with the first event, because importing it would delay the engine.
@@ -277,10 +272,10 @@ class Tuner:
 
         def tell(event: Event) -> None:
             if not views:
-                from autotune.report.follow import follow  # noqa: PLC0415 - as above
+                from autotune.result.following import follow  # noqa: PLC0415 - as above
 
                 views.append(stack.enter_context(follow(progress=self._progress)))
-            for each in (self._observer, *views, writer):
+            for each in (self._observer, *views):
                 each(event)
 
         return tell

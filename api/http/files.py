@@ -14,8 +14,7 @@ from autotune.api.http.access import Reader
 from autotune.api.http.service import TheJobs
 from autotune.api.http.tunings import DIGITS, JobId
 from autotune.program.cluster import JOBSET, RAY, SLURM
-from autotune.report.html.page import page, policy
-from autotune.report.markdown import result_markdown
+from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
 
 router = APIRouter(tags=["files"])
@@ -52,15 +51,6 @@ class Format(StrEnum):
     YAML = "yaml"
     JSON = "json"
     TOML = "toml"
-
-
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    MD = "md"
-    """Markdown."""
-    HTML = "html"
-    """A page in one file, which loads nothing."""
 
 
 TrialNumber = Annotated[
@@ -116,18 +106,11 @@ def get_script(job_id: JobId, key: Reader, jobs: TheJobs, part: Part = Part.TRAI
 @router.get(
     "/v1/tunings/{job_id}/report",
     response_class=Response,
-    responses=text_answer("text/markdown", "text/html"),
+    responses=text_answer("text/html"),
 )
-def get_report(
-    job_id: JobId,
-    key: Reader,
-    jobs: TheJobs,
-    format: ReportFormat = ReportFormat.MD,  # noqa: A002 - likewise
-) -> Response:
-    """Get the verdict, the reasons and all configurations, as Markdown or as a page."""
+def get_report(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+    """Get report.html, a page in one file, which loads nothing."""
     result = jobs.recommendation(job_id, key.project)
-    if format is ReportFormat.MD:
-        return _file("report.md", result_markdown(result), "text/markdown")
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 

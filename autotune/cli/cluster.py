@@ -14,6 +14,8 @@ from autotune.errors import EngineError, UsageError
 from autotune.wording import plural
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from autotune.engine.base import Engine
     from autotune.engine.links import Link
     from autotune.machine import Machine
@@ -137,9 +139,20 @@ def _tell(machine: Machine, network: Network, *, as_json: bool) -> None:
         found = {"machine": shown, "links": pairs, "clocks": dict(network.clocks)}
         put(to_json.dumps(found, indent=2) + "\n")
         return
-    from autotune.report import links_table, machine_table
+    from autotune.cli.machine import machine_table
 
     show(machine_table(machine))
-    show(links_table(links))
+    show(_links_table(network))
     say(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
     say("A machine that joins during a search is not used before the next one")
+
+
+def _links_table(network: Network) -> RenderableType:
+    """Return what the network gives between hosts."""
+    from autotune.result.tables import columns
+
+    table = columns("|from", "|to", ">ms there and back", ">Mbit/s")
+    for (here, there), link in network.links.items():
+        figures = (f"{1000 * link.latency:.3g}", f"{link.bandwidth * 8 / 1e6:,.0f}") if link else ()
+        table.add_row(here, there, *(figures or ("-", "-")))
+    return table

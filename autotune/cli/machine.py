@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import put, say, show
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from autotune.machine import Host, Machine
+    from autotune.space import Space
+
+SPACE_KINDS = {
+    "cpu": "a machine without accelerators",
+    "gpu": "one GPU",
+    "gpus": "several GPUs",
+    "tpu": "a TPU",
+}
 
 
 def machine(
@@ -24,9 +38,6 @@ def machine(
     if json:
         put(found.model_dump_json(indent=2) + "\n")
     else:
-        # The tables need scipy by way of the measurements, which takes a second.
-        from autotune.report import machine_table
-
         show(machine_table(found))
 
 
@@ -43,10 +54,9 @@ def spaces(
     ] = None,
 ) -> None:
     """List the built-in search spaces, or show one as YAML."""
-    # The tables need scipy by way of the measurements, which takes a second.
     from autotune.engine.resolve import new_engine
-    from autotune.report import space_list, space_text
     from autotune.space import AUTO, load_space, ready_made, space_for
+    from autotune.space.described import space_text
 
     if name is None:
         show(space_list(ready_made()))
@@ -56,3 +66,45 @@ def spaces(
     with new_engine() as engine:
         machine = engine.machine()
     put(space_text(space or space_for(machine), machine))
+
+
+def space_list(spaces: Mapping[str, Space]) -> RenderableType:
+    """Return all spaces, a row each."""
+    from rich.text import Text
+
+    from autotune.result.tables import columns
+
+    table = columns("space", "for", "auto uses it on")
+    for name, space in spaces.items():
+        kind = SPACE_KINDS.get(space.chosen_for or "", "")
+        table.add_row(name, space.description, Text(kind, style="dim"))
+    return table
+
+
+def machine_table(machine: Machine) -> RenderableType:
+    """Return the machine's devices, memory and software, and which space fits it."""
+    from autotune.result.tables import named
+
+    return named(_rows(machine))
+
+
+def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
+    from autotune.space import space_for
+    from autotune.wording import size
+
+    if len(machine.hosts) > 1:
+        yield "machines", "\n".join(map(_host, machine.hosts))
+    yield "CPU", f"{machine.cpus} cores of {machine.processor}"
+    yield "memory", size(machine.memory)
+    yield "GPUs", "\n".join(machine.gpus) or "none visible to TensorFlow"
+    yield "TPU cores", str(machine.tpus or "none visible to TensorFlow")
+    yield "Python", machine.python
+    yield "TensorFlow", machine.tensorflow
+    yield "Keras", machine.keras
+    yield "space auto", space_for(machine).name
+
+
+def _host(host: Host) -> str:
+    from autotune.wording import plural, size
+
+    return f"{host.name}: {', '.join([plural(host.cpus, 'core'), *host.gpus, size(host.memory)])}"

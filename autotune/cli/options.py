@@ -148,14 +148,6 @@ Storage = Annotated[
         help="SQLAlchemy URL of the Optuna storage; default: study.db in the output folder.",
     ),
 ]
-TensorBoard = Annotated[
-    Path | None,
-    _results(
-        "--tensorboard",
-        metavar="DIR",
-        help="Log trials for TensorBoard (HParams and scalars) to this folder.",
-    ),
-]
 Json = Annotated[bool, _results("--json", help="Print the result to stdout as JSON.")]
 Saved = Annotated[Path, _factory(metavar="CONFIG", help="Configuration saved by `autotune tune`.")]
 SettingsFile = Annotated[

@@ -32,7 +32,6 @@ LOCAL_ONLY = (
     "callbacks",
     "study",
     "storage",
-    "tensorboard",
 )
 """Parameters of `tune` that a service has no use for."""
 WorkloadName = Annotated[
@@ -175,7 +174,7 @@ def follow(client: Client, job: str) -> None:
     """Show the events of a job as those of a search, until it ends."""
     from autotune.api.events import said
     from autotune.events import Event, Notice
-    from autotune.report.follow import terminal_report
+    from autotune.result.following import terminal_report
 
     with terminal_report(notices()) as view:
         for each in client.follow(job):
@@ -205,8 +204,8 @@ def check_place(context: typer.Context, url: str | None) -> None:
 
 def show_result(result: Result, out: Path, *, as_json: bool) -> None:
     """Print a result whose files are in a folder."""
-    from autotune.report import result_text
     from autotune.result.files import written
+    from autotune.result.terminal import result_text
 
     if as_json:
         missing = result.unsaved.files if result.unsaved else ()

@@ -57,7 +57,6 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     script: take.ScriptFile = None,
     study: take.StudyName = None,
     storage: take.Storage = None,
-    tensorboard: take.TensorBoard = None,
     json: take.Json = False,
 ) -> None:
     """Find out whether and how to distribute a training.
@@ -71,13 +70,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
 
     what, data = (model, None) if url else take.subject(model, dataset or [], fit)
     check_place(context, url)
-    tuner = Tuner(
-        engine=engine,
-        storage=storage,
-        progress=True,
-        tensorboard=tensorboard,
-        wait=not no_wait,
-    )
+    tuner = Tuner(engine=engine, storage=storage, progress=True, wait=not no_wait)
     options = options_from(context.obj)
     model_args = take.pairs(model_arg or (), "--model-arg")
     dataset_args = take.pairs(dataset_arg or (), "--dataset-arg")
@@ -180,9 +173,9 @@ class Copies:
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    from autotune.report import card
+    from autotune.result.plan_text import plan_text
 
-    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(card(plan))
+    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 
 
 @contextmanager

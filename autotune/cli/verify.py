@@ -53,7 +53,7 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     with reserved_engine(
         engine, saved.workload.name, say, seconds=budget, wait=not no_wait
     ) as running:
-        from autotune.report import TurnsReport
+        from autotune.result.following import TurnsReport
         from autotune.verification.verify import verify as check
 
         report = TurnsReport(notices())
@@ -64,7 +64,7 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
 
 
 def _answer(found: Verification, *, as_json: bool) -> None:
-    from autotune.report import document, verification_text
+    from autotune.cli.checks import document, verification_text
 
     if as_json:
         put(document(found))

@@ -1,6 +1,6 @@
 """How a trial ended, and why: a kind with its data.
 
-Decisions read these values. `autotune.reason.sentences` puts them into words.
+Decisions read these values. `autotune.reason.sentences` has a sentence for each kind.
 """
 
 from __future__ import annotations
@@ -82,8 +82,6 @@ class Cause(StrEnum):
 
 
 class Measured(Value):
-    """Its throughput was measured."""
-
     kind: Literal["measured"] = "measured"
 
 
@@ -94,8 +92,6 @@ class Completed(Value):
 
 
 class Slower(Value):
-    """It was stopped early, because it was significantly slower than one device."""
-
     kind: Literal["slower"] = "slower"
     most: float
     """Upper bound of its throughput, as a share of the single-device throughput."""
@@ -112,16 +108,12 @@ class BudgetEnded(Value):
 
 
 class Unsettled(Value):
-    """Its throughput did not stabilize."""
-
     kind: Literal["unsettled"] = "unsettled"
     seconds: float
     """Duration of its training."""
 
 
 class Overdue(Value):
-    """A phase exceeded its time limit."""
-
     kind: Literal["overdue"] = "overdue"
     phase: Phase
     seconds: float
@@ -129,8 +121,6 @@ class Overdue(Value):
 
 
 class Killed(Value):
-    """A process was killed by a signal."""
-
     kind: Literal["killed"] = "killed"
     process: str = ""
     """Name of the process, such as `worker 1`; empty if it was the only one."""
@@ -138,8 +128,6 @@ class Killed(Value):
 
 
 class Exited(Value):
-    """A process exited without a result."""
-
     kind: Literal["exited"] = "exited"
     process: str = ""
     code: int
@@ -164,8 +152,6 @@ class HostLost(Value):
 
 
 class TooFewHosts(Value):
-    """It needs more hosts than are left."""
-
     kind: Literal["too_few_hosts"] = "too_few_hosts"
     needed: int
     left: int
@@ -179,15 +165,11 @@ class Unattended(Value):
 
 
 class KernelKilled(Value):
-    """The kernel killed a process to free memory."""
-
     kind: Literal["kernel_killed"] = "kernel_killed"
     process: str = ""
 
 
 class MemoryExceeded(Value):
-    """All processes together held more memory than the limit."""
-
     kind: Literal["memory_exceeded"] = "memory_exceeded"
     used: int
     """Bytes."""
@@ -195,8 +177,6 @@ class MemoryExceeded(Value):
 
 
 class Raised(Value):
-    """A process raised an exception."""
-
     kind: Literal["raised"] = "raised"
     process: str = ""
     error: str
@@ -208,8 +188,6 @@ class Raised(Value):
 
 
 class KnownError(Value):
-    """A process raised an exception of a known cause."""
-
     kind: Literal["known_error"] = "known_error"
     process: str = ""
     cause: Cause
@@ -226,8 +204,6 @@ class NotFinite(Value):
 
 
 class FinishedEarly(Value):
-    """The training ended before its throughput was measured."""
-
     kind: Literal["finished_early"] = "finished_early"
 
 
@@ -271,15 +247,11 @@ class OneDeviceBound(Value):
 
 
 class SmallerRanOut(Value):
-    """A configuration that needs no more memory ran out of it."""
-
     kind: Literal["smaller_ran_out"] = "smaller_ran_out"
     trial: int
 
 
 class StrategyFailed(Value):
-    """The strategy failed repeatedly and never succeeded."""
-
     kind: Literal["strategy_failed"] = "strategy_failed"
     strategy: str
     failures: int
@@ -341,8 +313,6 @@ class Seen(Value):
 
 
 class Uncertified(Value):
-    """It failed certification."""
-
     kind: Literal["uncertified"] = "uncertified"
     findings: tuple[Seen, ...]
     """What the failed checks saw."""
@@ -393,46 +363,31 @@ for _kind in (StrategyFailed, Seen, Uncertified):
 
 
 class RuleKind(StrEnum):
-    """Why a configuration cannot run."""
+    """Why a configuration cannot run; `sentences.RULES` has a sentence for each."""
 
     ASYNCHRONOUS = "asynchronous"
-    """It trains asynchronously, which nobody has allowed."""
     INDIVISIBLE_BATCH = "indivisible batch"
     OTHER_BATCH = "other batch"
-    """It is not the user's own, and what an example teaches there is not known."""
     BATCH_LIMIT = "batch limit"
     DATASET_TOO_SMALL = "dataset too small"
     EPOCH_TOO_SHORT = "epoch too short"
     UNREPEATABLE_CACHE = "unrepeatable cache"
-    """The dataset differs in every pass, so a cache behind it would change the training."""
     LATE_CACHE = "late cache"
-    """What the dataset factory hands to its parameter `cache` differs in every pass."""
     OWN_CACHE = "own cache"
-    """The dataset factory keeps a cache of its own."""
     UNCOUNTED_CACHE = "uncounted cache"
-    """The number of examples is unknown, so a cache may never fill."""
     CACHE_TOO_LARGE = "cache too large"
     CACHE_BEYOND_DISK = "cache beyond disk"
     TOO_MANY_THREADS = "too many threads"
     FLOAT16_WITHOUT_GPU = "float16 without gpu"
     ONE_REPLICA = "one replica"
-    """It is the same as one device."""
     ALONE = "alone"
-    """The script does what Keras cannot do with several workers, in the line of the figure."""
     CARRIED_STATE = "carried state"
-    """The model carries state from one batch to the next, which replicas would not see."""
     BUILT_IN_BATCH = "built-in batch"
-    """The size of its batches is built into the model."""
     ACCUMULATION = "accumulation"
-    """Keras cannot accumulate gradients under several replicas."""
     EAGER = "eager"
-    """Eager execution is measured as the user's own, on one device."""
     UNCOMPILABLE = "uncompilable"
-    """The model runs eagerly only."""
     OWN_TRAIN_FUNCTION = "own train function"
-    """The model's own `make_train_function` is called by `Model.fit` alone."""
     STRATEGY = "strategy"
-    """A rule of the strategy's own."""
 
 
 class Rule(Value):

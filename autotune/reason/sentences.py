@@ -1,4 +1,4 @@
-"""Sentences for the reasons of trials."""
+"""Sentences for the reasons of trials, by their kinds, with names for the data."""
 
 from __future__ import annotations
 
@@ -6,39 +6,23 @@ import signal
 
 from autotune import disk
 from autotune.reason import (
-    AllReduceBound,
     BudgetEnded,
     Cause,
     CheckKind,
-    Completed,
     Exited,
-    FinishedEarly,
     HostLost,
     KernelKilled,
     Killed,
     KnownError,
-    Measured,
-    MemoryExceeded,
-    Message,
-    NotFinite,
-    OneDeviceBound,
-    Orphaned,
     Overdue,
     Phase,
-    Raised,
     Reason,
     Rule,
     RuleKind,
     Seen,
-    SetAside,
     SharedInputBound,
-    Slower,
-    SmallerRanOut,
     StrategyFailed,
-    TooFewHosts,
-    Unattended,
     Uncertified,
-    Unsettled,
 )
 from autotune.wording import plural
 
@@ -53,7 +37,7 @@ def check_text(seen: Seen) -> str:
     figures = dict(seen.figures)
     tiny = {f"{name}_tiny": _tiny(f) for name, f in seen.figures if isinstance(f, float)}
     why = reason_text(seen.reason) if seen.reason else ""
-    return _CHECKS[seen.kind].format(**figures, **tiny, why=why)
+    return CHECKS[seen.kind].format(**figures, **tiny, why=why)
 
 
 def rule_text(rule: Rule) -> str:
@@ -62,7 +46,7 @@ def rule_text(rule: Rule) -> str:
         return rule.text
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"
     where = f" ({rule.text})" if rule.text else ""
-    return _RULES[rule.kind].format(figure=rule.figure, size=size, where=where)
+    return RULES[rule.kind].format(figure=rule.figure, size=size, where=where)
 
 
 def death(reason: Killed | Exited | KernelKilled) -> str:
@@ -79,120 +63,120 @@ def death(reason: Killed | Exited | KernelKilled) -> str:
         return f"was killed by signal {reason.signal}"
 
 
-def _words(reason: Reason) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+def _words(reason: Reason) -> str:
+    """Return the sentence of a kind with its data, and with what is made of that."""
+    data = dict(reason)
+    process, where = data.get("process"), data.get("where")
+    made = {
+        "of": f"{process}: " if process else "",
+        "the_process": process or "the process",
+        "at": f" ({where})" if where else "",
+        "ms": 1000 * data.get("seconds", 0.0),
+        **{f"{name}_gib": data.get(name, 0) / 2**30 for name in ("used", "limit")},
+        "machines": plural(data.get("needed", 0), "machine"),
+        "times": {1: "once", 2: "twice"}.get(n := data.get("deaths", 0), f"{n} times"),
+        "what": _what(reason),
+    }
+    return _template(reason).format(**data, **made)
+
+
+def _template(reason: Reason) -> str:
     match reason:
-        case Measured():
-            return "throughput measured"
-        case Completed():
-            return "Every process reported what it was run for."
-        case Slower():
-            return f"at most {reason.most:.0%} of the single-device throughput"
-        case BudgetEnded():
-            phase = _ENDED_IN.get(reason.phase, "before its throughput was measured")
-            return f"the budget ran out {phase}".format(seconds=f"{reason.seconds:.0f} s")
-        case Unsettled():
-            return f"throughput did not stabilize within {reason.seconds:.0f} s of training"
-        case Overdue():
-            return _OVERDUE[reason.phase].format(seconds=f"{reason.seconds:g} s")
+        case BudgetEnded(phase=phase):
+            return _ENDED[phase]
+        case Overdue(phase=phase):
+            return _OVERDUE[phase]
+    return _REASONS[reason.kind]
+
+
+def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind
+    """Return what differs from case to case of a kind."""
+    match reason:
         case Killed() | Exited():
             name = reason.process or "the process"
-            return f"{name[0].upper()}{name[1:]} {death(reason)}."
-        case Orphaned():
-            return (
-                "It was killed together with the parent process of all trials; the system may "
-                "have run out of memory."
-            )
-        case HostLost():
-            return f"Machine {reason.host} was lost: {_loss(reason)}."
-        case TooFewHosts():
-            return f"It needs {plural(reason.needed, 'machine')}, and {reason.left} are left."
-        case Unattended():
-            return (
-                f"Its processes were ended because nothing was heard of autotune for "
-                f"{reason.seconds:g} s."
-            )
-        case KernelKilled():
-            return f"The kernel killed {reason.process or 'the process'}: out of memory."
-        case MemoryExceeded():
-            used, limit = (f"{size / 2**30:.1f} GiB" for size in (reason.used, reason.limit))
-            return f"It used {used} of memory; the limit is {limit}."
-        case Raised():
-            where = f" ({reason.where})" if reason.where else ""
-            return f"{_prefix(reason)}{reason.error}: {reason.message}{where}"
-        case KnownError():
-            return f"{_prefix(reason)}{_CAUSES[reason.cause]}"
-        case NotFinite():
-            return (
-                f"The {reason.name} was {reason.value} by step {reason.step}: lower the learning "
-                "rate, or check the data for NaN and infinite values."
-            )
-        case FinishedEarly():
-            return (
-                "Training ended before its throughput was measured: remove callbacks that stop it."
-            )
-        case SetAside():
-            return f"Not run again: the search process died {_times(reason)} while running it."
-        case AllReduceBound():
-            return (
-                "cannot win: the all-reduce of its gradients takes more than "
-                f"{reason.seconds * 1000:.3g} ms per step, so {reason.global_batch} examples per "
-                f"step reach at most {reason.share:.0%} of the best single device"
-            )
+            return f"{name[0].upper()}{name[1:]} {death(reason)}"
+        case HostLost(memory=True):
+            return "Ray ended its agent because memory ran out"
+        case HostLost(silent=silent):
+            return f"no answer for {silent:g} s" if silent else "its agent ended"
+        case KnownError(cause=cause):
+            return _CAUSES[cause]
+        case SharedInputBound() if reason.workers > 1:
+            policy = reason.shard_policy
+            return f"with shard policy {policy} every worker runs the whole input pipeline"
         case SharedInputBound():
-            whose = "its replicas share one input pipeline"
-            if reason.workers > 1:
-                policy = reason.shard_policy
-                whose = f"with shard policy {policy} every worker runs the whole input pipeline"
-            return (
-                f"cannot win: {whose}, which takes at least {reason.seconds * 1000:.2g} ms per "
-                f"example on one device as well, so at most {reason.share:.0%} of the best single "
-                "device; only sharding at the source (input_context) or by file reduces the input "
-                "work per worker"
-            )
-        case OneDeviceBound():
-            return (
-                f"cannot win: {reason.replicas} replicas are at most {reason.replicas} times as "
-                f"fast as one device with a batch of {reason.per_replica_batch}, or "
-                f"{reason.share:.0%} of the best single device"
-            )
-        case SmallerRanOut():
-            return f"a smaller batch ran out of memory in trial {reason.trial}"
-        case StrategyFailed():
-            return f"{reason.strategy} failed {reason.failures} times: {_words(reason.last)}"
-        case Uncertified():
-            return " ".join(map(check_text, reason.findings))
-        case Message():
-            return reason.text
+            return "its replicas share one input pipeline"
+        case StrategyFailed(last=last):
+            return _words(last)
+        case Uncertified(findings=findings):
+            return " ".join(map(check_text, findings))
+    return ""
 
 
 def _tiny(share: float) -> str:
     return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
 
 
-def _loss(reason: HostLost) -> str:
-    if reason.memory:
-        return "Ray ended its agent because memory ran out"
-    return f"no answer for {reason.silent:g} s" if reason.silent else "its agent ended"
-
-
-def _prefix(reason: Raised | KnownError) -> str:
-    return f"{reason.process}: " if reason.process else ""
-
-
-def _times(reason: SetAside) -> str:
-    return {1: "once", 2: "twice"}.get(reason.deaths, f"{reason.deaths} times")
-
-
-_ENDED_IN: dict[Phase | None, str] = {
-    Phase.START: "at its start, which had taken {seconds} by then",
-    Phase.FIRST_STEP: "in its first step, which had taken {seconds} by then",
-    Phase.STEADY: "in a step, which had taken {seconds} by then",
+_REASONS = {
+    "measured": "throughput measured",
+    "completed": "Every process reported what it was run for.",
+    "slower": "at most {most:.0%} of the single-device throughput",
+    "unsettled": "throughput did not stabilize within {seconds:.0f} s of training",
+    "killed": "{what}.",
+    "exited": "{what}.",
+    "orphaned": (
+        "It was killed together with the parent process of all trials; the system may have run out "
+        "of memory."
+    ),
+    "host_lost": "Machine {host} was lost: {what}.",
+    "too_few_hosts": "It needs {machines}, and {left} are left.",
+    "unattended": (
+        "Its processes were ended because nothing was heard of autotune for {seconds:g} s."
+    ),
+    "kernel_killed": "The kernel killed {the_process}: out of memory.",
+    "memory_exceeded": "It used {used_gib:.1f} GiB of memory; the limit is {limit_gib:.1f} GiB.",
+    "raised": "{of}{error}: {message}{at}",
+    "known_error": "{of}{what}",
+    "not_finite": (
+        "The {name} was {value} by step {step}: lower the learning rate, or check the data for NaN "
+        "and infinite values."
+    ),
+    "finished_early": (
+        "Training ended before its throughput was measured: remove callbacks that stop it."
+    ),
+    "set_aside": "Not run again: the search process died {times} while running it.",
+    "all_reduce_bound": (
+        "cannot win: the all-reduce of its gradients takes more than {ms:.3g} ms per step, so "
+        "{global_batch} examples per step reach at most {share:.0%} of the best single device"
+    ),
+    "shared_input_bound": (
+        "cannot win: {what}, which takes at least {ms:.2g} ms per example on one device as well, "
+        "so at most {share:.0%} of the best single device; only sharding at the source "
+        "(input_context) or by file reduces the input work per worker"
+    ),
+    "one_device_bound": (
+        "cannot win: {replicas} replicas are at most {replicas} times as fast as one device with a "
+        "batch of {per_replica_batch}, or {share:.0%} of the best single device"
+    ),
+    "smaller_ran_out": "a smaller batch ran out of memory in trial {trial}",
+    "strategy_failed": "{strategy} failed {failures} times: {what}",
+    "uncertified": "{what}",
+    "message": "{text}",
+}
+_ENDED: dict[Phase | None, str] = {
+    None: "the budget ran out before its throughput was measured",
+    Phase.WHOLE: "the budget ran out before its throughput was measured",
+    Phase.START: "the budget ran out at its start, which had taken {seconds:.0f} s by then",
+    Phase.FIRST_STEP: (
+        "the budget ran out in its first step, which had taken {seconds:.0f} s by then"
+    ),
+    Phase.STEADY: "the budget ran out in a step, which had taken {seconds:.0f} s by then",
 }
 _OVERDUE = {
-    Phase.WHOLE: "It took more than {seconds} in all.",
-    Phase.START: "It hung at startup: training had not begun after {seconds}.",
-    Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds}.",
-    Phase.STEADY: "It hung during training: no step finished for {seconds}.",
+    Phase.WHOLE: "It took more than {seconds:g} s in all.",
+    Phase.START: "It hung at startup: training had not begun after {seconds:g} s.",
+    Phase.FIRST_STEP: "It hung in the first step, which had not finished after {seconds:g} s.",
+    Phase.STEADY: "It hung during training: no step finished for {seconds:g} s.",
 }
 _CAUSES = {
     Cause.NCCL_WITHOUT_GPU: "NCCL needs GPUs and this trial has none: use another reduction.",
@@ -233,7 +217,7 @@ _CAUSES = {
         "A worker stopped responding to the others: check whether its machine is overloaded."
     ),
 }
-_RULES = {
+RULES = {
     RuleKind.ASYNCHRONOUS: (
         "it trains asynchronously, which changes convergence; --allow-asynchronous "
         "(allow_asynchronous in Python and JSON) includes it"
@@ -290,7 +274,7 @@ _RULES = {
     ),
     RuleKind.ONE_REPLICA: "with one replica it is the same as one device",
 }
-_CHECKS = {
+CHECKS = {
     CheckKind.NOT_COMPARABLE: "Ragged or sparse examples cannot be compared.",
     CheckKind.DISJOINT: "Its {replicas} {who} read {total:,} examples without overlap.",
     CheckKind.CHANGING: (

@@ -8,11 +8,18 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
+from autotune.extras import needed
 from autotune.reason.sentences import reason_text
+from autotune.result.leaderboard import Leaderboard
+from autotune.strategies import in_short
 from autotune.trial import Trial
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 COLUMNS = (
     "number",
@@ -29,7 +36,8 @@ COLUMNS = (
     "peak_memory",
 )
 """Columns of trials.csv, before one for each axis."""
-
+COMPARED = "vs_one_device"
+"""The column of a frame that gives the ratio to the best single device."""
 
 MEANINGS: Mapping[str, str] = {
     "config.yaml": "the configuration, for `autotune script` and `autotune verify`",
@@ -104,12 +112,34 @@ def trials_csv(trials: Sequence[Trial]) -> str:
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*COLUMNS, *axes(), "arguments"])
     for trial in trials:
-        shown = {**dict(trial), "reason": reason_text(trial.reason)}
-        row = [shown[name] for name in COLUMNS]
         values = trial.configuration.values()
         own = " ".join(f"{name}={value}" for name, value in values.items() if name not in axes())
-        table.writerow([*row, *(values[name] for name in axes()), own])
+        table.writerow([*_figures(trial).values(), *(values[name] for name in axes()), own])
     return text.getvalue()
+
+
+def trials_frame(trials: Sequence[Trial], board: Leaderboard) -> DataFrame:
+    """Return the columns of trials.csv, one for each axis, and the ratio to one device.
+
+    Raises:
+        MissingPackage: pandas is not installed.
+    """
+    pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
+    rows = [
+        _figures(trial)
+        | {COMPARED: board.speedup_of(trial), "configuration": in_short(trial.configuration)}
+        | trial.configuration.values()
+        for trial in trials
+    ]
+    names = [*COLUMNS, COMPARED, "configuration", *axes()]
+    frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else names)
+    return frame.set_index("number")
+
+
+def _figures(trial: Trial) -> dict[str, Any]:
+    shown = {name: getattr(trial, name) for name in COLUMNS}
+    words = {"stage": str(trial.stage), "outcome": str(trial.outcome)}
+    return shown | words | {"reason": reason_text(trial.reason)}
 
 
 def _put(path: Path, text: str | None) -> None:

@@ -114,7 +114,6 @@ class Leaderboard:
         return max(alone, key=lambda c: order[c], default=None)
 
     def rows(self) -> list[Entry]:
-        """Return all rows of configurations that ran, those of the finals first."""
         return [*self.entries(final=True), *self.entries(final=False)]
 
     def entries(self, *, final: bool) -> list[Entry]:
@@ -125,7 +124,6 @@ class Leaderboard:
 
     @property
     def finalists(self) -> list[Entry]:
-        """The configurations of the finals, the best first."""
         return self.entries(final=True)
 
     @property

@@ -36,7 +36,6 @@ class SavedConfiguration(Value):
     verdict: Verdict
     """Whether to distribute."""
     configuration: Configuration
-    """The recommended configuration."""
     global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
@@ -69,9 +68,9 @@ def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
     Raises:
         OutputError: The suffix is none of these.
     """
-    dump = _dumpers().get(suffix)
+    dump = _DUMPERS.get(suffix)
     if dump is None:
-        raise OutputError(f"Unknown format {suffix!r}.", "Use .yaml, .json or .toml.")
+        raise OutputError(f"{suffix!r} is no known file extension.", "Use .yaml, .json or .toml.")
     return dump(saved.model_dump(mode="json", exclude_none=True, exclude=PICKLES))
 
 
@@ -81,8 +80,6 @@ def save_configuration(saved: SavedConfiguration, path: Path) -> None:
     Raises:
         OutputError: The suffix is none of these, or the file cannot be written.
     """
-    if path.suffix not in _dumpers():
-        raise OutputError(f"{path} has no known file extension.", "Use .yaml, .json or .toml.")
     write_text(path, configuration_text(saved, path.suffix))
 
 
@@ -127,21 +124,11 @@ _LOADERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _dumpers() -> dict[str, Callable[[Any], str]]:
-    return {
-        ".yaml": _yaml,
-        ".yml": _yaml,
-        ".json": lambda data: json.dumps(data, indent=2) + "\n",
-        ".toml": lambda data: f"# {HEADER}\n{tomli_w.dumps(data)}",
-    }
-
-
 class _Dumper(yaml.SafeDumper):
     """Writes numbers side by side, as there may be hundreds, and what else is named beside them."""
 
 
 def _numbers(value: Any) -> bool:
-    """Return whether a value is a list of numbers."""
     return isinstance(value, list) and all(isinstance(each, int | float) for each in value)
 
 
@@ -164,3 +151,11 @@ _Dumper.add_representer(dict, _named)
 def _yaml(data: Any) -> str:
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return f"# {HEADER}\n{text}"
+
+
+_DUMPERS: dict[str, Callable[[Any], str]] = {
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".json": lambda data: json.dumps(data, indent=2) + "\n",
+    ".toml": lambda data: f"# {HEADER}\n{tomli_w.dumps(data)}",
+}

@@ -1,4 +1,4 @@
-"""The verdict of a search and what it rests on; `autotune.report.verdict` puts it into words."""
+"""The verdict of a search and what it rests on; `autotune.result.answer` puts it into words."""
 
 from __future__ import annotations
 
@@ -46,59 +46,29 @@ class Decision(Value):
 
 
 class Conclusion(StrEnum):
-    """How a search came to its verdict."""
+    """How a search came to its verdict; `autotune.result.answer` has a sentence for each."""
 
     GAIN = "gain"
-    """A distributed configuration won the finals."""
     NO_GAIN = "no gain"
-    """No distributed finalist gains as much as the margin."""
     NOT_DISTRIBUTABLE = "not distributable"
-    """No distributed configuration can run on this machine."""
     MODEL_ALONE = "model alone"
-    """Several replicas cannot train the model."""
     ONLY_ONE_DEVICE = "only one device"
-    """Only one device was to be compared: the space or the options hold nothing else."""
     OTHER_BATCHES = "other batches"
-    """Distributed configurations can run, but none at the user's own global batch, and what others
-    are worth is not known."""
     REJECTED = "rejected"
-    """The faster distributed configurations failed certification."""
     PROVED_SLOWER = "proved slower"
-    """Every distributed configuration was proved not to be faster."""
     SLOWER = "slower"
-    """Every distributed configuration that ran was slower."""
     NOT_TRIED = "not tried"
-    """The search ended before a distributed configuration was measured that counts."""
     NOT_MEASURED = "not measured"
-    """No distributed configuration could be measured."""
     NOT_COMPARED = "not compared"
-    """The finals could not compare a distributed configuration with one device."""
     NOT_CERTIFIED = "not certified"
-    """A gain is likely, but there was no time for certification."""
     LEVELS = "levels"
-    """A gain is likely, but distributed runs may have two levels, of which the higher was seen."""
     FEW_TRIED = "few tried"
-    """No gain was found, but others that were not tried may gain as much as the margin."""
     HOSTS_LOST = "hosts lost"
-    """No gain was found, but others that lack a host may gain as much as the margin."""
     RIVALED = "rivaled"
-    """A gain is likely, but other single-device settings may be as fast."""
     LIKELY = "likely"
-    """A distributed configuration is probably faster, and recommended without a verdict."""
     NOT_SIGNIFICANT = "not significant"
-    """A gain is likely, but not significant."""
     AT_MOST = "at most"
-    """Only an upper bound of the gain is known."""
     NO_FINALS = "no finals"
-    """The search was interrupted before its finals."""
-
-
-class Explored(Value):
-    """The best configuration of a distributed strategy, as exploration saw it."""
-
-    configuration: Configuration
-    share: float
-    """Its score as a multiple of the best single device's."""
 
 
 class Grounds(Value):
@@ -108,7 +78,6 @@ class Grounds(Value):
     decision: Decision
     default: Configuration
     """One device with Keras's own settings, as far as the space has them."""
-    explored: tuple[Explored, ...] = ()
     tried: int = 0
     """Distributed configurations that ran, or were proved or known not to be worth it."""
     distributable: int = 0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-from autotune.config import Configuration
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.verdict import Conclusion, Explored, Grounds, Verdict
+from autotune.result.verdict import Conclusion, Grounds, Verdict
 from autotune.search.search import Findings
 from autotune.space import why_alone
 from autotune.stats import Interval
@@ -22,7 +19,6 @@ def grounds(findings: Findings, objective: Objective) -> Grounds:
         conclusion=conclusion(findings),
         decision=findings.decision,
         default=findings.default,
-        explored=_explored(findings),
         tried=findings.tried,
         distributable=findings.distributable,
         unmatched_batch=matched.global_batch if matched else None,
@@ -92,17 +88,6 @@ def _without_gain(findings: Findings) -> Conclusion:
     left = (Outcome.SKIPPED, Outcome.UNFINISHED)
     ended = [t for t in several if t.outcome not in left and not t.measured]
     return Conclusion.NOT_MEASURED if ended else Conclusion.NOT_TRIED
-
-
-def _explored(findings: Findings) -> tuple[Explored, ...]:
-    history = findings.history
-    reference = history.estimate(findings.baseline).value
-    best: dict[str, tuple[float, Configuration]] = {}
-    for configuration, shown in history.observed().items():
-        name, score = configuration.strategy, math.exp(shown.log_score)
-        if configuration.distributed and score > best.get(name, (0.0, None))[0]:
-            best[name] = score, configuration
-    return tuple(Explored(configuration=c, share=score / reference) for score, c in best.values())
 
 
 def speedup(findings: Findings, board: Leaderboard) -> Interval | None:

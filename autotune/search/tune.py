@@ -21,9 +21,9 @@ from autotune.program import render
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
+from autotune.result.data import Unsaved
 from autotune.result.files import put_each
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.result import Unsaved
 from autotune.search.costs import Costs, expected_start
 from autotune.search.design import own_default, plain
 from autotune.search.ending import (

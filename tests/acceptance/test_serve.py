@@ -146,7 +146,7 @@ def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> N
     path = tmp_path / "config.yaml"
     path.write_bytes(client.get(f"{where}/config").content)
     assert load_configuration(path).configuration.model_dump(mode="json") == told["configuration"]
-    assert client.get(f"{where}/report").text.startswith("# ")
+    assert client.get(f"{where}/report").text.startswith("<!doctype html>")
 
 
 def test_a_job_is_cancelled(serving: Serving) -> None:

@@ -12,8 +12,8 @@ from autotune import Outcome, SearchOptions, autotune
 from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
 from autotune.reason import Message
-from autotune.report.html.worth import worth
 from autotune.result import Result
+from autotune.result.charts import worth
 from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning

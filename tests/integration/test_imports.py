@@ -40,10 +40,10 @@ def test_import_leaves_what_is_slow_alone(statement: str, slow: set[str]) -> Non
 
 
 def test_neither_package_is_imported_before_it_is_needed() -> None:
-    """Who does not draw does not wait for matplotlib."""
+    """A result needs none of what shows it."""
     code = (
         "import sys, autotune.result;"
-        "sys.exit(bool({'pandas', 'matplotlib', 'IPython', 'tensorflow'} & set(sys.modules)))"
+        "sys.exit(bool({'pandas', 'IPython', 'tensorflow'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -83,16 +83,3 @@ def test_tab_does_not_wait_for_the_search() -> None:
         "sys.exit(bool(slow & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_nothing_is_imported_for_those_who_did_not_ask(tmp_path: Path) -> None:
-    """Nor TensorFlow, ever: it would take the cores from what is timed."""
-    code = (
-        "import sys, autotune.tensorboard as board;"
-        "known = {'tensorboard', 'tensorflow', 'torch'};"
-        "assert not (known | {'tensorboardX', 'google.protobuf'}) & set(sys.modules);"
-        "board.board_for('logs');"
-        "sys.exit(bool(known & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=tmp_path)
-    assert done.returncode == 0

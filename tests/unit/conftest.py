@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import StringIO
 
 import pytest
 from hypothesis import HealthCheck, settings
+from rich.console import Console, RenderableType
 
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -36,3 +38,15 @@ def no_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     _forbidden.append(request.node.nodeid)
     yield
     _forbidden.clear()
+
+
+@pytest.fixture(name="draw")
+def fixture_draw() -> Callable[..., str]:
+    """Renders something as a terminal of some width would show it."""
+
+    def draw(what: RenderableType, width: int = 80) -> str:
+        text = StringIO()
+        Console(file=text, width=width, highlight=False).print(what)
+        return text.getvalue()
+
+    return draw

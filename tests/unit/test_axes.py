@@ -17,12 +17,12 @@ from autotune.config import Configuration, axes, register_axes, unregister_axes
 from autotune.options import SearchOptions
 from autotune.program import render
 from autotune.reason import Message, OneDeviceBound, Outcome, SharedInputBound, SmallerRanOut
-from autotune.report import space_text
-from autotune.report.html.page import fragments
 from autotune.result.files import trials_csv
+from autotune.result.html import environment
 from autotune.search.bounds import Bounds, Dominance
 from autotune.search.history import History
 from autotune.space import Space, candidates, parse_space
+from autotune.space.described import space_text
 from autotune.strategies import in_short
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
@@ -278,7 +278,7 @@ def test_the_report_names_it() -> None:
     assert (
         in_short(changed) == "Mirrored x2, batch 2x32, unordered, readers 4, reduction one_device"
     )
-    page = str(fragments().get_template("fragments.html").module.settings(changed))
+    page = str(environment().get_template("fragments.html").module.settings(changed))
     assert "<code>readers</code> <small>Value of readers in the dataset factory.</small>" in page
     (row,) = csv.DictReader(trials_csv([trial(changed, Outcome.MEASURED)]).splitlines())
     assert (row["ordered"], row["readers"]) == ("False", "4")

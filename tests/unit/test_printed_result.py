@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import pytest
 import yaml
 
 from autotune import Outcome, SearchOptions, Verdict, autotune
 from autotune.config import Configuration
 from autotune.result import Result
-from autotune.result.files import trials_csv
 from autotune.testing import FakeEngine
 
 NOTEBOOK = 4096
@@ -54,15 +51,6 @@ def test_a_result_is_printed_as_the_command_prints_it() -> None:
     assert len(str(result).encode()) < NOTEBOOK
     assert len(repr(result.workload)) < NOTEBOOK
     assert len(repr(result.saved().workload.dataset)) < NOTEBOOK
-
-
-def test_the_reasons_of_a_frame_are_those_of_the_table_of_trials() -> None:
-    """Words, as in trials.csv."""
-    pandas = pytest.importorskip("pandas")
-    result = search(0.2)
-    written = pandas.read_csv(StringIO(trials_csv(result.trials)), index_col="number")
-    assert list(result.trials_frame()["reason"]) == list(written["reason"])
-    assert not any("kind=" in each for each in written["reason"])
 
 
 @pytest.mark.parametrize(

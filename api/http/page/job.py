@@ -13,11 +13,11 @@ from autotune.api.http.page.listing import Link, label_links, params_text, space
 from autotune.api.states import State
 from autotune.api.values import LOCAL_OWNER, Job, Story
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.report.html.charts import throughput
-from autotune.report.html.page import Figure, endings, figure, parts
-from autotune.report.progress import PHASES
 from autotune.result import Result
+from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.progress import PHASES
+from autotune.result.view import Figure, figure
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from autotune.wording import clock, rate_with_error, roughly, sentence, share
@@ -87,7 +87,7 @@ def job_view(story: Story) -> JobView:
         running=_running(story),
         best=() if found else tuple(_best(board)),
         downloads=_downloads(job.url, found) if found else {},
-        shown=parts(found) if found else _so_far(board),
+        shown=parts(found) if found else parts_so_far(board),
         outputs=tuple(t for t in reversed(story.trials) if t.detail and not t.measured)[
             :MOST_OUTPUTS
         ],
@@ -105,16 +105,6 @@ def left_out(count: int) -> str:
     if count <= 0:
         return ""
     return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
-
-
-def _so_far(board: Leaderboard) -> dict[str, Any]:
-    return {
-        "result": None,
-        "throughput": throughput(board.finalists, board.others, None),
-        "endings": endings(board.trials),
-        "trials": board.trials,
-        "board": board,
-    }
 
 
 def _best(board: Leaderboard) -> Iterator[Figure]:
@@ -139,7 +129,7 @@ def _downloads(base: str, found: Result) -> dict[str, str]:
     programs = found.programs()
     paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
     paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
-    paths |= {f"report.{each}": f"report?format={each}" for each in ("html", "md")}
+    paths["report.html"] = "report"
     return {name: f"{base}/{path}" for name, path in paths.items()}
 
 

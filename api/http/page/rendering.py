@@ -20,8 +20,7 @@ from autotune.api.identity import PERSON
 from autotune.api.labels import selectors
 from autotune.api.states import FINAL
 from autotune.api.values import moment
-from autotune.report.html.page import fragments
-from autotune.report.html.rendering import SCRIPT, STYLE, part
+from autotune.result.html import SCRIPT, STYLE, environment, part
 from autotune.wording import clock, roughly
 
 KINDS = {
@@ -105,7 +104,7 @@ def render(
 
 @cache
 def _environment() -> Environment:
-    made = fragments(__package__ or "")
+    made = environment(__package__ or "")
     made.globals |= {"asset": address, "FINAL": FINAL}
     made.filters |= {"at": moment, "clock": clock, "roughly": roughly, "selectors": selectors}
     return made

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from autotune.checks.breakdown import Breakdown, Part, breakdown
 from autotune.checks.experiment import Experiment, Round
 from autotune.config import Configuration
-from autotune.report.profile import limits
+from autotune.result.profile import limits
 from autotune.stats import Interval, Noise
 from autotune.workload import WorkloadFacts
 

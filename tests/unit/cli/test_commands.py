@@ -13,7 +13,7 @@ from rich.console import Console
 from typer.testing import Result
 
 from autotune.config import describe
-from autotune.report import LiveReport, PlainReport, terminal_report
+from autotune.result.following import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 from autotune.version import VERSION

@@ -16,8 +16,8 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.options import SearchOptions
 from autotune.reason import Message, Outcome
-from autotune.report.html.page import page
 from autotune.result import Result
+from autotune.result.html import page
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
 

@@ -295,12 +295,3 @@ def test_an_error_of_our_own_asks_for_a_report(tune: Run, monkeypatch: pytest.Mo
     assert "Traceback" not in done.stderr
     monkeypatch.setenv("AUTOTUNE_DEBUG", "1")
     assert "Traceback" in tune().stderr
-
-
-def test_the_trials_go_to_tensorboard(tune: Run, folder: Path) -> None:
-    """A run for each trial, in a new folder for the search."""
-    pytest.importorskip("tensorboard")
-    assert tune("--tensorboard", "board").exit_code == 0
-    (made,) = (folder / "board").iterdir()
-    trials = (folder / "autotune-out" / "trials.jsonl").read_text().splitlines()
-    assert len(list(made.glob("*/events.out.tfevents.*"))) == len(trials)

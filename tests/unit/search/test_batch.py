@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.report.verdict import learning_rate
 from autotune.result import Result
+from autotune.result.explanations import learning_rate
 
 from .conftest import speed
 

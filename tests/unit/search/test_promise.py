@@ -9,8 +9,8 @@ import pytest
 from autotune.events import Event, Notice, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
-from autotune.report.result import counts
 from autotune.result import Verdict
+from autotune.result.view import ResultView
 from autotune.search.costs import Costs, expected_start
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
@@ -132,4 +132,4 @@ def test_the_result_tells_what_tracing_took(tuner: Tuner) -> None:
     assert result.tracing_seconds == pytest.approx(sum(calls), rel=0.01)
     assert 0 < result.measuring_seconds < result.seconds - result.tracing_seconds
     share = result.tracing_seconds / playing.now()
-    assert f"({share:.0%} tracing and compiling, " in counts(result)
+    assert f"({share:.0%} tracing and compiling, " in ResultView(result).counts

@@ -85,19 +85,11 @@ def test_what_starts_a_gang_is_what_a_search_saves(
         assert f'filename="{name}"' in answer.headers["content-disposition"]
 
 
-def test_the_report_tells_the_verdict(client: TestClient, done: Job) -> None:
-    """It is Markdown with the recommended configuration in bold."""
-    answer = client.get(f"/v1/tunings/{done.id}/report")
-    assert answer.headers["content-type"].startswith("text/markdown")
-    assert "**Stay on one device: " in answer.text
-    assert "**recommended**" in answer.text
-
-
 def test_the_report_is_to_be_had_as_a_page(
     client: TestClient, done: Job, recommendation: Result
 ) -> None:
     """The one that a search saves, shown under the policy that it has as a file, in a sandbox."""
-    answer = client.get(f"/v1/tunings/{done.id}/report", params={"format": "html"})
+    answer = client.get(f"/v1/tunings/{done.id}/report")
     assert answer.headers["content-type"].startswith("text/html")
     assert 'filename="report.html"' in answer.headers["content-disposition"]
     own = re.search('http-equiv="Content-Security-Policy" content="([^"]+)"', answer.text)

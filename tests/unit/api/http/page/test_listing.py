@@ -12,8 +12,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.report import verdict
-from autotune.result import Result
+from autotune.result import Result, answer
 from autotune.result.verdict import Conclusion
 
 
@@ -33,7 +32,7 @@ def test_the_list_does_not_depend_on_the_wording(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Verdict, state and filter are the same where the sentence is gibberish."""
-    monkeypatch.setattr(verdict, "_CONCLUSIONS", dict.fromkeys(Conclusion, "Xq zw: undecided."))
+    monkeypatch.setattr(answer, "ANSWERS", dict.fromkeys(Conclusion, "Xq zw: undecided."))
     job = conclude(recommendation)
     page = client.get("/?state=done").text
     assert "Xq zw: undecided." in page

@@ -10,10 +10,10 @@ from starlette.testclient import TestClient
 
 from autotune.api.http.page import rendering
 from autotune.api.values import Job
-from autotune.report.html import charts
+from autotune.result import html
 
 FOLDER = Path(rendering.__file__).parent
-SHARED = Path(charts.__file__).parent / "templates"
+SHARED = Path(html.__file__).parent / "templates"
 TEMPLATES = [*sorted(FOLDER.glob("templates/*.html")), SHARED / "fragments.html"]
 INLINE = re.compile(
     r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)|\|\s*safe", re.IGNORECASE

@@ -1,0 +1,272 @@
+"""The drawings: throughput of configurations, worth of batches, parts of a step, break-even.
+
+Each is drawn by a fragment from what is computed here: places on a scale, and the sentence above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import NamedTuple
+
+from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
+from autotune.checks.diagnosis import BreakEven, Diagnosis
+from autotune.reason import Outcome
+from autotune.result.batches import Arms, gain
+from autotune.result.data import ResultData
+from autotune.result.leaderboard import ITSELF, Entry
+from autotune.result.learning import answer, batches
+from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
+from autotune.result.scale import Scale, percent, scale_for
+from autotune.result.view import Row
+from autotune.stats import Interval
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning
+from autotune.wording import plural
+
+SHOWN = 30
+"""Configurations that are drawn; the others stand in a table."""
+EXAMPLES = 1000
+"""Steps of different batches are compared by the time of so many examples."""
+NETWORKS = (1000.0, 10_000.0)
+"""Mbit/s of usual networks, as a help to the eye."""
+
+
+class Mark(StrEnum):
+    """How a configuration is drawn; no two differ by colour alone."""
+
+    ALONE = "alone"
+    DISTRIBUTED = "distributed"
+    PRUNED = "pruned"
+
+    @property
+    def meaning(self) -> str:
+        return {
+            Mark.ALONE: "one device",
+            Mark.DISTRIBUTED: "distributed",
+            Mark.PRUNED: "stopped early, significantly slower",
+        }[self]
+
+
+def mark_of(entry: Entry) -> Mark:
+    if entry.outcome is not Outcome.MEASURED:
+        return Mark.PRUNED
+    return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The throughput of every configuration against one device, a row each with its interval."""
+
+    sentence: str
+    groups: Mapping[str, Sequence[Row]]
+    """What may be compared with each other, by the heading of the group."""
+    rest: Sequence[Row]
+    """The slowest, for which the drawing has no room."""
+    scale: Scale
+
+    @property
+    def marks(self) -> list[Mark]:
+        used = {mark_of(each.entry) for group in self.groups.values() for each in group}
+        return [mark for mark in Mark if mark in used]
+
+
+def throughput(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> Throughput:
+    """Return the figure of some configurations.
+
+    Args:
+        finalists: What was compared in the finals, the fastest first.
+        explored: What else was measured, likewise.
+        over: Whether the search has ended.
+    """
+    room = max(SHOWN - len(finalists), 0)
+    groups = {"Finals": finalists, "While exploring": explored[:room]}
+    shown = [e.entry.speedup for group in groups.values() for e in group if e.entry.speedup]
+    return Throughput(
+        sentence=_compared(finalists, explored, over=over),
+        groups={heading: group for heading, group in groups.items() if group},
+        rest=explored[room:],
+        scale=scale_for(shown or [ITSELF], 1.0),
+    )
+
+
+def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> str:
+    count = plural(len(finalists) + len(explored), "configuration")
+    text = f"{count} measured; lines are 95% intervals. "
+    if not finalists:
+        return f"{text}There were no finals." if over else text.strip()
+    return (
+        f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
+        "explored configurations are compared with one device during exploration."
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    batch: int
+    learning_rate: str
+    """As a multiple of the user's own."""
+    examples_per_second: Interval
+    needed: Interval
+    """Examples to the same loss, as a multiple of those at the user's own batch."""
+    time: Interval
+    """To the same loss, as a multiple of that of the own batch."""
+    answer: str
+
+
+class Worth(NamedTuple):
+    """The time to the same loss with each batch."""
+
+    rows: Sequence[Batch]
+    """The user's own first."""
+    scale: Scale
+
+
+def worth(result: ResultData) -> Worth | None:
+    known, compared = result.facts.learning, batches(result)
+    others = [_batch(known, each, compared[each]) for each in sorted(compared)] if known else []
+    rows = [each for each in others if each]
+    if known is None or not rows:
+        return None
+    own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
+    rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
+    return Worth(rows, scale_for([each.time for each in rows], 1.0))
+
+
+def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
+    """Return the row of a batch; None where it is not known what an example teaches there."""
+    needed, found = examples_needed(known, batch), gain(arms, known)
+    if needed is None or found is None:
+        return None
+    progress = found.progress
+    return Batch(
+        batch=batch,
+        learning_rate=f"{learning_rate_factor(known, batch):.2g}",
+        examples_per_second=arms.other.examples_per_second,
+        needed=Interval(**needed._asdict()),
+        time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
+        answer=answer(found),
+    )
+
+
+PARTS: Mapping[str, str] = {
+    **{str(part): part.name.lower() for part in Part},
+    UNEXPLAINED: "unexplained",
+}
+"""Parts in the order in which they stand in every bar, with their colours in the style sheet."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
+
+    title: str
+    found: Breakdown
+
+    @property
+    def milliseconds(self) -> float:
+        """Of `EXAMPLES` examples."""
+        return self.found.milliseconds / self.found.configuration.global_batch * EXAMPLES
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """The share of each part that is known, and of what they leave over."""
+        known: dict[str, Interval] = {each.part: each.share for each in self.found.shares}
+        if self.found.unexplained is not None:
+            known[UNEXPLAINED] = self.found.unexplained
+        return {part: known[part] for part in PARTS if part in known}
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """Milliseconds of what takes time."""
+        return {p: s.value * self.milliseconds for p, s in self.shares.items() if s.value > 0}
+
+    def time(self, part: str) -> str:
+        return f"{self.shares[part].value * self.milliseconds:,.3g} ms"
+
+
+class Segment(NamedTuple):
+    """A part of a bar, with its place and its width."""
+
+    part: str
+    style: str
+    at: str
+    width: str
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Where the time of a step goes: a bar for one device, one for the best distributed."""
+
+    sentence: str
+    bars: Sequence[Bar]
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Those that occur, with their colours."""
+        return {p: c for p, c in PARTS.items() if any(p in bar.shares for bar in self.bars)}
+
+    def segments(self, bar: Bar) -> list[Segment]:
+        """Return what takes time in a bar, against the longest one."""
+        longest = max(sum(each.drawn.values()) for each in self.bars)
+        widths = {part: 100 * each / longest for part, each in bar.drawn.items()}
+        ends = accumulate(widths.values())
+        return [
+            Segment(part, PARTS[part], percent(end - width), percent(width))
+            for (part, width), end in zip(widths.items(), ends, strict=True)
+        ]
+
+
+def steps(diagnosis: Diagnosis | None) -> Steps | None:
+    if diagnosis is None:
+        return None
+    named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
+    bars = [Bar(title, found) for title, found in named.items() if found and found.shares]
+    text = (
+        "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
+        "in memory, with more steps per call, without the exchange of gradients, and on a single "
+        "replica. What they do not explain is negative where parts overlap, or where something "
+        "disturbed the runs. "
+        f"Bars show the time for {EXAMPLES:,} examples."
+    )
+    if len(bars) < len(named):
+        text += " There was time for only one of the two."
+    return Steps(text, bars) if bars else None
+
+
+class Threshold(NamedTuple):
+    what: str
+    figure: Interval
+    value: str
+    interval: str
+    scale: Scale
+    here: float | None = None
+    """What was measured; None where nothing was."""
+
+
+class Pays(NamedTuple):
+    sentences: Sequence[str]
+    thresholds: Sequence[Threshold]
+
+
+def pays(diagnosis: Diagnosis | None) -> Pays | None:
+    if diagnosis is None or diagnosis.break_even is None:
+        return None
+    found = diagnosis.break_even
+    sentences = where_it_pays(found, waits=waits_for_input(diagnosis.distributed))
+    return Pays(tuple(sentences), tuple(_thresholds(found)))
+
+
+def _thresholds(found: BreakEven) -> Iterator[Threshold]:
+    if found.batch:
+        here = found.configuration.per_replica_batch
+        value, _, interval = threshold(found.batch, form=",.0f").partition(" ")
+        scale = scale_for([found.batch], here, found.farthest)
+        yield Threshold("per-replica batch size", found.batch, value, interval[1:-1], scale, here)
+    if found.bandwidth:
+        what = "Mbit/s between machines like this one"
+        value, _, interval = threshold(found.bandwidth, MEGABIT, ",.3g").partition(" ")
+        scale = scale_for([found.bandwidth], *(MEGABIT * each for each in NETWORKS))
+        yield Threshold(what, found.bandwidth, value, interval[1:-1], scale)

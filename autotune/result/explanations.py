@@ -1,0 +1,392 @@
+"""Why a result is what it is: a sentence or a few on each topic, the most important first.
+
+A training with k times as many examples in a step usually takes a learning rate that is k times as
+large with SGD (Goyal et al., 2017, "Accurate, Large Minibatch SGD"), the square root of k times
+with Adam and its relatives (Malladi et al., 2022, "On the SDEs and Scaling Rules for Adaptive
+Gradient Algorithms"), reached over the first epochs; past a critical batch it takes more examples
+for the same loss (McCandlish et al., 2018).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from statistics import fmean
+from typing import NamedTuple
+
+from autotune.checks.breakdown import LIMITS
+from autotune.config import Configuration
+from autotune.engine.load import remark
+from autotune.objective import COST, Scorer, devices
+from autotune.program import epoch_in_words
+from autotune.reason import Outcome, Proof, Reason
+from autotune.reason.sentences import reason_text
+from autotune.result.data import ResultData
+from autotune.result.leaderboard import Entry
+from autotune.result.learning import learning_lines
+from autotune.result.profile import callbacks_in_words, profile
+from autotune.stats.gradients import RULES, UpdateRule
+from autotune.strategies import in_short, strategy, title, update_batch
+from autotune.trial import Trial
+from autotune.wording import plural, rate, times
+
+FAILURES = (
+    Outcome.OUT_OF_MEMORY,
+    Outcome.CRASHED,
+    Outcome.HUNG,
+    Outcome.FAILED,
+    Outcome.UNSTABLE,
+)
+FAILED, CERTIFICATE = "failures", "certificate"
+"""Topics that a table of some face shows as well."""
+
+
+class Explanation(NamedTuple):
+    topic: str
+    text: str
+
+
+def explanations(result: ResultData) -> Iterator[Explanation]:
+    """Yield why a result is what it is, the most important first."""
+    for topic, explain in _TOPICS.items():
+        yield from (Explanation(topic, text) for text in explain(result))
+
+
+def learning_rate(optimizer: str, factor: float) -> str:
+    """Return what usually becomes of the learning rate, in words.
+
+    Args:
+        optimizer: Name of the optimizer's class.
+        factor: The new global batch as a multiple of the old one.
+    """
+    change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
+    name = optimizer or "the optimizer"
+    if change >= 1:
+        return (
+            f"usually the learning rate of {name} is multiplied by about {change:.2g}, with a "
+            "warm-up over the first epochs"
+        )
+    return f"usually the learning rate of {name} is divided by about {1 / change:.2g}"
+
+
+def _current(result: ResultData) -> list[Trial]:
+    """Return the trials without failures of configurations that were measured later.
+
+    The loss of a host is no failure of theirs, and is told.
+    """
+    last = {trial.configuration: trial.number for trial in result.trials if trial.measured}
+    return [
+        trial
+        for trial in result.trials
+        if trial.outcome is Outcome.REJECTED
+        or trial.interrupted
+        or trial.number >= last.get(trial.configuration, -1)
+    ]
+
+
+def _eager(result: ResultData) -> Iterator[str]:
+    """Yield what compiling a model gains that runs eagerly by the user's own request."""
+    facts, own = result.facts, result.grounds.default
+    if not facts.eager:
+        return
+    at = f" (line {facts.fit.eager})" if facts.fit and facts.fit.eager else ""
+    if facts.uncompilable:
+        yield (
+            f"Your model runs eagerly{at} and cannot be compiled ({facts.uncompilable}): once it "
+            "can, its steps are usually several times as fast, and it can be distributed."
+        )
+        return
+    eager, compiled = (
+        [t.examples_per_second for t in _current(result) if t.configuration == c]
+        for c in (own, own.taking({"run_eagerly": False}))
+    )
+    rates = [fmean(filter(None, each)) if any(each) else 0.0 for each in (eager, compiled)]
+    text = f"Your model runs eagerly{at}; what compiling it gains was not measured."
+    if own.run_eagerly and all(rates):
+        gain = rates[1] / rates[0]
+        found = f"takes 1/{gain:.0f} of the time" if gain >= 2 else f"is {gain:.2g} times as fast"
+        text = f"Your model runs eagerly{at}: compiled, it {found}."
+    if not result.config.run_eagerly:
+        text += (
+            " The recommended program compiles it; Python code in train_step or call then runs "
+            "only while it is traced."
+        )
+    yield text
+
+
+def _objective(result: ResultData) -> Iterator[str]:
+    """Yield the value of the objective, unless it is what is told anyway."""
+    if result.grounds.value and result.value != result.examples_per_second:
+        found = result.grounds
+        yield f"The {found.quantity} of the recommended configuration is {found.value}."
+
+
+def _cost(result: ResultData) -> Iterator[str]:
+    """Yield what an epoch costs, and what distribution does; nothing where nobody asked."""
+    price, rate = result.options.price, result.examples_per_second
+    if price is not None and rate:
+        scorer = Scorer(objective=COST, facts=result.facts, machine=result.machine)
+        hours = 1 / (scorer.of_rate(result.config, rate.value) or float("inf"))
+        count = plural(devices(result.config, result.machine), "device")
+        paid = f"{hours:.3g} device hours at {price:g} each"
+        yield f"An epoch costs {hours * price:.3g} on {count}: {paid}."
+    best, gain = result.best_distributed, result.grounds.decision.gain
+    if best is None or gain is None or (price is None and result.objective != COST.name):
+        return
+    more = devices(best, result.machine) / devices(result.one_device, result.machine)
+    faster = gain.value * more if result.objective == COST.name else gain.value
+    if more != 1:
+        yield (
+            f"{title(best)} is {faster:.2f} times as fast as the best single device for "
+            f"{more / faster:.2f} times the money."
+        )
+
+
+def _asynchronous(result: ResultData) -> Iterator[str]:
+    """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
+    several = (each.configuration for each in result.compared)
+    tried = (each for each in several if strategy(each.strategy).asynchronous)
+    chosen = result.config if strategy(result.config.strategy).asynchronous else None
+    found = chosen or next(tried, None)
+    lost = _lost_updates(result, found) if found else None
+    share = f"{lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
+    if chosen:
+        name = strategy(chosen.strategy).title
+        yield (
+            f"{name} trains asynchronously: workers do not wait for each other, so gradients may "
+            f"be stale.{f' {share}.' if share else ''} Compare the trained model with "
+            "single-device training before relying on it."
+        )
+    elif found and share:
+        yield f"With {in_short(found)}, {share}."
+
+
+def _lost_updates(result: ResultData, configuration: Configuration) -> float | None:
+    """Return the mean share of updates that the trials of a configuration lost, if it can."""
+    mine = [trial for trial in result.trials if trial.configuration == configuration]
+    shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
+    return fmean(shares) if shares else None
+
+
+def _callbacks(result: ResultData) -> Iterator[str]:
+    """Yield what callbacks take of a step with the user's own settings, and how often they come."""
+    own = result.grounds.default
+    mine = [t for t in _current(result) if t.configuration == own and t.examples_per_second]
+    for trial in mine[-1:]:
+        milliseconds = 1000 * own.global_batch / (trial.examples_per_second or 1)
+        if sum(each for _, each in trial.callback_seconds) * 1000 >= LIMITS * milliseconds:
+            told = callbacks_in_words(trial.callback_seconds, milliseconds)
+            yield f"Callbacks limit a step with your own settings: {told}."
+    steps, called = result.config.steps_per_execution, result.facts.batch_callbacks
+    if called and steps > own.steps_per_execution:
+        yield (
+            f"In the recommended program Keras calls {', '.join(called)} once in {steps} batches, "
+            "because a call of the step function takes so many."
+        )
+
+
+def _accumulation(result: ResultData) -> Iterator[str]:
+    steps, batch = result.facts.accumulated_steps, update_batch(result.config)
+    if steps > 1:
+        yield (
+            f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
+            f"examples, {batch:,} in each step."
+        )
+
+
+def _batch(result: ResultData) -> Iterator[str]:
+    batch, usual = update_batch(result.config), result.grounds.default.global_batch
+    if result.options.global_batch or batch == usual or result.facts.learning:
+        return
+    advice = learning_rate(result.facts.optimizer, batch / usual)
+    yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."
+    other = result.unchanged_batch
+    if other is None:
+        yield f"--global-batch {usual} keeps it unchanged."
+        return
+    yield (
+        f"At a global batch of {usual} the fastest configuration tried "
+        f"({in_short(other.configuration)}) reaches {other.share:.0%} of this throughput; "
+        f"--global-batch {usual} searches only there."
+    )
+
+
+def _epoch(result: ResultData) -> Iterator[str]:
+    if text := epoch_in_words(result.config, result.facts):
+        yield f"The program makes {text}."
+
+
+def _own_strategy(result: ResultData) -> Iterator[str]:
+    own = result.facts.fit and result.facts.fit.own_strategy
+    if own and own.title:
+        line = f" in line {own.line} of the script" if own.line else " of the script"
+        yield (
+            f"The {own.title}{line} was taken out: wherever the script makes or asks for a "
+            f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
+            "reckon its batch size and its learning rate with."
+        )
+
+
+def _certificate(result: ResultData) -> Iterator[str]:
+    if found := result.certificate:
+        yield from (found.line, *found.undecided)
+
+
+def _rejected(result: ResultData) -> Iterator[str]:
+    for trial in _current(result):
+        if trial.outcome is Outcome.REJECTED:
+            yield (
+                f"{title(trial.configuration)} failed certification (trial {trial.number}): "
+                f"{reason_text(trial.reason)}"
+            )
+
+
+def _faster(result: ResultData) -> Iterator[str]:
+    """Yield why the fastest row of the table is not what is recommended."""
+    shown = (*result.finalists, *result.explored)
+    chosen = next((e for e in shown if e.configuration == result.config), None)
+    best = max(shown, key=lambda e: e.examples_per_second.value, default=None)
+    if chosen and best and best.examples_per_second.value > chosen.examples_per_second.value:
+        yield (
+            f"{in_short(best.configuration)} shows {rate(best.examples_per_second.value)} "
+            f"examples/s and is not recommended: {_why_not(best, result)}."
+        )
+
+
+def _why_not(row: Entry, result: ResultData) -> str:
+    batch = update_batch(row.configuration)
+    if row.outcome is Outcome.REJECTED:
+        return "it failed certification"
+    if batch != update_batch(result.config):
+        return f"a global batch of {batch:,} does not surely pay"
+    if row.outcome is not Outcome.MEASURED:
+        return f"it ended as {row.outcome}"
+    if row.configuration.distributed:
+        return f"a gain of {result.margin:.0%} or more over one device is not shown"
+    return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
+
+
+def _defaults(result: ResultData) -> Iterator[str]:
+    default = result.grounds.default
+    if result.config == default:
+        tried = {each.configuration for each in result.trials if not each.configuration.distributed}
+        yield (
+            "The Keras defaults were the fastest settings tried on one device."
+            if len(tried) > 1
+            else "Only the Keras defaults were tried."
+        )
+    elif result.over_default is not None:
+        yield (
+            f"The recommended settings ({in_short(result.config)}) are "
+            f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
+            f"device ({in_short(default)})."
+        )
+
+
+def _lengths(result: ResultData) -> Iterator[str]:
+    seen, found = result.facts.first_pass, result.examples_per_second
+    if seen is None or seen.mean_length is None or found is None:
+        return
+    low, high = (f"{bound(seen.lengths):.3g}" for bound in (min, max))
+    yield (
+        f"Examples vary in length, between {low} and {high} in the mean of a part of an epoch; "
+        f"{rate(found.value)} of them a second are about {rate(found.value * seen.mean_length)} "
+        "tokens, time steps or pixels, padding included."
+    )
+
+
+def _profile(result: ResultData) -> Iterator[str]:
+    if result.diagnosis:
+        yield from profile(result.diagnosis, result.facts)
+    elif result.options.diagnose and result.options.budget and not result.interrupted:
+        yield "No time was left to find out where the time of a step goes."
+
+
+def _proofs(result: ResultData) -> Iterator[str]:
+    """Yield each proof once, with its first trial."""
+    found: dict[str, int] = {}
+    for trial in _current(result):
+        if isinstance(trial.reason, Proof):
+            text = f"{title(trial.configuration)} {reason_text(trial.reason)}"
+            found.setdefault(text, trial.number)
+    yield from (f"{text} (trial {number})." for text, number in found.items())
+
+
+def _failures(result: ResultData) -> Iterator[str]:
+    causes: dict[tuple[Outcome, str, Reason], list[int]] = {}
+    for t in _current(result):
+        if t.outcome in FAILURES:
+            causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
+    for (outcome, name, reason), numbers in causes.items():
+        yield (
+            f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
+            f"{', '.join(map(str, numbers))}: {reason_text(reason)}"
+        )
+
+
+def _memory(result: ResultData) -> Iterator[str]:
+    """Yield what remains where the model does not fit: its variables in several places."""
+    full = [t for t in _current(result) if t.outcome is Outcome.OUT_OF_MEMORY]
+    if all(strategy(t.configuration.strategy).asynchronous for t in full):
+        return
+    if len(result.machine.gpus) > 1:
+        yield (
+            "ParameterServerStrategy keeps the variables on parameter servers instead of the "
+            "GPUs, but trains asynchronously; --allow-asynchronous includes it in the search."
+        )
+    else:
+        yield (
+            "Parameter servers on several hosts can hold the variables; on this machine that "
+            "saves no memory."
+        )
+
+
+def _unmatched_batch(result: ResultData) -> Iterator[str]:
+    batch = result.grounds.unmatched_batch
+    if batch is not None and result.config.distributed:
+        yield (
+            f"One device was not measured at the global batch of {batch}; part of the gain may "
+            "come from the larger batch."
+        )
+
+
+def _noise(result: ResultData) -> Iterator[str]:
+    found = result.grounds
+    if not found.repeats:
+        yield f"Run-to-run variation was not measured; {found.prior.sd:.0%} is assumed."
+        return
+    yield (
+        f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
+        f"{plural(found.repeats, 'repeat')} and a prior of {found.prior.sd:.0%})."
+    )
+
+
+def _load(result: ResultData) -> Iterator[str]:
+    if text := remark(result.grounds.load):
+        yield text
+
+
+_TOPICS: Mapping[str, Callable[[ResultData], Iterator[str]]] = {
+    "eager execution": _eager,
+    "value of the objective": _objective,
+    "cost": _cost,
+    "asynchronous training": _asynchronous,
+    "callbacks": _callbacks,
+    "accumulation": _accumulation,
+    "global batch": _batch,
+    "learning": learning_lines,
+    "epoch": _epoch,
+    "strategy of the script": _own_strategy,
+    CERTIFICATE: _certificate,
+    "failed certification": _rejected,
+    "faster and not recommended": _faster,
+    "gain over the defaults": _defaults,
+    "lengths of examples": _lengths,
+    "profile": _profile,
+    "proofs": _proofs,
+    FAILED: _failures,
+    "memory": _memory,
+    "unmatched batch": _unmatched_batch,
+    "noise": _noise,
+    "other programs": _load,
+}

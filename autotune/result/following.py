@@ -1,0 +1,310 @@
+"""A search while it runs, from its events: in a terminal, in a log, below a notebook's cell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from io import StringIO
+from typing import Any, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
+from autotune.reason import Outcome
+from autotune.result.leaderboard import Leaderboard
+from autotune.result.plan_text import plan_text
+from autotune.result.progress import PHASES, Progress
+from autotune.result.tables import Line, Stacked, as_html
+from autotune.result.view import TrialRow, row_of, trial_row
+from autotune.strategies import in_short
+from autotune.trial import Stage, Trial
+from autotune.wording import clock, one_line, plural, roughly
+
+LATEST = 8
+"""Trials in sight, so that the view fits a terminal of 24 lines."""
+NOTICES = 3
+"""Notices in sight below a notebook's cell."""
+LEAST = 30
+"""Columns that a configuration needs beside its figures."""
+REDRAWS_PER_SECOND = 1
+"""Few, because the processes that are timed share the cores with this one."""
+STYLES = {Outcome.MEASURED: "green", Outcome.PRUNED: "magenta", Outcome.SKIPPED: "dim"}
+"""Colours that can be read on a dark and on a light background; yellow cannot."""
+
+
+def live_view(progress: Progress) -> RenderableType:
+    """Return budget, phase and running trial, the best so far, and the latest trials."""
+    board = progress.board
+    parts: list[RenderableType] = [_bar(progress), _phase(progress)]
+    if board.baseline:
+        parts += [Text(), _best(board)]
+    if board.trials:
+        parts += [Text(), _latest(board)]
+    return Group(*parts)
+
+
+def _bar(progress: Progress) -> Table:
+    spent, total = progress.spent, progress.plan.budget_seconds if progress.plan else None
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1)
+    grid.add_column(no_wrap=True)
+    bar = ProgressBar(total=total, completed=min(spent, total or 0), pulse=total is None)
+    grid.add_row(clock(spent), bar, f"of {clock(total)}" if total else "")
+    return grid
+
+
+def _phase(progress: Progress) -> Text:
+    text = Text(progress.phase, style="bold", no_wrap=True, overflow="ellipsis")
+    now = progress.running
+    if now:
+        running = f"Trial {now.number}, {roughly(progress.running_for)}: "
+        text.append(f"\n{running}{in_short(now.configuration)}", style="not bold")
+    return text
+
+
+def _best(board: Leaderboard) -> Stacked:
+    lines = []
+    for kind, distributed in (("one device", False), ("distributed", True)):
+        if best := board.best(distributed=distributed):
+            row = row_of(best)
+            # The first column says already that it is one device.
+            name = row.name if distributed else row.name.partition(", ")[2]
+            lines.append(Line((kind, row.rate, row.speedup), Text(name)))
+    return Stacked(("|best so far", ">examples/s", ">vs one device"), "configuration", lines, LEAST)
+
+
+def _latest(board: Leaderboard) -> Stacked:
+    """Return the latest trials, the newest first: what finds no room is the oldest."""
+    heads = (">trial", "|outcome", ">examples/s", ">vs one device")
+    latest = reversed(board.trials[-LATEST:])
+    lines = [_trial_line(trial_row(each, board)) for each in latest]
+    return Stacked(heads, "configuration", lines, LEAST)
+
+
+def _trial_line(row: TrialRow) -> Line:
+    outcome, text = row.trial.outcome, Text(row.name)
+    if row.why and outcome is not Outcome.PRUNED:
+        text.append(f"\n{row.why}", style="dim")
+    shown = Text(outcome, style=STYLES.get(outcome, "red"))
+    return Line((str(row.trial.number), shown, row.rate, row.speedup), text)
+
+
+class LiveReport:
+    """Follows a search in a terminal: budget, phase, best so far, recent trials.
+
+    Args:
+        console: The terminal.
+        live: What redraws it.
+    """
+
+    def __init__(self, console: Console, live: Callable[..., Live] = Live) -> None:
+        self._console = console
+        self._progress = Progress()
+        self._said = False
+        self._live = live(
+            console=console,
+            get_renderable=self._view,
+            refresh_per_second=REDRAWS_PER_SECOND,
+            redirect_stdout=False,
+            transient=True,
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Clear the view, and set what follows apart from the notices.
+
+        After an error the view stays, because it shows how far the search came.
+        """
+        self._live.transient = kind is None
+        self._live.stop()
+        if self._said and kind is None:
+            self._console.print()
+
+    def __call__(self, event: Event) -> None:
+        self._progress.take(event)
+        if isinstance(event, Planned):
+            self._console.print(plan_text(event.plan), Text(), sep="\n")
+            if event.kept:
+                self._say(f"Resuming after {plural(len(event.kept), 'trial')}.")
+        elif isinstance(event, Notice):
+            self._say(event.text)
+
+    def _view(self) -> RenderableType:
+        # The terminal echoes ^C behind the last line; were that full, all would move down by one.
+        return Constrain(live_view(self._progress), self._console.width - len("^C") - 1)
+
+    def _say(self, text: str) -> None:
+        self._said = True
+        self._console.print(Text(one_line(text)))
+
+
+class NotebookReport(LiveReport):
+    """Follows a search below a notebook's cell: the same view as HTML, with the latest notices.
+
+    Args:
+        show: Shows HTML instead of what it showed before; None takes the running cell.
+    """
+
+    def __init__(self, show: Callable[[str], None] | None = None) -> None:
+        self._notices: list[str] = []
+        self._show = show or _running_cell()
+        nowhere = Console(file=StringIO(), force_jupyter=False)
+        super().__init__(nowhere, partial(_Cell, self._show))
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Clear the view, which the result replaces; after an error it stays."""
+        super().__exit__(kind, *rest)
+        if kind is None:
+            self._show("")
+
+    def _view(self) -> RenderableType:
+        notices = (Text(each, style="dim") for each in self._notices[-NOTICES:])
+        return Group(live_view(self._progress), *notices)
+
+    def _say(self, text: str) -> None:
+        self._notices.append(one_line(text))
+
+
+class _Cell(Live):
+    """Redraws HTML as `Live` does the lines of a terminal."""
+
+    def __init__(self, show: Callable[[str], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._show = show
+
+    def refresh(self) -> None:
+        self._show(as_html(self.get_renderable()))
+
+
+def _running_cell() -> Callable[[str], None]:
+    """Return what replaces the output of the running cell."""
+    # Untyped, and there only where there is a notebook.
+    shown: Any = import_module("IPython.display")
+    handle = shown.display(shown.HTML(""), display_id=True)
+    return lambda html: handle.update(shown.HTML(html))
+
+
+class TurnsReport:
+    """Follows runs that take turns, in lines for a log.
+
+    Args:
+        console: Where to print.
+    """
+
+    headings = f"{'pair':>5}  {'outcome':<13}  {'examples/s':>10}  configuration"
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress()
+        self._headed = False
+        self._preparing = ""
+
+    def __call__(self, event: Event) -> None:
+        self._progress.take(event)
+        if isinstance(event, Preparing):
+            # Some steps take turns with themselves, a run each; a log needs to hear of it once.
+            if event.what != self._preparing:
+                self._say(event.what)
+            self._preparing = event.what
+        elif isinstance(event, Notice):
+            self._say(event.text)
+        elif isinstance(event, TrialEnded):
+            self._trial(event.trial)
+
+    def _trial(self, trial: Trial) -> None:
+        if not self._headed:
+            self._headed = True
+            self._head("Alternating runs in fresh processes")
+        self._row(f"{(trial.round or 0) + 1:>5}", trial_row(trial))
+
+    def _row(self, number: str, row: TrialRow, factor: str = "") -> None:
+        """Print a trial; what has no fixed length comes last."""
+        why = f" - {row.why}" if row.why else ""
+        figures = f"{number}  {row.trial.outcome:<13}  {row.rate or '-':>10}{factor}"
+        self._print(f"{figures}  {row.name}{why}")
+
+    def _head(self, text: str) -> None:
+        self._say(text)
+        self._print(self.headings, timed=False)
+
+    def _say(self, text: str) -> None:
+        self._print(one_line(text))
+
+    def _print(self, line: str, *, timed: bool = True) -> None:
+        time = clock(self._progress.elapsed) if timed else ""
+        # No wrapping: a log is as wide as its lines.
+        self._console.print(Text(f"{time:>7}  {line}"), soft_wrap=True)
+
+
+class PlainReport(TurnsReport):
+    headings = (
+        f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one device':>13}  configuration"
+    )
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._stage: Stage | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Set what follows apart from the lines."""
+        self._console.print()
+
+    def __call__(self, event: Event) -> None:
+        super().__call__(event)
+        if isinstance(event, Planned):
+            self._console.print(Text(), plan_text(event.plan), Text(), sep="\n")
+            if event.kept:
+                self._say(f"Resuming after {plural(len(event.kept), 'trial')}")
+
+    def _trial(self, trial: Trial) -> None:
+        if trial.stage is not self._stage:
+            self._stage = trial.stage
+            self._head(PHASES[trial.stage])
+        row = trial_row(trial, self._progress.board)
+        self._row(f"{trial.number:>5}", row, f"  {row.speedup or '-':>13}")
+
+
+def terminal_report(console: Console) -> LiveReport | PlainReport:
+    """Return the live view where stderr is a terminal, and lines elsewhere."""
+    # Not `console.is_terminal`, which colours forced in a CI job make true.
+    live = sys.stderr.isatty() and not console.is_dumb_terminal
+    return LiveReport(console) if live else PlainReport(console)
+
+
+@contextmanager
+def follow(*, progress: bool | None) -> Iterator[Observer]:
+    """Show a search that runs inside this block.
+
+    Args:
+        progress: Whether to; None does so in a notebook and in a terminal.
+    """
+    if progress is False or (progress is None and not in_notebook() and not sys.stderr.isatty()):
+        yield nobody
+    elif in_notebook():
+        with NotebookReport() as cell:
+            yield cell
+    else:
+        with terminal_report(Console(stderr=True, highlight=False)) as report:
+            yield report
+
+
+def in_notebook() -> bool:
+    """Whether this code runs in a notebook's kernel; IPython in a terminal is none."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return getattr(shell, "kernel", None) is not None

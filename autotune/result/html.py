@@ -1,0 +1,197 @@
+"""The report: one page that needs nothing else, and the parts of it that the service shows too."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import BashLexer, PythonLexer, YamlLexer
+
+from autotune.config import describe
+from autotune.reason.sentences import reason_text
+from autotune.result import charts
+from autotune.result.data import ResultData
+from autotune.result.explanations import CERTIFICATE, FAILED
+from autotune.result.leaderboard import Leaderboard
+from autotune.result.repeat import repeat
+from autotune.result.view import ResultView, endings, row_of, trial_row
+from autotune.strategies import in_short
+from autotune.trial import Stage, Trial
+from autotune.version import VERSION
+from autotune.wording import plural, rate_with_error, roughly, share, size
+from autotune.workload import Workload
+
+STYLE, SCRIPT = "style.css", "script.js"
+"""The style sheet of report and service's page, and the script that copies programs."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+"""Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
+_TICKED = re.compile(r"`([^`\n]+)`")
+_LEXERS = {"py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
+_STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"}
+
+
+def page(result: ResultData, written: datetime | None = None) -> str:
+    """Return the report of a result.
+
+    Args:
+        result: What was found.
+        written: The moment that the page tells; None is now.
+    """
+    view = ResultView(result)
+    text = (
+        environment()
+        .get_template("report.html")
+        .render(
+            _parts(view),
+            summary=view.summary,
+            facts=list(_facts(view, written or datetime.now(UTC))),
+            repeat=repeat(result),
+            style=part(STYLE),
+            script=part(SCRIPT),
+            policy=policy(),
+        )
+    )
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def parts(result: ResultData) -> dict[str, Any]:
+    """Return what the fragments need to show a result, by the names that they have there."""
+    return _parts(ResultView(result))
+
+
+def parts_so_far(board: Leaderboard) -> dict[str, Any]:
+    """Return what the fragments show of a search that has found nothing yet."""
+    finalists, others = ([row_of(e) for e in each] for each in (board.finalists, board.others))
+    return {
+        "result": None,
+        "throughput": charts.throughput(finalists, others, over=False),
+        **_trials(board.trials, board),
+    }
+
+
+def _parts(view: ResultView) -> dict[str, Any]:
+    result = view.result
+    return {
+        "result": result,
+        "figures": view.figures,
+        "grounds": view.reasons(FAILED, CERTIFICATE),
+        "throughput": charts.throughput(view.finalists, view.explored, over=True),
+        "worth": charts.worth(result),
+        "steps": charts.steps(result.diagnosis),
+        "pays": charts.pays(result.diagnosis),
+        "programs": {name: text for name, text in result.programs().items() if text},
+        **_trials(result.trials, result.board()),
+    }
+
+
+def _trials(trials: Sequence[Trial], board: Leaderboard) -> dict[str, Any]:
+    rows = [trial_row(each, board) for each in trials]
+    return {"endings": endings(trials), "trials": rows, "board": board}
+
+
+def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:
+    result = view.result
+    machine, facts = result.machine, result.facts
+    yield "Machine", f"{machine}; {machine.processor}"
+    own = f"autotune {VERSION}, Python {machine.python}"
+    yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
+    yield "Workload", _subject(result.workload)
+    count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
+    data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
+    yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
+    took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
+    yield "Search", f"{took}, {roughly(result.prepared_seconds)} of it before the first trial"
+    if result.screened:
+        seen = plural(result.screened, "setting")
+        yield "Screening", f"{seen} in {roughly(result.screening_seconds)}, to choose the trials"
+    yield "Seed", str(result.options.seed)
+    yield "Study", f"{result.study}, in study.db or the given storage"
+    yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
+
+
+def _subject(workload: Workload) -> str:
+    if workload.script:
+        return workload.script.path
+    return f"{workload.model.short_name} on {workload.dataset.short_name}"
+
+
+@cache
+def policy() -> str:
+    """Return a policy under which the page can load nothing and run only its own script."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_digest(STYLE)}'",
+            f"script-src '{_digest(SCRIPT)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _digest(name: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(part(name).encode()).digest()).decode()}"
+
+
+@cache
+def environment(*packages: str) -> Environment:
+    """Return what renders the fragments, and the templates of some packages with them.
+
+    Args:
+        packages: Each has a folder `templates`.
+    """
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(each) for each in (*packages, __package__ or "")]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    made.globals |= {"describe": describe, "mark_of": charts.mark_of, "stages": _STAGES}
+    made.filters |= {
+        "coded": coded,
+        "highlighted": highlighted,
+        "in_short": in_short,
+        "rate_with_error": rate_with_error,
+        "ratio": share,
+        "reason": reason_text,
+    }
+    return made
+
+
+@cache
+def part(name: str) -> Markup:
+    text = (files(__package__) / "templates" / name).read_text("utf-8")
+    return Markup(text)  # noqa: S704 - a file of ours
+
+
+def coded(text: str) -> Markup:
+    """Return a sentence as HTML, what stands in backticks as code."""
+    # What is escaped already keeps its backticks, and nothing else is let through.
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
+# A page that is fetched again at every event shows the same program each time.
+@lru_cache(maxsize=16)
+def highlighted(program: str, name: str) -> Markup:
+    """Return a program as HTML; its text stays the same to the last line break.
+
+    Args:
+        program: Its text.
+        name: Of its file, which tells the language.
+    """
+    lexer = _LEXERS[name.rpartition(".")[2]](stripnl=False, ensurenl=False)
+    text: str = highlight(program, lexer, HtmlFormatter(nowrap=True))
+    # The formatter ends every line, also one that was not.
+    whole = text if program.endswith("\n") else text.removesuffix("\n")
+    return Markup(whole)  # noqa: S704 - the formatter has escaped it

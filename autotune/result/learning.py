@@ -1,0 +1,113 @@
+"""What other batch sizes are worth, in sentences: examples per second against examples needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from autotune.result.batches import Arms, Gain, arms_of, compared_batches, gain, rows
+from autotune.result.data import ResultData
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
+from autotune.strategies import distribution, update_batch
+from autotune.wording import times
+from autotune.workload import BatchSource, own_batch
+
+OTHERS = 2
+"""Batches that are spoken of beside the recommended one."""
+WHY = {
+    Unpredictable.OWN_STEP: "the model has a train_step of its own",
+    Unpredictable.SUMMED_LOSS: "its loss is a sum over the batch",
+    Unpredictable.CLIPPED: "most of its gradients are clipped",
+    Unpredictable.ACCUMULATED: "the optimizer accumulates gradients over several steps",
+    Unpredictable.SCHEDULED: "a function or a callback changes the learning rate within an epoch",
+    Unpredictable.OPTIMIZER: "no formula is known for this optimizer",
+    Unpredictable.FAILED: "the look at the gradients failed",
+    Unpredictable.TOO_FEW: "too few gradients could be looked at",
+    Unpredictable.NO_TIME: "the budget is too short to look at gradients",
+    Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
+}
+SOURCES = {
+    BatchSource.FIT: "what the script gives to fit",
+    BatchSource.DATASET: "that of the batches of dataset_fn",
+    BatchSource.FACTORY: "the default of dataset_fn's batch_size",
+    BatchSource.KERAS: "that of Keras, as nothing says otherwise",
+}
+"""Who says what the user's own batch is."""
+
+
+def learning_lines(result: ResultData) -> Iterator[str]:
+    """Yield what is known of other batch sizes; nothing where all configurations have one."""
+    known = result.facts.learning
+    if known is None or result.options.global_batch:
+        return
+    yield _own(result, known)
+    yield from _unknown(known)
+    yield from (told := list(_others(result, known)))
+    if told and known.probes:
+        yield _looked(known)
+
+
+def batches(result: ResultData) -> Mapping[int, Arms]:
+    """Return the comparison of each other batch with the own, by the rows of the table.
+
+    That of what is recommended, or of the fastest configuration; all other settings are equal.
+    """
+    known = result.facts.learning
+    if known is None:
+        return {}
+    shown = rows(result.compared)
+    found = dict(compared_batches(shown, known.batch))
+    chosen = arms_of(result.config, shown, known.batch)
+    return {**found, update_batch(result.config): chosen} if chosen else found
+
+
+def _own(result: ResultData, known: Learning) -> str:
+    size, source = own_batch(result.facts)
+    text = f"Your own global batch is {size}, {SOURCES[source]}"
+    closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
+    return f"{text}{closest}."
+
+
+def _unknown(known: Learning) -> Iterator[str]:
+    if known.refused:
+        yield (
+            f"Only a global batch of {known.batch} was compared: how the model learns at others is "
+            f"not known, because {WHY[known.refused]}."
+        )
+
+
+def _others(result: ResultData, known: Learning) -> Iterator[str]:
+    """Yield what the recommended batch is worth, and the fastest others that were compared."""
+    found, chosen = dict(batches(result)), update_batch(result.config)
+    faster = [batch for batch, arms in found.items() if arms.faster.value > 1 and batch != chosen]
+    faster.sort(key=lambda batch: -found[batch].faster.value)
+    told = [batch for batch in (chosen, *faster) if batch in found and batch != known.batch]
+    for batch in told[: OTHERS + (chosen != known.batch)]:
+        yield _worth(known, batch, found[batch])
+
+
+def _worth(known: Learning, batch: int, arms: Arms) -> str:
+    needed, found = examples_needed(known, batch), gain(arms, known)
+    gives = (
+        f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
+        f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
+    )
+    if needed is None or found is None:
+        return f"{gives}; what an example teaches there is not known."
+    costs = f"needs {times(needed)} the examples to the same loss"
+    factor = learning_rate_factor(known, batch)
+    return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
+
+
+def answer(found: Gain) -> str:
+    if found.progress.low > 1:
+        return "it pays" if found.pays else "it likely pays, but was not measured again"
+    return "slower to the same loss" if found.progress.high < 1 else "it may pay or not"
+
+
+def _looked(known: Learning) -> str:
+    steps = " and ".join(f"{each.step:,}" for each in known.probes)
+    return (
+        f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; it "
+        "says nothing of the loss that is reached in the end."
+    )

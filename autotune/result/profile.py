@@ -1,0 +1,346 @@
+"""The profile in words: where the time of a step goes, what limits it, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
+from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
+from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole, takes
+from autotune.config import Configuration, axis_of
+from autotune.reason import Rule
+from autotune.reason.sentences import rule_text
+from autotune.stats import Interval
+from autotune.strategies import strategy, title
+from autotune.wording import sentence
+from autotune.workload import WorkloadFacts
+
+WORTH_TELLING = 0.02
+"""A smaller share is left out of the sentence."""
+TOLD = 1.2
+"""A remedy that made the input so many times as fast is told."""
+WIDEST = 1.0
+"""Of a part whose interval is wider than the step, nothing is known."""
+SEQUENTIAL = 0.6
+"""From this share on a step hardly falls with a smaller batch."""
+MEGABIT = 125_000
+"""Bytes a second."""
+
+
+def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
+    """Yield what a profile shows: of each step in turn, and where distribution would pay."""
+    for step in filter(None, (found.one_device, found.distributed)):
+        if text := where_it_goes(step):
+            yield " ".join([text, *limits(step, facts, found.advice)])
+    if found.break_even:
+        yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
+    if found.predicted:
+        yield on_more_hosts(found.predicted)
+
+
+def where_it_goes(found: Breakdown) -> str | None:
+    told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
+    if not told:
+        return None
+    name = title(found.configuration) if found.configuration.distributed else "one device"
+    told = [each for each in told if each.share.high - each.share.low <= WIDEST]
+    if not told:
+        return f"A step of {name} could not be taken apart: its runs differ too much."
+    parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in told)
+    text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
+    return " ".join([text, *_hidden(found)])
+
+
+def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
+    """Yield a sentence for each thing that limits a step, with what helps against it."""
+    yield from _taken(found.configuration, advice)
+    if waits_for_input(found):
+        yield _input_limit(found, facts)
+        yield from _helps(found.configuration, facts, advice)
+    if found.is_limit(Part.CALLBACKS):
+        yield _callback_limit(found)
+    if found.is_limit(Part.CALL):
+        yield (
+            f"Calling the step function takes {_ms(found.spent(Part.CALL))} whatever the batch: "
+            "more steps per call (steps_per_execution), a larger batch or a larger model would "
+            "use the device better."
+        )
+    if found.is_limit(Part.EXCHANGE):
+        yield _exchange(found, facts)
+    if strategy(found.configuration.strategy).asynchronous and _is_large(found.unexplained):
+        yield (
+            "What the parameter servers take cannot be told apart from what the workers take from "
+            "each other: without servers they would train nothing."
+        )
+    if found.is_limit(Part.SHARING):
+        yield (
+            "The replicas slow each other down: they share the cores and memory of one machine, "
+            "which a single device already uses well."
+        )
+    if found.straggler is not None:
+        yield _waiting(found.straggler)
+    if found.fixed is not None and found.fixed.low >= SEQUENTIAL and not waits_for_input(found):
+        yield _sequential(found, found.fixed)
+
+
+def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
+    """Yield where distribution would begin to pay.
+
+    Args:
+        found: The break-even, which is of steps that wait for no input.
+        waits: Whether the real steps do.
+    """
+    name = title(found.configuration) + (" with faster input" if waits else "")
+    if found.batch is None:
+        yield (
+            f"No break-even for {name} up to a per-replica batch of {found.farthest}: one device "
+            "processes the same examples in less time."
+        )
+    else:
+        yield (
+            f"Break-even for {name}: it pays from a per-replica batch of about "
+            f"{threshold(found.batch, form='.0f')}."
+        )
+    if found.bandwidth is not None:
+        yield (
+            f"Across machines like this one, with one worker each, {name} would pay with a network "
+            f"of at least about {threshold(found.bandwidth, MEGABIT, unit=' Mbit/s')}."
+        )
+    if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
+        yield (
+            f"With this batch {name} would pay for a model with gradients of at most about "
+            f"{threshold(found.gradient_bytes, 1e6, unit=' MB')}."
+        )
+
+
+def threshold(figure: Interval, each: float = 1.0, form: str = ".3g", unit: str = "") -> str:
+    """Return a figure from which something pays, in a unit, with its interval."""
+    low, value, high = (format(x / each, form) for x in (figure.low, figure.value, figure.high))
+    return f"{value}{unit} ({low} to {high if figure.high < BEYOND else 'far more'})"
+
+
+def on_more_hosts(predicted: Sequence[Predicted]) -> str:
+    """Return what more hosts would bring, which nobody has measured."""
+    each = ", ".join(f"{_times(found.speedup)} on {found.hosts} hosts" for found in predicted)
+    return (
+        "Predicted, not measured, with a worker on each host and the same per-replica batch, "
+        f"against one device's examples per second: {each}."
+    )
+
+
+def waits_for_input(found: Breakdown | None) -> bool:
+    return found is not None and found.is_limit(Part.INPUT)
+
+
+def callbacks_in_words(callbacks: Callbacks, milliseconds: float) -> str:
+    """Return what callbacks take of a step: `callback Watch: 6.2 of 7.6 ms`."""
+    told = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= WORTH_TELLING * milliseconds]
+    return ", ".join(f"callback {name}: {ms:.3g} of {milliseconds:.3g} ms" for name, ms in told)
+
+
+def _callback_limit(found: Breakdown) -> str:
+    told = sentence(callbacks_in_words(found.callbacks, found.milliseconds))
+    return (
+        f"{told} Keras calls what a callback does after a batch once for each call of the step "
+        "function: less work in it, more steps per call (steps_per_execution) or a larger batch "
+        "help, and more replicas do not."
+    )
+
+
+def _figure(found: Breakdown, share: Interval) -> str:
+    return f"{_ms(share.value * found.milliseconds)}, {_percent(share)}"
+
+
+def _left_over(found: Breakdown) -> str:
+    """Return what the parts do not account for; nothing where that is little."""
+    left = found.unexplained
+    if left is None or abs(left.value) < WORTH_TELLING:
+        return ""
+    if left.high >= 0:
+        return f"; {UNEXPLAINED} {_figure(found, left)}"
+    more = Interval(low=-left.high, value=-left.value, high=-left.low)
+    return (
+        f"; together {_figure(found, more)}, more than the step, so parts overlap or something "
+        "disturbed the runs"
+    )
+
+
+def _hidden(found: Breakdown) -> Iterator[str]:
+    alone, hidden = found.exchange_alone, found.hidden
+    if alone is None or hidden is None:
+        return
+    text = (
+        f"A program that only exchanges the gradients takes {_ms(alone.value * found.milliseconds)}"
+    )
+    if hidden.low > 0:
+        yield (
+            f"{text}: at most {_figure(found, hidden)} of the step, is hidden behind the computing."
+        )
+    else:
+        yield f"{text}: none of it is surely hidden behind the computing."
+
+
+def _is_large(share: Interval | None) -> bool:
+    return share is not None and share.value >= LIMITS and share.low > 0
+
+
+def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
+    exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
+    saved = (found.configuration.replicas - 1) * computing
+    known = found.told_apart(Part.COMPUTE)
+    beside = f"; computing them takes {_ms(computing)}" if known else ""
+    more = ", so it costs more than the other replicas save" if known and exchange > saved else ""
+    return (
+        f"Exchanging the gradients{_size(facts)} adds {_ms(exchange)} to each step{beside}{more}: "
+        "a larger per-replica batch would exchange them less often."
+    )
+
+
+def _size(facts: WorkloadFacts) -> str:
+    dense = facts.dense_gradient_bytes / 1e6
+    if facts.dense_gradient_bytes < facts.gradient_bytes:
+        return f" ({dense:.3g} MB of dense ones per replica, and sparse ones)"
+    return f" ({dense:.3g} MB per replica)" if dense else ""
+
+
+def _waiting(found: Straggler) -> str:
+    each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
+    if found.without is not None:
+        return _without(found, each, found.without)
+    figures = f" ({each} ms of CPU time by worker)" if each else ""
+    return (
+        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per "
+        f"step{figures}, and the others are idle for about {found.waiting:.0%} of that. Check its "
+        "input and what else runs on its machine."
+    )
+
+
+def _without(found: Straggler, each: str, gain: Interval) -> str:
+    host = f" on {found.host}" if found.host else ""
+    others = len(found.seconds) - 1
+    whose = "the other worker alone" if others == 1 else f"the {others} others"
+    return (
+        f"Worker {found.worker}{host} is a straggler: by itself its step takes {found.factor:.1f} "
+        f"times as long as the others' ({each} ms by worker), and they wait for it. Predicted, not "
+        f"measured: without it {whose} would process {_times(gain)} as many examples "
+        "per second."
+    )
+
+
+def _sequential(found: Breakdown, fixed: Interval) -> str:
+    # Where it is not known what a call takes by itself, that may be the cause as well.
+    model = found.told_apart(Part.CALL) and found.share(Part.CALL) < LIMITS
+    chain = (
+        "the model is a sequence of small operations" if model else "most of a step is fixed cost"
+    )
+    return (
+        f"Half the batch would take {_percent(_half(fixed))} of the time: {chain}, so more "
+        "replicas gain little until the batch grows."
+    )
+
+
+def _half(fixed: Interval) -> Interval:
+    return Interval(**{name: (1 + getattr(fixed, name)) / 2 for name in ("low", "value", "high")})
+
+
+def _times(factor: Interval) -> str:
+    return f"{factor.value:.2g} times ({factor.low:.2g} to {factor.high:.2g})"
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds:,.0f} ms"
+
+
+def _percent(share: Interval) -> str:
+    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
+
+
+def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
+    each = found.milliseconds / read_by_one(found.configuration, facts)
+    limit = f"It is input-bound, at about {each:.2g} ms per example."
+    if read_whole(found.configuration, facts):
+        return f"{limit} {_thrown_away(found.configuration, facts)}"
+    return limit
+
+
+def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
+    workers = configuration.workers
+    if facts.file_shards >= workers:
+        instead = "with shard policy file each reads its own files"
+    else:
+        instead = f"{_at_the_source(facts)}, or split the input into at least {workers} files"
+    return (
+        f"With shard policy {configuration.shard_policy} each of the {workers} workers runs the "
+        "whole input pipeline and discards all but its share of the examples, so more workers do "
+        f"not make it faster; {instead}."
+    )
+
+
+def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
+    for each in advice:
+        if each.tried and each.tried.factor >= TOLD and takes(configuration, each.remedy):
+            yield f"{sentence(_measured(each.tried))}"
+
+
+def _helps(
+    configuration: Configuration, facts: WorkloadFacts, advice: Sequence[Advice]
+) -> Iterator[str]:
+    left = [each for each in advice if not takes(configuration, each.remedy)]
+    if advice and takes(configuration, Remedy.WORKERS):
+        left.append(Advice(remedy=Remedy.WORKERS))  # One more than it has.
+    if left:
+        told = [f"({number}) {_help(each, facts)}" for number, each in enumerate(left, start=1)]
+        yield f"What helps, the most promising first: {'; '.join(told)}."
+
+
+def _help(advice: Advice, facts: WorkloadFacts) -> str:
+    if advice.tried:
+        return _measured(advice.tried)
+    why = advice.why_not
+    if isinstance(why, Rule):
+        return f"{_NAMES[advice.remedy]}, not tried: {rule_text(why)}"
+    if why is Obstacle.UNDECLARED:
+        return _DECLARE[advice.remedy]
+    if why is Obstacle.ONE_AT_A_TIME:
+        return (
+            "Python code produces the examples one at a time in each process, so read several "
+            "sources in parallel with `interleave`"
+        )
+    how = _at_the_source(facts) if advice.remedy is Remedy.SOURCE else _NAMES[advice.remedy]
+    return f"{how} ({_OBSTACLES[why]})" if why in _OBSTACLES else how
+
+
+def _measured(tried: Tried) -> str:
+    changed = [axis_of(name).in_short(name, value) or name for name, value in tried.changed]
+    return (
+        f"{', '.join(changed)}: {tried.factor:.2g} times the examples per second (trial "
+        f"{tried.trial} against {tried.against})"
+    )
+
+
+_NAMES = {
+    Remedy.CACHE: "a cache",
+    Remedy.PARALLEL_CALLS: "more parallel calls",
+    Remedy.DATASET_WORKERS: "more workers of the PyDataset",
+    Remedy.VECTORIZED_MAP: "whole batches instead of single examples",
+    Remedy.WORKERS: "more workers",
+}
+_DECLARE = {
+    Remedy.PARALLEL_CALLS: (
+        "declare `num_parallel_calls` in the dataset factory and pass it to `map`"
+    ),
+    Remedy.VECTORIZED_MAP: "declare `batch_size` and map whole batches instead of single examples",
+    Remedy.SOURCE: (
+        "declare `input_context` in the dataset factory and read only a worker's shard there"
+    ),
+}
+_OBSTACLES = {
+    Obstacle.NOT_IN_SPACE: "not in the space",
+    Obstacle.NOT_TRIED: "not tried by itself",
+}
+
+
+def _at_the_source(facts: WorkloadFacts) -> str:
+    if "input_context" in facts.dataset_takes:
+        return "let each worker read only its shard (shard policy source)"
+    return _DECLARE[Remedy.SOURCE]

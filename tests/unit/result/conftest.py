@@ -1,0 +1,199 @@
+"""Trials, a plan and a result to be shown, made by hand, and a page read as a browser would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.checks.breakdown import Breakdown, Part, Share
+from autotune.checks.diagnosis import BreakEven, Diagnosis
+from autotune.config import Configuration
+from autotune.plan import Plan
+from autotune.reason import Message, Outcome
+from autotune.result import Result, Verdict
+from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.search.tune import TuningRequest, dry_run
+from autotune.stats import Interval
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.trial import Stage, Trial
+from autotune.window import Window
+from autotune.workload import Workload
+
+ALONE = Configuration(per_replica_batch=128)
+PAIR = Configuration(
+    strategy="mirrored", replicas_per_worker=2, per_replica_batch=64, reduction="one_device"
+)
+GANG = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
+)
+MakeTrial = Callable[..., Trial]
+Changed = Callable[..., Result]
+
+
+@pytest.fixture(name="make_trial")
+def fixture_make_trial() -> MakeTrial:
+    """Makes a measured trial, or another one."""
+
+    def make(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
+        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+        fields = {
+            "stage": stage,
+            "outcome": Outcome.MEASURED,
+            "reason": Message(text="throughput measured"),
+            "examples_per_second": 1000.0,
+            "windows": (Window(4, 0.1),),
+            "wall_seconds": 3.0,
+        }
+        return Trial(number=number, configuration=configuration, **fields | changes)
+
+    return make
+
+
+@pytest.fixture
+def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
+    """A search: two measured, one that crashed, and two rounds of finals."""
+    crash = {"outcome": Outcome.CRASHED, "reason": Message(text="worker 1 was killed by SIGSEGV")}
+    finals = [
+        make_trial(3 + i, c, stage=Stage.FINAL, round=i // 2, examples_per_second=rate)
+        for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])
+    ]
+    return (
+        make_trial(0),
+        make_trial(1, PAIR, examples_per_second=1500.0),
+        make_trial(2, GANG, examples_per_second=None, windows=(), **crash),
+        *finals,
+    )
+
+
+@pytest.fixture
+def plan(workload: Workload) -> Plan:
+    """The plan of the quick space on the fake machine."""
+    request = TuningRequest(workload=workload, space="quick", out=Path("out"))
+    return dry_run(request, FakeEngine(lambda _: 1.0))
+
+
+@pytest.fixture
+def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
+    """A result that recommends to distribute."""
+    gain = Interval(low=1.21, value=1.42, high=1.66)
+    return Result(
+        configuration=PAIR,
+        verdict=Verdict.DISTRIBUTE,
+        grounds=Grounds(
+            conclusion=Conclusion.GAIN,
+            decision=Decision(verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, rounds=2),
+            default=Configuration(),
+        ),
+        examples_per_second=Interval(low=1300, value=1425, high=1560),
+        best_distributed_speedup=gain,
+        one_device=ALONE,
+        best_distributed=PAIR,
+        over_default=None,
+        script="print('trained')\n",
+        launch=None,
+        trials=trials,
+        workload=workload,
+        facts=FAKE_FACTS,
+        machine=FAKE_MACHINE,
+        study="digits",
+        seed=0,
+        seconds=75.0,
+    )
+
+
+@pytest.fixture(name="changed")
+def fixture_changed(result: Result) -> Changed:
+    """Returns the result with some fields changed, and with them what follows from them."""
+
+    def change(**changes: Any) -> Result:
+        follows = {"compared", "global_batch", *changes}
+        rest = {name: getattr(result, name) for name in Result.model_fields if name not in follows}
+        return Result(**rest, **changes)
+
+    return change
+
+
+VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}
+
+
+@dataclass
+class Element:
+    """An element with what is in it."""
+
+    name: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    inside: list[Element | str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of its text."""
+        return "".join(each if isinstance(each, str) else each.text for each in self.inside)
+
+    def find(self, name: str) -> Iterator[Element]:
+        """Yield all elements of a name in it; `*` takes any."""
+        for each in self.inside:
+            if isinstance(each, Element):
+                if name in ("*", each.name):
+                    yield each
+                yield from each.find(name)
+
+
+class Reader(HTMLParser):
+    """Reads a page, and refuses one whose elements are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open = [Element()]
+        self.feed(text)
+        self.close()
+        assert len(self.open) == 1, "something is not closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element."""
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), f"{tag} has an attribute twice: {names}"
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.open[-1].inside.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the one that was opened last."""
+        assert self.open.pop().name == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        """Take text."""
+        self.open[-1].inside.append(data)
+
+
+@pytest.fixture
+def read() -> Callable[[Result], Element]:
+    """Reads the page of a result."""
+    return lambda result: Reader(result.report()).open[0]
+
+
+def around(value: float) -> Interval:
+    return Interval(low=value * 0.8, value=value, high=value * 1.25)
+
+
+def step(configuration: Configuration, milliseconds: float, **shares: float) -> Breakdown:
+    known = (Share(part=Part[n.upper()], share=around(each)) for n, each in shares.items())
+    return Breakdown(configuration=configuration, milliseconds=milliseconds, shares=tuple(known))
+
+
+@pytest.fixture
+def diagnosed(result: Result) -> Result:
+    """A result that knows where the time of its steps goes."""
+    found = Diagnosis(
+        one_device=step(result.trials[0].configuration, 64.0, compute=0.75, input=0.25),
+        distributed=step(result.config, 128.0, compute=0.5, sharing=0.3, exchange=0.2),
+        break_even=BreakEven(
+            configuration=result.config, batch=around(300), farthest=512, bandwidth=around(2.5e8)
+        ),
+    )
+    return result.model_copy(update={"diagnosis": found})

@@ -1,0 +1,195 @@
+"""The drawings of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from autotune.checks.breakdown import Breakdown
+from autotune.checks.diagnosis import Diagnosis
+from autotune.config import Configuration
+from autotune.reason import Outcome
+from autotune.result import Result
+from autotune.result.charts import (
+    SHOWN,
+    Bar,
+    Mark,
+    Steps,
+    Throughput,
+    mark_of,
+    steps,
+    throughput,
+    worth,
+)
+from autotune.result.view import ResultView
+from autotune.stats import Interval
+from autotune.stats.gradients import Learning
+from autotune.testing import FAKE_FACTS
+from autotune.testing.fake import fake_learning
+from autotune.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+Changed = Callable[..., Result]
+
+
+def drawn(result: Result) -> Throughput:
+    view = ResultView(result)
+    return throughput(view.finalists, view.explored, over=True)
+
+
+def place(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+def segments(found: Steps, bar: Bar) -> list[tuple[str, float, float]]:
+    """Return the parts of a bar with their places and widths."""
+    return [(each.part, place(each.at), place(each.width)) for each in found.segments(bar)]
+
+
+def length(found: Steps, bar: Bar) -> float:
+    return sum(width for _, _, width in segments(found, bar))
+
+
+def test_finalists_stand_first_and_once(result: Result) -> None:
+    """What was in the finals is not told again as explored."""
+    found = drawn(result)
+    assert list(found.groups) == ["Finals"]
+    finals = found.groups["Finals"]
+    assert [each.entry.configuration.distributed for each in finals] == [True, False]
+    assert [each.chosen for each in finals] == [True, False]
+
+
+def test_a_faster_configuration_is_farther_to_the_right(result: Result) -> None:
+    """Its mark stands within its interval, and one device on its line."""
+    found = drawn(result)
+    pair, alone = (
+        found.scale.reach(e.entry.speedup) for e in found.groups["Finals"] if e.entry.speedup
+    )
+    assert place(pair.low) < place(pair.at) < place(pair.high)
+    assert place(pair.at) > place(alone.at)
+    assert alone.at == found.scale.at(1.0)
+    assert alone.sure
+
+
+def test_marks_differ_by_what_they_stand_for(
+    result: Result, changed: Changed, make_trial: MakeTrial
+) -> None:
+    """One device, several, and what was stopped early."""
+    slow = make_trial(9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED)
+    found = drawn(changed(trials=(*result.trials, slow)))
+    assert found.marks == list(Mark)
+    last = found.groups["While exploring"][-1]
+    assert mark_of(last.entry) is Mark.PRUNED
+    assert "pruned" in last.note
+
+
+def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial: MakeTrial) -> None:
+    """The drawing has an end; every configuration is told somewhere."""
+    more = tuple(
+        make_trial(i, Configuration(per_replica_batch=i), examples_per_second=float(i))
+        for i in range(100, 150)
+    )
+    found = drawn(changed(trials=(*result.trials, *more)))
+    shown = [each for group in found.groups.values() for each in group]
+    assert len(shown) == SHOWN
+    assert (
+        len({each.entry.configuration for each in (*shown, *found.rest)}) == 52 - 1
+    )  # one is in both
+    assert found.rest[-1].entry.configuration.per_replica_batch == 100
+
+
+def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Result) -> None:
+    """A step of twice the time with as many examples is twice as long; its parts fill it."""
+    found = steps(diagnosed.diagnosis)
+    assert found
+    alone, pair = found.bars
+    assert length(found, pair) == pytest.approx(100, abs=0.1)
+    assert length(found, alone) == pytest.approx(50, abs=0.1)
+    assert alone.milliseconds == pytest.approx(500)
+
+
+def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
+    """The same part comes at the same place in each bar, side by side with the next."""
+    found = steps(diagnosed.diagnosis)
+    assert found
+    for bar in found.bars:
+        mine = [title for title, _, _ in segments(found, bar)]
+        assert mine == [part for part in found.parts if part in mine]
+        for (_, start, width), (_, following, _) in pairwise(segments(found, bar)):
+            assert following == pytest.approx(start + width, abs=0.02)
+
+
+def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
+    """What parts leave over fills the bar; where they overlap, it is told and not drawn."""
+    assert diagnosed.diagnosis
+    alone = diagnosed.diagnosis.one_device
+    more = Interval(low=0.2, value=0.25, high=0.3)
+    less = Interval(low=-0.3, value=-0.25, high=-0.2)
+    lacking = alone.model_copy(update={"shares": alone.shares[:1], "unexplained": more})
+    overlap = alone.model_copy(update={"unexplained": less})
+    found = steps(Diagnosis(one_device=lacking, distributed=overlap))
+    assert found
+    first, second = found.bars
+    assert [title for title, _, _ in segments(found, first)] == [
+        "computing",
+        "not explained",
+    ]
+    assert length(found, first) == pytest.approx(100, abs=0.1)
+    assert [title for title, _, _ in segments(found, second)] == [
+        "computing",
+        "waiting for input",
+    ]
+    assert second.time("not explained") == "-125 ms"
+
+
+def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
+    """A breakdown without shares is no bar."""
+    assert diagnosed.diagnosis
+    whole = diagnosed.diagnosis.one_device
+    empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
+    assert steps(None) is None
+    assert steps(Diagnosis(one_device=empty)) is None
+    found = steps(Diagnosis(one_device=whole))
+    assert found
+    assert "only one of the two" in found.sentence
+
+
+@pytest.fixture(name="weighed")
+def fixture_weighed(changed: Changed, make_trial: MakeTrial) -> Callable[..., Result]:
+    """Returns a result of one device at three batches, with what is known of them."""
+
+    def make(learning: Learning | None) -> Result:
+        rates = {32: 1000.0, 128: 2000.0, 512: 4000.0}
+        trials = [
+            make_trial(i, Configuration(per_replica_batch=batch), examples_per_second=rate)
+            for i, (batch, rate) in enumerate(rates.items())
+        ]
+        facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
+        return changed(trials=tuple(trials), facts=facts, one_device=own, configuration=own)
+
+    return make
+
+
+def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Result]) -> None:
+    """Examples needed over the gain in speed; the own batch takes as long as itself."""
+    result = weighed(fake_learning(100.0))
+    found = worth(result)
+    assert found
+    assert [each.batch for each in found.rows] == [32, 128, 512]
+    assert (found.rows[0].time.value, found.rows[0].answer) == (1.0, "your own")
+    last = found.rows[-1]
+    assert last.time.value == pytest.approx(last.needed.value / 4)
+    assert last.time.low < last.time.value < last.time.high
+    text = result.report()
+    assert text.index("Throughput against") < text.index("What each batch is worth")
+
+
+@pytest.mark.parametrize("learning", [None, Learning(batch=32)])
+def test_no_batch_is_drawn_where_nothing_is_known(
+    weighed: Callable[..., Result], learning: Learning | None
+) -> None:
+    """Nor is the section there."""
+    assert worth(weighed(learning)) is None
+    assert "What each batch is worth" not in weighed(learning).report()

@@ -1,0 +1,248 @@
+"""A search while it runs: in a terminal, in a log, below a notebook's cell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
+from autotune.plan import Plan
+from autotune.reason import Message, Outcome, SmallerRanOut
+from autotune.result.following import (
+    LATEST,
+    REDRAWS_PER_SECOND,
+    LiveReport,
+    NotebookReport,
+    PlainReport,
+    follow,
+    in_notebook,
+    live_view,
+)
+from autotune.result.progress import Progress
+from autotune.trial import Trial
+
+MakeTrial = Callable[..., Trial]
+Draw = Callable[..., str]
+HOSTILE = "</td><script>alert('x')</script> & <b>"
+
+
+@pytest.fixture
+def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
+    """A search in its finals, a minute and five seconds old."""
+    last = trials[-1]
+    running = TrialStarted(
+        number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0
+    )
+    ended = (TrialEnded(trial=trial, elapsed=60.0) for trial in trials)
+    return (Planned(plan=plan), *ended, running)
+
+
+@pytest.fixture
+def progress(events: tuple[Event, ...]) -> Progress:
+    """What its events have told."""
+    progress = Progress(now=lambda: 0.0)
+    for event in events:
+        progress.take(event)
+    return progress
+
+
+def terminal() -> Console:
+    """Return a terminal that can redraw, whatever the tests run in."""
+    return Console(
+        file=StringIO(),
+        width=80,
+        height=24,
+        force_terminal=True,
+        force_interactive=True,
+        highlight=False,
+        _environ={"TERM": "xterm"},
+    )
+
+
+def output(console: Console) -> str:
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_the_view_fits_the_terminal(progress: Progress, draw: Draw, width: int) -> None:
+    """No line is wider than it, and 24 lines are enough; of a narrower one the end is cut off."""
+    lines = draw(live_view(progress), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert width < 80 or len(lines) <= 24
+
+
+def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: Draw) -> None:
+    """With the interval of what is best, and why a trial failed."""
+    text = draw(live_view(progress), 160)
+    assert text.startswith("1:05 ")
+    assert text.splitlines()[0].endswith(" of 3:00")
+    for told in (
+        "Finals",
+        "Trial 7, 0 s: Mirrored x2, batch 2x64",
+        "distributed",
+        "1.42 (",
+        "crashed",
+        "worker 1 was killed by SIGSEGV",
+    ):
+        assert told in text
+
+
+def test_only_the_latest_trials_are_shown_the_newest_first(
+    make_trial: MakeTrial, draw: Draw
+) -> None:
+    """A long search does not make the view longer, and what finds no room is the oldest."""
+    progress = Progress()
+    skipped = {"outcome": Outcome.SKIPPED, "reason": SmallerRanOut(trial=0)}
+    for number in range(50):
+        trial = make_trial(number, **skipped if number % 2 else {})
+        progress.take(TrialEnded(trial=trial, elapsed=1.0))
+    shown = draw(live_view(progress), 160).split("outcome", 1)[1].splitlines()
+    assert shown[1].startswith("   49  skipped")
+    numbers = [line.split()[0] for line in shown if line.strip()]
+    assert sum(each.isdecimal() for each in numbers) == LATEST
+
+
+def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
+    plan: Plan, trials: tuple[Trial, ...]
+) -> None:
+    """The plan and notices stay, set apart from what follows; the cursor is back."""
+    console = terminal()
+    with LiveReport(console) as report:
+        report(Planned(plan=plan, kept=trials[:3]))
+        report(Notice(text="A finalist [1] failed"))
+    text = output(console)
+    for told in ("per_replica_batch", "Resuming after 3 trials", "A finalist [1] failed"):
+        assert told in text
+    assert text.rpartition("\x1b[2K")[2] == "\n"
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> None:
+    """Ctrl-C and errors stop the redrawing, pass on, and leave the last state in sight."""
+    console = terminal()
+    report = LiveReport(console)
+
+    def fail() -> None:
+        with report:
+            report(Preparing(what="Inspecting the machine"))
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert "Inspecting the machine" in output(console)
+    assert "\x1b[?25h" in output(console)
+    assert not report._live.is_started
+
+
+def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
+    """The terminal's echo of Ctrl-C finds room behind the last line."""
+    report, plain = LiveReport(terminal()), Console(file=StringIO(), width=80)
+    report(TrialEnded(trial=trials[0], elapsed=1.0))
+    plain.print(report._view())
+    assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
+
+
+class Balance(HTMLParser):
+    """Fails where a tag is closed that was not the last one opened."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: set[str] = set()
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Note a tag."""
+        del attrs
+        self.open.append(tag)
+        self.names.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check a tag."""
+        assert self.open.pop() == tag
+
+
+def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) -> None:
+    """Nothing that others wrote is markup; the result takes its place."""
+    shown: list[str] = []
+    with NotebookReport(shown.append) as report:
+        for event in events:
+            report(event)
+        report(Notice(text=HOSTILE))
+    assert shown.pop() == ""
+    html = shown.pop()
+    assert "script" not in Balance(html).names
+    for text in ("Finals", "1:05", "of 3:00", "Trial 7", "crashed", "SIGSEGV", "distributed"):
+        assert text in html
+
+
+def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
+    """The processes that are timed have the cores to themselves."""
+    console, shown, began = terminal(), list[str](), time.monotonic()
+    with LiveReport(console) as live, NotebookReport(shown.append) as below:
+        for _ in range(100):
+            live(TrialEnded(trial=trials[0], elapsed=1.0))
+            below(TrialEnded(trial=trials[0], elapsed=1.0))
+            time.sleep(0.005)
+    seconds = time.monotonic() - began
+    # The first and the last come on top, and in a cell the empty one.
+    assert 1 <= output(console).count("best so far") <= 2 + REDRAWS_PER_SECOND * seconds
+    assert len(shown) <= 3 + REDRAWS_PER_SECOND * seconds
+
+
+def test_a_script_is_not_followed() -> None:
+    """Outside of a notebook and a terminal nobody asked for lines."""
+    assert not in_notebook()
+    with follow(progress=False) as observer:
+        assert observer is nobody
+
+
+def lines(*events: Event) -> list[str]:
+    text = StringIO()
+    with PlainReport(Console(file=text, width=80, highlight=False)) as report:
+        for event in events:
+            report(event)
+    return text.getvalue().splitlines()
+
+
+def test_a_log_has_a_line_for_each_trial(trials: tuple[Trial, ...]) -> None:
+    """Aligned with the headings above it; each stage is announced once, a failure says why."""
+    shown = lines(*(TrialEnded(trial=trial, elapsed=65.0) for trial in trials))
+    column = next(line for line in shown if "configuration" in line).index("configuration")
+    rows = [line for line in shown if "batch" in line]
+    assert len(rows) == len(trials)
+    assert all(row[column - 1] == " " != row[column] for row in rows)
+    assert rows[0].split()[:5] == ["1:05", "0", "measured", "1,000", "1.00"]
+    assert rows[2].endswith(" - worker 1 was killed by SIGSEGV")
+    for words in ("Searching for the best settings", "Searching for a distributed", "Finals: "):
+        assert "\n".join(shown).count(words) == 1
+
+
+def test_other_events_take_a_line_of_a_log() -> None:
+    """What is repeated is said once; what comes back later is said again."""
+    taken, other = Preparing(what="Taking a\nstep apart"), Preparing(what="Timing an exchange")
+    shown = lines(taken, taken, other, taken, Notice(text="A finalist fell"))
+    once, again = "Taking a step apart", "Timing an exchange"
+    assert [each.split("  ")[-1] for each in shown] == [once, again, once, "A finalist fell", ""]
+
+
+def test_a_resumed_search_counts_what_it_has(plan: Plan, make_trial: MakeTrial) -> None:
+    """The trials of the study are counted, and later ones are compared with them."""
+    kept = (make_trial(0, examples_per_second=2000.0),)
+    shown = lines(Planned(plan=plan, kept=kept), TrialEnded(trial=make_trial(1), elapsed=1.0))
+    assert any("Resuming after 1 trial" in line for line in shown)
+    assert " 0.71 " in shown[-2]
+
+
+def test_markup_in_a_reason_is_text(make_trial: MakeTrial) -> None:
+    """Brackets in what TensorFlow says are not taken for styles."""
+    trial = make_trial(0, outcome=Outcome.FAILED, reason=Message(text="shape [32, 10] [/red]"))
+    assert "shape [32, 10] [/red]" in "\n".join(lines(TrialEnded(trial=trial, elapsed=1.0)))

@@ -1,0 +1,190 @@
+"""The page as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autotune.checks.certificate import Certificate, see, undecided
+from autotune.config import Configuration
+from autotune.errors import OutputError
+from autotune.reason import CheckKind, Message, Outcome
+from autotune.result import Result
+from autotune.result.html import coded, page
+from autotune.testing import fake_machine
+from autotune.trial import Trial
+from autotune.workload import Factory, Workload
+
+MakeTrial = Callable[..., Trial]
+Changed = Callable[..., Result]
+Read = Callable[[Result], Any]
+MEGABYTE = 1_000_000
+HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"
+
+
+def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
+    """Trials that all differ, a third of which failed for reasons of their own."""
+    bad = {"outcome": Outcome.FAILED, "examples_per_second": None}
+    return tuple(
+        make_trial(
+            i,
+            Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
+            **(
+                bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}
+                if i % 3 == 0
+                else {}
+            ),
+        )
+        for i in range(count)
+    )
+
+
+def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, read: Read) -> None:
+    """Verdict, figures with intervals, reasons, failures, program, machine and seed."""
+    found = read(diagnosed)
+    assert [each.text for each in found.find("h1")] == [diagnosed.summary]
+    text = " ".join(found.text.split())
+    for told in (
+        "1.21 to 1.66",
+        "Run-to-run variation was not measured; 6% is assumed.",
+        "Worker 1 was killed by SIGSEGV.",
+        "waiting for input",
+        "it pays from a per-replica batch of about 300",
+        "print('trained')",
+        "TensorFlow 2.21.0",
+        "autotune tune digits:model_fn digits:dataset_fn",
+        "--seed 0",
+    ):
+        assert told in text
+    assert text.lower().count("worker 1 was killed by sigsegv") == 1, "told twice"
+
+
+def test_what_starts_a_gang_is_in_it(result: Result, read: Read) -> None:
+    """On one machine, under Slurm, Kubernetes and Ray, each to the last letter."""
+    config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
+    gang = result.model_copy(update={"configuration": config, "launch": "print('launched')\n"})
+    shown = [each.text for each in read(gang).find("code")]
+    programs = {name: text for name, text in gang.programs().items() if text}
+    launchers = {"launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"}
+    assert set(programs) == {"train.py", *launchers}
+    assert set(programs.values()) <= set(shown)
+
+
+def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
+    """What is drawn can be read, and what cannot be read is hidden from those who listen."""
+    figures = list(read(diagnosed).find("figure"))
+    assert len(figures) == 3
+    for figure in figures:
+        assert list(figure.find("table"))
+        for drawing in figure.find("svg"):
+            known = {"aria-hidden", "aria-label", "x"}
+            assert known & drawing.attributes.keys()
+
+
+def test_every_label_has_its_target(diagnosed: Result, read: Read) -> None:
+    """Whatever is named by another element finds it, once."""
+    every = [each.attributes for each in read(diagnosed).find("*")]
+    names = [each["id"] for each in every if "id" in each]
+    wanted = {name for each in every for name in each.get("aria-labelledby", "").split()}
+    assert len(names) == len(set(names))
+    assert wanted <= set(names)
+
+
+def test_it_loads_nothing(diagnosed: Result, read: Read) -> None:
+    """No address of anything is in it, and its policy allows none."""
+    text = page(diagnosed)
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "url(" not in text
+    assert " src=" not in text
+    assert " href=" not in text
+    assert " style=" not in text
+    policies = [each.attributes.get("content", "") for each in read(diagnosed).find("meta")]
+    assert any("default-src 'none'" in each and "unsafe" not in each for each in policies)
+
+
+def test_nothing_that_others_wrote_is_markup(
+    result: Result, changed: Changed, make_trial: MakeTrial, read: Read
+) -> None:
+    """Reasons, names, values and the program itself are text, whatever they hold."""
+    hostile = Factory(name=HOSTILE, module="m", arguments=((HOSTILE, HOSTILE),))
+    bad = {"outcome": Outcome.CRASHED, "reason": Message(text=HOSTILE), "examples_per_second": None}
+    own = Configuration(arguments=((HOSTILE, HOSTILE),))
+    given = changed(
+        configuration=own,
+        script=f"x = '''{HOSTILE}'''\n",
+        launch=f"# {HOSTILE}\n",
+        study=HOSTILE,
+        trials=(*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
+        workload=Workload(model=hostile, dataset=hostile, callbacks=hostile),
+        machine=fake_machine(processor=HOSTILE),
+        facts=result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
+        certificate=Certificate(
+            checks=(undecided(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
+        ),
+    )
+    plain, found = read(result), read(given)
+    assert len(list(found.find("script"))) == len(list(plain.find("script"))) == 1
+    assert len(list(found.find("style"))) == 1
+    assert not [each for each in found.find("b") if "onclick" in each.attributes]
+    assert "{{ 7*7 }}" in found.text
+    assert "alert" not in next(found.find("script")).text
+    page(given).encode()
+
+
+def test_three_hundred_trials_fit_a_megabyte(
+    changed: Changed, make_trial: MakeTrial, read: Read
+) -> None:
+    """However long the search was, the page can be sent to somebody."""
+    given = changed(trials=many(make_trial, 300))
+    assert len(page(given).encode()) < MEGABYTE
+    figure = next(read(given).find("figure"))
+    assert len(list(figure.find("tr"))) < 40
+
+
+def test_a_page_without_finals_and_diagnosis_says_so(
+    changed: Changed, make_trial: MakeTrial, read: Read
+) -> None:
+    """An interrupted search has a page, too, that tells what is missing."""
+    bare = changed(
+        trials=(make_trial(0),),
+        configuration=Configuration(per_replica_batch=128),
+        best_distributed=None,
+        examples_per_second=None,
+        interrupted=True,
+    )
+    text = " ".join(read(bare).text.split())
+    assert "stopped early; these are" in text
+    assert "There were no finals" in text
+    assert "Step times were not profiled" in text
+    assert "None: every trial was measured." in text
+
+
+def test_the_program_can_be_copied_from_it(result: Result, read: Read) -> None:
+    """Its text is the program's, to the last byte."""
+    script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
+    found = read(result.model_copy(update={"script": script}))
+    assert script in [each.text for each in found.find("pre")]
+
+
+def test_a_result_writes_it(result: Result, tmp_path: Any) -> None:
+    """Saving a result writes the page beside the other files."""
+    folder = result.save(tmp_path / "out")
+    assert {"report.html", "config.yaml", "train.py"} <= {each.name for each in folder.iterdir()}
+    assert result.summary in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Any) -> None:
+    """The error says what to do."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="Choose another"):
+        result.save(tmp_path / "file")
+
+
+def test_what_stands_in_backticks_is_code() -> None:
+    """Each piece for itself; a lone backtick stays, and nothing becomes markup."""
+    assert coded("call `map` or `batch`") == "call <code>map</code> or <code>batch</code>"
+    assert coded("a ` alone") == "a ` alone"
+    assert coded("`<b>` <i>") == "<code>&lt;b&gt;</code> &lt;i&gt;"

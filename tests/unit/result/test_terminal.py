@@ -1,0 +1,157 @@
+"""The result in a terminal and below a notebook's cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from autotune.reason import Message, Outcome
+from autotune.result import Result
+from autotune.result.files import written
+from autotune.result.terminal import result_html, result_text
+from autotune.space.origin import Origin
+from autotune.trial import Trial
+from autotune.workload import FitFacts
+
+Draw = Callable[..., str]
+Changed = Callable[..., Result]
+MakeTrial = Callable[..., Trial]
+OUT = Path("out")
+HOSTILE = "</td><script>alert('x')</script> & <b>"
+
+
+@pytest.fixture
+def folder(result: Result, tmp_path: Path) -> Path:
+    """A folder with the files of a result."""
+    (tmp_path / "study.db").touch()
+    return result.save(tmp_path)
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_the_verdict_comes_first_and_nothing_is_too_wide(
+    result: Result, draw: Draw, width: int
+) -> None:
+    """The first thing to read is the answer; where a row has no room, its name stands below."""
+    text = draw(result_text(result, OUT), width)
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert text.startswith("Distribute: MirroredStrategy")
+    assert max(map(len, lines)) <= width
+    found = next(i for i, line in enumerate(lines) if line.startswith("recommended"))
+    name = "  Mirrored x2, batch 2x64, reduction one_device"
+    assert lines[found].endswith(name) if width == 160 else lines[found + 1] == name
+    assert "±" in lines[found]
+    assert "1.42 (" in lines[found]
+
+
+def test_what_the_table_of_failures_shows_is_not_told_again(result: Result, draw: Draw) -> None:
+    """The reasons stand above it."""
+    assert any("SIGSEGV" in each for each in result.reasons)
+    text = draw(result_text(result, OUT), 160)
+    assert " - Run-to-run variation" in text
+    assert text.count("Worker 1 was killed by SIGSEGV.") == 1
+    assert "   2  crashed  MultiWorkerMirrored x2" in text
+
+
+@pytest.mark.parametrize("last", ["gang", "chosen"])
+def test_every_strategy_and_what_is_recommended_has_a_row(
+    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw, last: str
+) -> None:
+    """Slow ones are not crowded out by many settings of a fast one."""
+    fast = [make_trial(20 + n, result.config.but(prefetch=n + 1)) for n in range(9)]
+    other = result.trials[2].configuration if last == "gang" else result.config
+    slow = make_trial(40, other, examples_per_second=10.0)
+    text = draw(result_text(changed(trials=(*fast, slow)), OUT), 160)
+    assert ("MultiWorkerMirrored x2" if last == "gang" else "\nrecommended") in text
+
+
+def test_what_trains_wrongly_is_not_called_measured(
+    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """A configuration that was fast and failed a check carries that outcome."""
+    other, drifts = result.config.but(per_replica_batch=512), Message(text="It drifts.")
+    rejected = {"outcome": Outcome.REJECTED, "examples_per_second": None, "reason": drifts}
+    trials = (*result.trials, make_trial(8, other), make_trial(9, other, **rejected))
+    text = draw(result_text(changed(trials=trials), OUT), 160)
+    assert next(line for line in text.splitlines() if "2x512" in line).startswith("rejected")
+
+
+def test_failures_of_one_cause_share_a_row(
+    changed: Changed, make_trial: MakeTrial, draw: Draw
+) -> None:
+    """A cause that repeats is told once, with the numbers of all its trials."""
+    bad = {"outcome": Outcome.HUNG, "reason": Message(text="no step"), "examples_per_second": None}
+    trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
+    text = draw(result_text(changed(trials=trials), OUT), 160)
+    assert text.count("No step.") == 1
+    assert "(and trials 11, 12)" in text
+
+
+def test_the_files_and_the_next_commands_are_named(
+    result: Result, folder: Path, draw: Draw
+) -> None:
+    """What was written is listed, and how to train with it."""
+    text = draw(result_text(result, folder), 300)
+    assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
+    assert f"python {folder}/train.py  # 1 epoch; or --epochs N" in text
+    assert f"optuna-dashboard sqlite:///{folder}/study.db" in text
+    assert "launch.py" not in text
+    assert "--resume" not in text
+
+
+def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) -> None:
+    """However narrow the terminal: a line break inside would be pasted into the shell."""
+    folder, text = result.save(tmp_path / ("long " * 20)), StringIO()
+    Console(file=text, width=60).print(result_text(result, folder), crop=False)
+    assert f"python '{folder}/train.py'  # 1 epoch; or --epochs N\n" in text.getvalue()
+
+
+def test_several_workers_are_started_by_their_launcher(
+    result: Result, tmp_path: Path, draw: Draw
+) -> None:
+    """And train as many epochs as the script by itself."""
+    facts = result.facts.model_copy(update={"fit": FitFacts(epochs=20)})
+    gang = result.model_copy(update={"launch": "print('launched')\n", "facts": facts})
+    text = draw(result_text(gang, gang.save(tmp_path)), 300)
+    assert f"python {tmp_path}/launch.py  # 20 epochs, as the script; or --epochs N" in text
+
+
+def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
+    """Interrupted, or with the budget that would do and what that shows."""
+    grounds = result.grounds.model_copy(update={"more_seconds": 600.0, "shown_gain": 0.04})
+    stopped = draw(result_text(result.model_copy(update={"interrupted": True}), OUT), 160)
+    short = draw(result_text(result.model_copy(update={"grounds": grounds}), OUT), 160)
+    assert "run the same command with --resume\n" in stopped
+    assert "run the same command with --resume --budget 10min" in short
+    assert "It likely shows a gain of 4% or more, if runs vary by 6%." in short
+
+
+def test_only_existing_files_are_named(folder: Path) -> None:
+    """A study in a database elsewhere is not claimed to lie in the folder."""
+    (folder / "study.db").unlink()
+    tables = {"result.json", "trials.csv", "trials.jsonl"}
+    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
+
+
+def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
+    """The script by its own strategy, and a fixed rule; the rest is the search's."""
+    row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
+    marked = result.model_copy(update={"compared": (row, *result.compared[1:])})
+    told = "as the script by itself, as AutoStrategy would"
+    assert draw(result_text(marked, OUT), 160).count(f"({told})") == 1
+    assert told in marked.report()
+
+
+def test_a_cell_shows_the_same_with_the_reasons_a_click_away(result: Result) -> None:
+    """Small, and nothing that others wrote is markup or loaded."""
+    trials = tuple(t.model_copy(update={"reason": Message(text=HOSTILE)}) for t in result.trials)
+    html = result_html(result.model_copy(update={"trials": trials}))
+    for told in ("Distribute: ", "recommended", "1.42 (", "<summary>Why</summary>", "&lt;script&"):
+        assert told in html
+    assert html.count("<details>") == html.count("</details>") == 2
+    assert "<script" not in html
+    assert "http" not in html
+    assert len(html) < 10_000
