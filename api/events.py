@@ -8,8 +8,8 @@ from pydantic import Field, TypeAdapter
 
 from autotune import events
 from autotune.api.states import State
+from autotune.text import plural, rate
 from autotune.value import Value
-from autotune.wording import plural, rate
 
 LONGEST_NOTICE = 2000
 

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from autotune.machine import Machine
+from autotune.text import plural
 from autotune.value import WHOLE, Described
-from autotune.wording import plural
 
 MOST_DEVICES = 4096
 Label = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/=:-]{0,62}$")]

@@ -18,9 +18,9 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
+from autotune.text import plural
 from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
-from autotune.wording import plural
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LOCAL_OWNER = "local"

@@ -24,7 +24,7 @@ from pydantic import (
 
 from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.errors import first_mistake
-from autotune.plugins import load_plugins
+from autotune.installed import load_plugins
 from autotune.space import Space
 from autotune.value import Scalar, Value
 from autotune.workload import Factory, is_script

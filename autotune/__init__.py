@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from autotune.machine import Machine as Machine
     from autotune.objective import Objective as Objective
     from autotune.options import SearchOptions as SearchOptions
+    from autotune.plain import Window as Window
     from autotune.plan import Plan as Plan
     from autotune.reason import Outcome as Outcome, Reason as Reason
     from autotune.result import (
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
     from autotune.tuning import Tuner as Tuner, autotune as autotune
     from autotune.verification.answer import Answer as Answer, Verification as Verification
     from autotune.verification.verify import verify as verify
-    from autotune.window import Window as Window
     from autotune.workload import (
         Factory as Factory,
         Workload as Workload,

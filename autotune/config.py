@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_valid
 from pydantic.fields import FieldInfo
 
 from autotune.axis import OWN_AXIS, Axis, AxisRole, Condition, Line, Place, Trend, always
-from autotune.plugins import load_plugins
+from autotune.installed import load_plugins
 from autotune.value import Scalar, Value
 
 Auto = Literal["auto"]

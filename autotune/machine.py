@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 from pydantic import Field
 
+from autotune.text import plural
 from autotune.value import Value
-from autotune.wording import plural
 
 
 class Host(Value):

@@ -16,14 +16,13 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
-from autotune.hints import hint
+from autotune.installed import load_plugin, plugin_names
 from autotune.machine import Machine
-from autotune.plugins import load_plugin, plugin_names
 from autotune.stats import Interval
 from autotune.stats.efficiency import examples_needed
 from autotune.strategies import update_batch
+from autotune.text import hint, rate
 from autotune.trial import Trial
-from autotune.wording import rate
 from autotune.workload import WorkloadFacts
 
 GROUP = "autotune.objectives"

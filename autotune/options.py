@@ -25,9 +25,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from autotune.config import describe
-from autotune.durations import as_text, parse_seconds
 from autotune.errors import UsageError
-from autotune.hints import hint
+from autotune.text import as_text, hint, parse_seconds
 from autotune.value import WHOLE, Value
 
 MARGIN = 0.03

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from autotune.durations import at_least, parse_seconds
 from autotune.machine import Machine
 from autotune.space import Limit
+from autotune.text import at_least, parse_seconds, plural, roughly
 from autotune.value import Scalar, Value
-from autotune.wording import plural, roughly
 from autotune.workload import WorkloadFacts
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.base import Limits, Stop
 from autotune.engine.tasks.train import TrialRequest
+from autotune.plain import Window
 from autotune.reason import Message, Outcome
+from autotune.strategies.roles import Role
 from autotune.testing.contract import Behaviour
 from autotune.trial import Stage, Trial
-from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"

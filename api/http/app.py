@@ -32,7 +32,7 @@ from autotune.api.http.problems import DOCUMENTED, handle
 from autotune.api.http.service import Service, open_service
 from autotune.api.settings import Settings
 from autotune.api.values import JobEvent, Problem
-from autotune.version import VERSION
+from autotune.installed import VERSION
 
 DESCRIPTION = (
     "Create a tuning job for a registered workload, follow it, and fetch the best configuration "

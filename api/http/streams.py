@@ -26,7 +26,7 @@ from autotune.api.log import say
 from autotune.api.settings import Web
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobEvent
-from autotune.wording import plural
+from autotune.text import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
 RARER = 4

@@ -10,7 +10,7 @@ from autotune.api.states import UNFINISHED, State
 from autotune.api.store.database import Now
 from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, jobs
-from autotune.wording import plural
+from autotune.text import plural
 
 
 def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: float) -> None:

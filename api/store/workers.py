@@ -13,8 +13,8 @@ from autotune.api.records import read
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import jobs, leases, workers
 from autotune.api.values import SeenWorker, WorkerInfo
+from autotune.installed import VERSION
 from autotune.machine import Machine
-from autotune.version import VERSION
 
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""

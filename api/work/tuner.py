@@ -25,8 +25,8 @@ from autotune.api.work.messages import GaveUp, Message, Stuck, message
 from autotune.api.work.orders import Order
 from autotune.config import Configuration
 from autotune.machine import Machine
+from autotune.plain import Window
 from autotune.value import Value
-from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts
 
 # As in `autotune.engine.forking`: the worker's own module path finds the same autotune. The network

@@ -38,7 +38,7 @@ from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, d
 from autotune.api.work.orders import Order, folder, jobs_folder, order
 from autotune.api.work.supervision import Cause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
-from autotune.wording import plural, roughly
+from autotune.text import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."

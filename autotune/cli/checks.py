@@ -9,8 +9,8 @@ from rich.text import Text
 
 from autotune.result.tables import marked, named
 from autotune.strategies import in_short
+from autotune.text import plural, rate_with_error, roughly, share
 from autotune.verification.answer import Verification
-from autotune.wording import plural, rate_with_error, roughly, share
 
 
 def document(found: Verification) -> str:

@@ -11,7 +11,7 @@ import typer
 from autotune.cli import options as take
 from autotune.cli.console import guarded, put, say, show
 from autotune.errors import EngineError, UsageError
-from autotune.wording import plural
+from autotune.text import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

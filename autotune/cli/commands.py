@@ -53,7 +53,7 @@ app.add_typer(workers_app, name="workers")
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
-        from autotune.version import VERSION
+        from autotune.installed import VERSION
 
         typer.echo(f"autotune {VERSION}")
         raise typer.Exit

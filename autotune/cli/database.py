@@ -13,7 +13,7 @@ import typer
 
 from autotune.cli.console import put, say
 from autotune.cli.options import SettingsFile
-from autotune.extras import check_service
+from autotune.installed import check_service
 
 if TYPE_CHECKING:
     from autotune.api.settings import Settings

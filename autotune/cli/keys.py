@@ -12,7 +12,7 @@ from autotune.cli.console import guarded, put, say, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.wording import plural
+from autotune.text import plural
 
 if TYPE_CHECKING:
     from autotune.api.callers import Scope

@@ -90,7 +90,7 @@ def machine_table(machine: Machine) -> RenderableType:
 
 def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
     from autotune.space import space_for
-    from autotune.wording import size
+    from autotune.text import size
 
     if len(machine.hosts) > 1:
         yield "machines", "\n".join(map(_host, machine.hosts))
@@ -105,6 +105,6 @@ def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def _host(host: Host) -> str:
-    from autotune.wording import plural, size
+    from autotune.text import plural, size
 
     return f"{host.name}: {', '.join([plural(host.cpus, 'core'), *host.gpus, size(host.memory)])}"

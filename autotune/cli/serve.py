@@ -9,7 +9,7 @@ import typer
 from autotune.cli.console import guarded, put, say
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.extras import check_service
+from autotune.installed import check_service
 
 app = typer.Typer(
     help="Run the tuning service: API and worker together, or one of them.",

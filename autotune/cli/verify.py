@@ -45,9 +45,9 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     the folder where `autotune tune` ran, because the functions are imported from there.
     """
     # Here, so that the help answers before all of this is imported; the same below.
-    from autotune.durations import parse_seconds
     from autotune.engine.resolve import reserved_engine
     from autotune.result import load_configuration
+    from autotune.text import parse_seconds
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
     with reserved_engine(

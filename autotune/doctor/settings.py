@@ -7,7 +7,7 @@ from typing import Any
 
 from autotune.doctor.target import NEWEST, Version, required_version, version_of
 from autotune.errors import UsageError, in_words
-from autotune.hints import hint
+from autotune.text import hint
 
 FILE = "pyproject.toml"
 TABLE = "[tool.autotune.doctor]"

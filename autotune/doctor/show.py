@@ -13,7 +13,7 @@ from rich.text import Text
 from autotune.doctor.report import Finding, Place, Report, Severity
 from autotune.doctor.rule import HERE, Rule
 from autotune.doctor.rules import rules
-from autotune.version import VERSION
+from autotune.installed import VERSION
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

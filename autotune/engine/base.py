@@ -23,9 +23,9 @@ from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.lock import Tell
 from autotune.machine import Machine
+from autotune.plain import Window
 from autotune.reason import Outcome, Reason
 from autotune.value import Value
-from autotune.window import Window
 from autotune.workload import Workload
 
 A = TypeVar("A")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from autotune.wording import plural
+from autotune.text import plural
 
 NOTICEABLE = 0.1
 """Share of the cores that others must take before it is worth a word."""

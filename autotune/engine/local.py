@@ -15,7 +15,6 @@ from signal import SIGKILL
 from typing import Any, Self, cast
 
 from autotune import disk
-from autotune.cluster import Role, tf_config
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
 from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient, ForkServerDied
@@ -40,6 +39,7 @@ from autotune.reason import (
     Raised,
     Reason,
 )
+from autotune.strategies.roles import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""

@@ -23,8 +23,8 @@ from pydantic import Field, ValidationError
 
 from autotune.engine.folder import flocked
 from autotune.errors import Interrupted, UsageError
+from autotune.text import plural
 from autotune.value import Value
-from autotune.wording import plural
 
 PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
 """Folders that every user may write, whatever their TMPDIR; the first that has or takes the file

@@ -25,7 +25,7 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.engine.user_code import code_of
 from autotune.errors import EngineError, UsageError, WorkloadError
-from autotune.extras import check_installed
+from autotune.installed import check_installed
 from autotune.machine import Machine
 from autotune.reason import Outcome, TooFewHosts
 

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from autotune.cluster import Role
 from autotune.engine import links
 from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
@@ -27,9 +26,10 @@ from autotune.engine.local import LocalEngine, environments_of
 from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, install
+from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
-from autotune.version import VERSION
+from autotune.strategies.roles import Role
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20

@@ -17,10 +17,10 @@ from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code
 from autotune.errors import AutotuneError, EngineError, Interrupted
+from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
-from autotune.version import VERSION
 
 T = TypeVar("T")
 SILENCE_SECONDS = 5.0

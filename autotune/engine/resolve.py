@@ -13,7 +13,7 @@ from functools import partial
 from autotune.engine.base import Engine
 from autotune.engine.lock import Tell, Wait
 from autotune.errors import EngineError, UsageError
-from autotune.plugins import load_attribute, load_plugin
+from autotune.installed import load_attribute, load_plugin
 
 GROUP = "autotune.engines"
 LOCAL = "local"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from autotune.cluster import Role
 from autotune.engine import events, reasons
 from autotune.engine.base import Limits, RunResult, Watch, go_on
 from autotune.engine.events import Event
 from autotune.engine.group import POLL, Exit, Report, WorkerGroup
 from autotune.engine.reasons import WorkersLost
+from autotune.plain import Window
 from autotune.reason import (
     Completed,
     FinishedEarly,
@@ -25,7 +25,7 @@ from autotune.reason import (
     Phase,
     Reason,
 )
-from autotune.window import Window
+from autotune.strategies.roles import Role
 
 GRACE = 1.0
 """Seconds for the real cause to show itself, once a process has reported its consequences."""

@@ -16,8 +16,8 @@ from autotune.program.text import WIDTH, call, fill_in, literal
 from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Training, strategy, update_batch
+from autotune.text import plural
 from autotune.value import Value
-from autotune.wording import plural
 from autotune.workload import (
     FitData,
     OwnStrategy,

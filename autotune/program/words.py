@@ -10,8 +10,8 @@ from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
 from autotune.program.text import WIDTH, literal
 from autotune.strategies import strategy
+from autotune.text import plural
 from autotune.value import Scalar
-from autotune.wording import plural
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"

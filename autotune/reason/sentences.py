@@ -24,7 +24,7 @@ from autotune.reason import (
     StrategyFailed,
     Uncertified,
 )
-from autotune.wording import plural
+from autotune.text import plural
 
 
 def reason_text(reason: Reason) -> str:

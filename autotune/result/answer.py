@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from autotune.durations import at_least
 from autotune.reason.sentences import rule_text
 from autotune.result.data import ResultData
 from autotune.result.verdict import Conclusion
 from autotune.space import why_alone
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import distribution, in_short, title, update_batch
-from autotune.wording import plural, times
+from autotune.text import at_least, plural, times
 from autotune.workload import own_batch
 
 

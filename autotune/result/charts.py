@@ -24,7 +24,7 @@ from autotune.result.view import Row
 from autotune.stats import Interval
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning
-from autotune.wording import plural
+from autotune.text import plural
 
 SHOWN = 30
 """Configurations that are drawn; the others stand in a table."""

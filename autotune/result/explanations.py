@@ -27,8 +27,8 @@ from autotune.result.learning import learning_lines
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
+from autotune.text import plural, rate, times
 from autotune.trial import Trial
-from autotune.wording import plural, rate, times
 
 FAILURES = (
     Outcome.OUT_OF_MEMORY,

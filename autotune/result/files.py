@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
-from autotune.extras import needed
+from autotune.installed import needed
 from autotune.reason.sentences import reason_text
 from autotune.result.leaderboard import Leaderboard
 from autotune.strategies import in_short

@@ -25,8 +25,8 @@ from autotune.result.progress import PHASES, Progress
 from autotune.result.tables import Line, Stacked, as_html
 from autotune.result.view import TrialRow, row_of, trial_row
 from autotune.strategies import in_short
+from autotune.text import clock, one_line, plural, roughly
 from autotune.trial import Stage, Trial
-from autotune.wording import clock, one_line, plural, roughly
 
 LATEST = 8
 """Trials in sight, so that the view fits a terminal of 24 lines."""

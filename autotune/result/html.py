@@ -18,6 +18,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, PythonLexer, YamlLexer
 
 from autotune.config import describe
+from autotune.installed import VERSION
 from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.data import ResultData
@@ -26,9 +27,8 @@ from autotune.result.leaderboard import Leaderboard
 from autotune.result.repeat import repeat
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
+from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.trial import Stage, Trial
-from autotune.version import VERSION
-from autotune.wording import plural, rate_with_error, roughly, share, size
 from autotune.workload import Workload
 
 STYLE, SCRIPT = "style.css", "script.js"

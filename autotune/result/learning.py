@@ -9,7 +9,7 @@ from autotune.result.data import ResultData
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import distribution, update_batch
-from autotune.wording import times
+from autotune.text import times
 from autotune.workload import BatchSource, own_batch
 
 OTHERS = 2

@@ -12,8 +12,8 @@ from rich.text import Text
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.result.tables import HEAD, columns
+from autotune.text import plural, sentence, size
 from autotune.value import Scalar
-from autotune.wording import plural, sentence, size
 from autotune.workload import FitFacts, OwnStrategy, WorkloadFacts
 
 

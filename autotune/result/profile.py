@@ -12,7 +12,7 @@ from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.stats import Interval
 from autotune.strategies import strategy, title
-from autotune.wording import sentence
+from autotune.text import sentence
 from autotune.workload import WorkloadFacts
 
 WORTH_TELLING = 0.02

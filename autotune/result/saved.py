@@ -15,13 +15,13 @@ from pydantic import Field, ValidationError
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
+from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.options import MARGIN
 from autotune.result.files import write_text
 from autotune.result.verdict import Verdict
 from autotune.stats import Interval
 from autotune.value import Value
-from autotune.version import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
 HEADER = "Written by autotune. `autotune script FILE` renders the training program again."

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from autotune.durations import at_least
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import summary
@@ -20,8 +19,17 @@ from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.space.origin import Origin
 from autotune.stats import Interval
 from autotune.strategies import in_short
+from autotune.text import (
+    at_least,
+    one_line,
+    plural,
+    rate,
+    rate_with_error,
+    roughly,
+    sentence,
+    share,
+)
 from autotune.trial import Trial
-from autotune.wording import one_line, plural, rate, rate_with_error, roughly, sentence, share
 
 EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals, where only the best are shown."""

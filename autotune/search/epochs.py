@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from autotune.config import Configuration
 from autotune.engine.tasks.train import Fill
+from autotune.plain import Window
 from autotune.search.request import Subject
 from autotune.stats import Epoch, Lengths, used_up
 from autotune.strategies import strategy
 from autotune.trial import Trial
-from autotune.window import Window
 from autotune.workload import Backlog, InputPass, WorkloadFacts, backlog_of
 
 EVENT_SECONDS = 0.05

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autotune.config import Configuration
-from autotune.durations import at_least
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Outcome, Reason
 from autotune.reason.sentences import reason_text
@@ -24,6 +23,7 @@ from autotune.search.sampler import Sampler
 from autotune.search.screening import SHARE, affordable, process_for, walk
 from autotune.search.stopping import Budget
 from autotune.search.surrogate import Expectations
+from autotune.text import at_least
 from autotune.trial import Stage
 
 CHOICE = 2000

@@ -24,8 +24,8 @@ from autotune.stats import (
     pooled_noise,
     surely_below,
 )
+from autotune.text import plural
 from autotune.trial import Stage, Trial
-from autotune.wording import plural
 
 CERTAINLY_WRONG = 0.0017
 """How often one is called certainly faster that is not; asked about three times of a pair."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
+from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.epochs import lasting
 from autotune.stats import UNKNOWN, Epoch, Reading, read, steady_from
 from autotune.trial import Stage, Trial
-from autotune.window import Window
 
 
 def trial_of(

@@ -13,11 +13,11 @@ from pydantic import BeforeValidator
 
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, OutputError, UsageError
-from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
+from autotune.text import hint
 from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
 

@@ -38,8 +38,8 @@ from autotune.search.stopping import (
 )
 from autotune.stats import UNMEASURED, Expected, Noise
 from autotune.strategies import strategy
+from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
-from autotune.wording import plural
 
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, default_of
 from autotune.engine.base import Stop
+from autotune.plain import Window
 from autotune.reason import Measured, Outcome
-from autotune.window import Window
 
 STEP_AXES = ("per_replica_batch", "steps_per_execution")
 """Of the axes of the step, those that a process can change while it runs; of the input all."""

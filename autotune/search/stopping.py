@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
+from autotune.plain import Window
 from autotune.reason import BudgetEnded, Measured, Outcome, Slower, Unsettled
 from autotune.stats import (
     UNKNOWN,
@@ -19,7 +20,6 @@ from autotune.stats import (
     steady_from,
     trend_of,
 )
-from autotune.window import Window
 
 MEASURE_SECONDS = 0.8
 """Steady time that is enough: more would not help, because fresh runs differ by more."""

@@ -46,9 +46,9 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.stats import expectation
 from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
+from autotune.text import plural, sentence
 from autotune.trial import Trial
 from autotune.value import Scalar
-from autotune.wording import plural, sentence
 from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]

@@ -15,8 +15,8 @@ from autotune.space.enumerate import Candidates, candidates
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import strategy
+from autotune.text import plural, sentence
 from autotune.value import Scalar
-from autotune.wording import plural, sentence
 from autotune.workload import Returned, WorkloadFacts
 
 WIDTH = 96

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from autotune.axis import Axis, AxisRole
 from autotune.config import Configuration, axes, axes_of, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
-from autotune.hints import hint
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason import Rule, RuleKind
@@ -19,8 +18,8 @@ from autotune.reason.sentences import rule_text
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import strategy, update_batch
+from autotune.text import hint, plural
 from autotune.value import Scalar, Value
-from autotune.wording import plural
 from autotune.workload import BatchSource, WorkloadFacts, own_batch, own_settings
 
 MAX_CONFIGURATIONS = 100_000

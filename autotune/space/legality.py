@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from autotune.change import Change
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.plain import Change
 from autotune.reason import Rule, RuleKind
 from autotune.strategies import strategy
 from autotune.value import Scalar

@@ -10,9 +10,9 @@ from pathlib import Path
 import yaml
 
 from autotune.errors import SpaceError, in_words
-from autotune.hints import closest
 from autotune.machine import Machine
 from autotune.space.schema import MachineKind, Space, parse_space
+from autotune.text import closest
 
 AUTO = "auto"
 """Instead of a name, it stands for whichever ready-made space fits the machine."""

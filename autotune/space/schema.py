@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import ConfigurationError, SpaceError
-from autotune.hints import closest, hint
 from autotune.strategies import strategies
+from autotune.text import closest, hint
 from autotune.value import Scalar, Value
 from autotune.workload import Workload
 

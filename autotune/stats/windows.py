@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
+from autotune.plain import Window
 from autotune.stats.epoch import UNKNOWN, Epoch
 from autotune.value import Value
-from autotune.window import Window
 
 WARM_UP_SECONDS = 0.6
 """Floor: the first windows still hold tracing, allocation, and tf.data's own tuning."""

@@ -8,9 +8,9 @@ from pkgutil import iter_modules
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.hints import hint
-from autotune.plugins import load_plugins
+from autotune.installed import load_plugins
 from autotune.strategies._base import Setup, Strategy, Training
+from autotune.text import hint
 
 __all__ = [
     "Setup",

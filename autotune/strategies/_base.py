@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 from autotune.axis import AxisRole
-from autotune.cluster import Role
 from autotune.config import Configuration, Reduction, axes_of
 from autotune.machine import Machine
+from autotune.strategies.roles import Role
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 

@@ -6,7 +6,7 @@ import math
 
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
-from autotune.wording import plural
+from autotune.text import plural
 from autotune.workload import WorkloadFacts
 
 SPLIT_CPU = (

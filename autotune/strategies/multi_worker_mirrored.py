@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy
 from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
+from autotune.strategies.roles import Role
+from autotune.text import plural
 from autotune.value import Scalar
-from autotune.wording import plural
 from autotune.workload import WorkloadFacts
 
 _NOTE = (

@@ -29,7 +29,6 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
 from autotune.engine.tasks.devices import DevicesRequest
@@ -39,11 +38,12 @@ from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest, Setting
 from autotune.engine.tasks.train import Fill, TrialRequest, trial_request
 from autotune.errors import WorkloadError
+from autotune.plain import Window
 from autotune.program import render
 from autotune.reason import Message, Outcome, Slower
 from autotune.reason.sentences import reason_text
+from autotune.strategies.roles import Role
 from autotune.testing.fake import Ending, FakeEngine, fake_learning
-from autotune.window import Window
 from autotune.workload import Factory, Workload
 
 

@@ -20,10 +20,10 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
+from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome, Reason
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.testing.observations import Fault, observation
-from autotune.window import Window
 from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1

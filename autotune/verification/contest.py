@@ -13,10 +13,10 @@ from autotune.search.stopping import Budget
 from autotune.search.turns import Turns
 from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
 from autotune.stats import Interval, mean_rate
+from autotune.text import plural, sentence, times
 from autotune.trial import Trial, sustained
 from autotune.verification.answer import Answer, Comparison
 from autotune.verification.question import Question
-from autotune.wording import plural, sentence, times
 
 LEADS: Mapping[Answer, str] = {
     Answer.HOLDS: "Confirmed",

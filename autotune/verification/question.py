@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from autotune.config import Configuration
+from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.reason import Rule
@@ -15,7 +16,6 @@ from autotune.search.request import Subject
 from autotune.space import Situation
 from autotune.value import Value
 from autotune.verification.answer import Answer
-from autotune.version import VERSION
 from autotune.workload import WorkloadFacts, own_batch
 
 

@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from autotune.durations import parse_seconds
 from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
@@ -18,10 +17,10 @@ from autotune.result import SavedConfiguration, load_configuration
 from autotune.search.runner import Runner, TrialList
 from autotune.search.stopping import Budget
 from autotune.stats import unpaired_ratio
+from autotune.text import parse_seconds, sentence
 from autotune.verification.answer import Answer, Comparison, Verification
 from autotune.verification.contest import LEADS, Contest
 from autotune.verification.question import Case, changes, notes_on_rival, question_of
-from autotune.wording import sentence
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autotune.errors import FactoryNotFound
-from autotune.hints import closest
+from autotune.text import closest
 
 _HIDING = ("exec", "globals", "setattr", "vars", "__getattr__")
 """What may give a module names that its text does not show."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any
 
-from autotune.change import Change
+from autotune.plain import Change
 from autotune.stats.gradients import Learning
 from autotune.value import Value
 from autotune.workload.backlog import Backlog

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from autotune.stats import Interval
+from autotune.text import times
 from autotune.value import Value
-from autotune.wording import times
 from benchmarks.parts import Part
 
 MEDIAN_GOAL, LOWEST_GOAL = 0.95, 0.80

@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
-from autotune.cluster import Role, tf_config
 from autotune.config import Configuration
 from autotune.machine import free_ports
 from autotune.strategies import strategy
+from autotune.strategies.roles import Role, tf_config
 from benchmarks.peers.job import ROOT, Job
 from benchmarks.peers.mark import MARK
 

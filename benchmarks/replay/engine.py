@@ -20,11 +20,11 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.screen import ScreeningRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
+from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
 from autotune.testing.observations import observation
-from autotune.window import Window
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
 

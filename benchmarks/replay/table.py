@@ -15,13 +15,13 @@ from typing import Any
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.machine import Machine
+from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.stats import Epoch, steady_from
 from autotune.value import Value
-from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 FOLDER = Path(__file__).parent / "tables"

@@ -11,8 +11,8 @@ from statistics import fmean
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.plain import Window
 from autotune.stats import read, settled_from, steady_from
-from autotune.window import Window
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
 

@@ -24,6 +24,7 @@ from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Watch
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.plain import Window
 from autotune.reason import Completed, Outcome
 from autotune.search.design import default_in, openers
 from autotune.search.epochs import epoch_of
@@ -32,7 +33,6 @@ from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
 from autotune.space import candidates
 from autotune.stats import Epoch, read, steady_from
 from autotune.strategies import in_short
-from autotune.window import Window
 from benchmarks.alone import request_alone
 from benchmarks.page import add_options, page_of, this_commit, this_machine
 from benchmarks.replay.characters import character

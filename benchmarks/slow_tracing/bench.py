@@ -16,7 +16,7 @@ from statistics import median
 from autotune import Result
 from autotune.result import Verdict
 from autotune.strategies import in_short
-from autotune.wording import times
+from autotune.text import times
 from benchmarks.default_space.search import search_default_space
 from benchmarks.page import add_options, page_of, this_commit, this_machine
 

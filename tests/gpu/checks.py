@@ -17,10 +17,10 @@ from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
+from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.stopping import MeasureWatch
-from autotune.window import Window
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 from tests.gpu.check import Check
 

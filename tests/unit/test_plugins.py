@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.errors import UsageError
-from autotune.plugins import load_plugin, load_plugins, plugin_names
+from autotune.installed import load_plugin, load_plugins, plugin_names
 
 GROUP = "autotune.tests"
 Install = Callable[[str], None]

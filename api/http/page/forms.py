@@ -28,8 +28,8 @@ from autotune.objective import objective_names
 from autotune.options import SearchOptions, declared
 from autotune.space import AUTO, ready_made
 from autotune.strategies import strategies
+from autotune.text import roughly, sentence
 from autotune.value import Scalar
-from autotune.wording import roughly, sentence
 
 MOST_FIELDS = 500
 Schema = Mapping[str, Any]

@@ -19,8 +19,8 @@ from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.progress import PHASES
 from autotune.result.view import Figure, figure
 from autotune.strategies import in_short
+from autotune.text import clock, rate_with_error, roughly, sentence, share
 from autotune.trial import Trial
-from autotune.wording import clock, rate_with_error, roughly, sentence, share
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 """The names of the events of a stream."""

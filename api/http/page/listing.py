@@ -10,7 +10,7 @@ from autotune.api.http.tunings import ListQuery
 from autotune.api.labels import selectors
 from autotune.api.states import FINAL, State
 from autotune.api.values import Job, Page
-from autotune.wording import clock, plural, rate, roughly
+from autotune.text import clock, plural, rate, roughly
 
 FILTERS: Mapping[str, tuple[State, ...]] = {
     "All": (),

@@ -21,7 +21,7 @@ from autotune.api.labels import selectors
 from autotune.api.states import FINAL
 from autotune.api.values import moment
 from autotune.result.html import SCRIPT, STYLE, environment, part
-from autotune.wording import clock, roughly
+from autotune.text import clock, roughly
 
 KINDS = {
     STYLE: "text/css",

@@ -14,8 +14,8 @@ from types import ModuleType
 from autotune.doctor.report import Severity
 from autotune.doctor.rule import Rule
 from autotune.errors import UsageError
-from autotune.hints import hint
-from autotune.plugins import load_plugins
+from autotune.installed import load_plugins
+from autotune.text import hint
 
 GROUP = "autotune.rules"
 """Of the entry points; each names a module."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from autotune.doctor import Hits, Module, mended
 from autotune.doctor.rules._devices import read_device, written_device
-from autotune.hints import closest
+from autotune.text import closest
 
 _TAKE = ("tf.device", "tf.distribute.OneDeviceStrategy", "tf.distribute.MirroredStrategy")
 _WORDS = {"gpu": "GPU", "cpu": "CPU", "tpu": "TPU", "cuda": "GPU"}

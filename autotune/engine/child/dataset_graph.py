@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from autotune.change import Change
+from autotune.plain import Change
 
 _PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _DRAWS = re.compile(

@@ -17,7 +17,7 @@ import cloudpickle
 from autotune.engine.failure import ERROR, describe
 from autotune.engine.folder import TrialFolder
 from autotune.errors import FactoryFailed, FactoryNotFound
-from autotune.hints import closest
+from autotune.text import closest
 
 Call = Callable[..., Any]
 _OPTIONS = {

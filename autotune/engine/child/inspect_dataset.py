@@ -10,7 +10,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.change import Change
 from autotune.engine.child.dataset_graph import (
     Randomness,
     holds_cache,
@@ -30,6 +29,7 @@ from autotune.engine.child.returned import BATCH, Taken
 from autotune.engine.child.timeout import Progress, within
 from autotune.engine.failure import ERROR
 from autotune.errors import DatasetTooSmall, FactoryFailed
+from autotune.plain import Change
 
 T = TypeVar("T")
 Read = Callable[..., Progress[Stretch]]

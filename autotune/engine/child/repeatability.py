@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from autotune.change import Change
 from autotune.engine.child.dataset_graph import Randomness, randomness, runs_python
 from autotune.engine.child.passes import successful
 from autotune.engine.child.timeout import within
+from autotune.plain import Change
 
 _FEW = 64
 """Examples of each pass where no Python code adds to what the stages show."""

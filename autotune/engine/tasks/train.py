@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task, write_pickles
 from autotune.engine.folder import TrialFolder
@@ -15,6 +14,7 @@ from autotune.machine import Machine
 from autotune.program import render
 from autotune.reason import Overdue, Phase
 from autotune.strategies import strategy
+from autotune.strategies.roles import Role
 from autotune.workload import Workload, WorkloadFacts
 
 

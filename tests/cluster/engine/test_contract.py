@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine.ray import RayEngine
 from autotune.engine.tasks.train import TrialRequest
+from autotune.strategies.roles import Role
 from autotune.testing.contract import Behaviour, ProcessContract
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import request_of

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.ray import RayEngine
+from autotune.plain import Window
 from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
-from autotune.window import Window
+from autotune.strategies.roles import Role
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.trials import ENOUGH, PROGRAMS, request_for
 

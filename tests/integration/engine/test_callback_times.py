@@ -13,8 +13,8 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
 from autotune.machine import Host, Machine
+from autotune.plain import Window
 from autotune.reason import Completed, Outcome
-from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts, script_from_text, script_workload
 
 pytestmark = pytest.mark.real

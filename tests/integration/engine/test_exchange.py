@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine.local import LocalEngine
+from autotune.strategies.roles import Role
 from tests.trials import request_for
 
 pytestmark = pytest.mark.real

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from autotune.checks.straggler import straggler
-from autotune.cluster import Role
 from autotune.engine import local
 from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
+from autotune.strategies.roles import Role
 from tests.trials import ENOUGH, request_for, stop_at_once
 
 pytestmark = pytest.mark.real

@@ -10,10 +10,10 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from autotune.change import Change
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
+from autotune.plain import Change
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real

@@ -14,10 +14,10 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Host, Machine
+from autotune.plain import Window
 from autotune.program import render
 from autotune.reason import Killed, Outcome
 from autotune.strategies import strategy
-from autotune.window import Window
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import ENOUGH, request_for
 

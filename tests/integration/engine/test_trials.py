@@ -11,12 +11,12 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine.base import Limits, RunResult
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
 from autotune.reason import Killed, Outcome, Overdue, Phase, Raised
 from autotune.reason.sentences import reason_text
+from autotune.strategies.roles import Role
 from autotune.workload import Factory, Workload
 from tests.trials import request_for, stop_at_once
 

@@ -105,7 +105,7 @@ def test_a_workload_that_cannot_be_is_refused(tmp_path: Path, parameter: str) ->
 def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service does not start without workloads that it should offer."""
     broken = EntryPoint("mine", "nosuch_package:workload", "autotune.workloads")
-    monkeypatch.setattr("autotune.plugins.entry_points", lambda **_: [broken])
+    monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [broken])
     with pytest.raises(SettingsError, match="nosuch_package"):
         load_settings().registry()
 

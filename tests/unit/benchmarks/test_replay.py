@@ -9,9 +9,9 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
+from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.result import Verdict
-from autotune.window import Window
 from autotune.workload import WorkloadFacts
 from benchmarks.replay import table as tables
 from benchmarks.replay.characters import CHARACTERS

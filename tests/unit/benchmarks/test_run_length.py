@@ -7,8 +7,8 @@ import math
 import pytest
 
 from autotune.config import Configuration
+from autotune.plain import Window
 from autotune.search.stopping import PATIENCE
-from autotune.window import Window
 from benchmarks.run_length.bench import SECONDS, Arm, Reading, first_seconds, worth
 
 ONE = Configuration(per_replica_batch=32)

@@ -13,10 +13,10 @@ from rich.console import Console
 from typer.testing import Result
 
 from autotune.config import describe
+from autotune.installed import VERSION
 from autotune.result.following import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
-from autotune.version import VERSION
 
 Run = Callable[..., Result]
 

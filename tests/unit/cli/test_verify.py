@@ -11,9 +11,9 @@ from typer.testing import Result
 
 from autotune import Verdict
 from autotune.config import Configuration
+from autotune.installed import VERSION
 from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
-from autotune.version import VERSION
 from autotune.workload import Workload
 
 Run = Callable[..., Result]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine.local import environments_of
+from autotune.strategies.roles import Role
 
 
 @pytest.mark.parametrize(

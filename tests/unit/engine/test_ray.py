@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.engine import events, links, ray_group as group, ray_hosts as hosts, user_code as code
 from autotune.engine.bridge import Gone, Node
 from autotune.engine.folder import TrialFolder
@@ -29,10 +28,11 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
+from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import Exited, HostLost, Orphaned, Outcome
+from autotune.strategies.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
-from autotune.version import VERSION
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import request_for
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine import events
 from autotune.engine.base import Limits, RunResult, Stop
@@ -23,6 +22,7 @@ from autotune.engine.trial_run import (
     WorkerSteps,
     root_cause,
 )
+from autotune.plain import Window
 from autotune.reason import (
     Completed,
     KernelKilled,
@@ -35,7 +35,7 @@ from autotune.reason import (
     Phase,
 )
 from autotune.reason.sentences import reason_text
-from autotune.window import Window
+from autotune.strategies.roles import Role
 from autotune.workload import Workload
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)

@@ -13,6 +13,7 @@ import pytest
 from autotune.checks.breakdown import Breakdown, Part, Share
 from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.config import Configuration
+from autotune.plain import Window
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
@@ -21,7 +22,6 @@ from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
-from autotune.window import Window
 from autotune.workload import Workload
 
 ALONE = Configuration(per_replica_batch=128)

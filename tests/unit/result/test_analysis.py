@@ -56,6 +56,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error says what to type."""
-    monkeypatch.setattr("autotune.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("autotune.installed.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=r"pandas.*pip install '\.\[notebook\]'"):
         result.trials_frame()

@@ -11,13 +11,13 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import Fill, TrialRequest
+from autotune.plain import Window
 from autotune.search.epochs import epoch_of, fill_of, lasting
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.text import spread
 from autotune.trial import Stage
-from autotune.window import Window
-from autotune.wording import spread
 from autotune.workload import Backlog, InputPass
 
 from .conftest import Tuner, speed

@@ -11,12 +11,12 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
+from autotune.plain import Window
 from autotune.reason import Message, Outcome
 from autotune.search.record import trial_of
 from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch
 from autotune.stats import UNKNOWN, Epoch, Noise
 from autotune.trial import Stage, Trial
-from autotune.window import Window
 
 RATE = 100.0
 """Steps per second of a run that nothing holds up."""

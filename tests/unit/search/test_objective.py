@@ -134,13 +134,13 @@ def test_a_value_that_is_none_is_refused(tuner: Tuner) -> None:
 def test_an_installed_package_adds_objectives(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found by their entry points."""
     point = EntryPoint("money", f"{__name__}:COST", GROUP)
-    monkeypatch.setattr("autotune.plugins.entry_points", lambda **_: [point])
+    monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [point])
     assert objective_named("money") is COST
 
 
 def test_an_entry_point_that_is_no_objective_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text names it."""
     point = EntryPoint("money", "math:pi", GROUP)
-    monkeypatch.setattr("autotune.plugins.entry_points", lambda **_: [point])
+    monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [point])
     with pytest.raises(UsageError, match="is not a Objective"):
         objective_named("money")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from autotune.change import Change
 from autotune.config import Configuration
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
+from autotune.plain import Change
 from autotune.reason.sentences import rule_text
 from autotune.search.design import default_in
 from autotune.space import Candidates, candidates, parse_space

@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from autotune.plain import Window
 from autotune.stats import (
     EXPECTED,
     Interval,
@@ -20,7 +21,6 @@ from autotune.stats import (
     read,
     root_mean_square,
 )
-from autotune.window import Window
 
 rates = st.floats(min_value=0.1, max_value=1e6)
 NOISE = Noise(sd=0.08, degrees=10)

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from autotune.plain import Window
 from autotune.stats import read, settled_from
-from autotune.window import Window
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""

@@ -9,10 +9,10 @@ import pytest
 
 from autotune import Interval, Verdict, Verification, verify
 from autotune.config import Configuration
+from autotune.installed import VERSION
 from autotune.result import SavedConfiguration
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine, table
 from autotune.testing.fake import Ending
-from autotune.version import VERSION
 from autotune.workload import Workload
 
 ALONE = Configuration(per_replica_batch=128)

@@ -24,13 +24,13 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
 from autotune.config import Configuration
 from autotune.events import TrialEnded
+from autotune.plain import Window
 from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Conclusion, Decision, Grounds
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
-from autotune.window import Window
 from autotune.workload import Workload
 
 ROOT = Path(__file__).parents[4]

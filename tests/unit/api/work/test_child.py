@@ -16,7 +16,6 @@ from autotune.api.work import child
 from autotune.api.work.child import interruptible
 from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.api.work.orders import Order
-from autotune.cluster import Role
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Stop
 from autotune.engine.lock import Tell
@@ -26,6 +25,7 @@ from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.reason import Completed, Outcome
 from autotune.reason.sentences import reason_text
+from autotune.strategies.roles import Role
 from autotune.testing import FakeEngine
 from autotune.testing.contract import KINDS, WrapperContract, every_task
 from autotune.workload import Workload

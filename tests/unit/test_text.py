@@ -1,13 +1,15 @@
-"""Short words for configurations, rates and times."""
+"""Texts that people write and read."""
 
 from __future__ import annotations
 
 import pytest
 
-from autotune import wording
+from autotune import text
 from autotune.config import Configuration, axes
+from autotune.errors import UsageError
 from autotune.stats import Interval
 from autotune.strategies import in_short
+from autotune.text import closest, hint, parse_seconds
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_every_axis_is_named() -> None:
 )
 def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
     """A clock shows seconds; an estimate has two units."""
-    assert (wording.clock(seconds), wording.roughly(seconds)) == (clock, roughly)
+    assert (text.clock(seconds), text.roughly(seconds)) == (clock, roughly)
 
 
 @pytest.mark.parametrize(
@@ -64,16 +66,16 @@ def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
 )
 def test_rates(value: float, expected: str) -> None:
     """Small rates keep three digits."""
-    assert wording.rate(value) == expected
+    assert text.rate(value) == expected
 
 
 def test_intervals() -> None:
     """A figure comes with its uncertainty, and one without any says so."""
     interval = Interval(low=90, value=100, high=120)
-    assert wording.rate_with_error(interval) == "100 ±20%"
-    assert wording.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
-    assert wording.share(Interval(low=1, value=1, high=1)) == "1.00"
-    assert wording.share(None) == "-"
+    assert text.rate_with_error(interval) == "100 ±20%"
+    assert text.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
+    assert text.share(Interval(low=1, value=1, high=1)) == "1.00"
+    assert text.share(None) == "-"
 
 
 @pytest.mark.parametrize(
@@ -81,19 +83,60 @@ def test_intervals() -> None:
 )
 def test_sizes(count: int, expected: str) -> None:
     """Bytes get a unit that keeps them short."""
-    assert wording.size(count) == expected
+    assert text.size(count) == expected
 
 
 def test_a_reason_becomes_a_sentence() -> None:
     """Line breaks go, a capital and a stop come."""
-    assert wording.sentence("too few\n  cores") == "Too few cores."
-    assert wording.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
+    assert text.sentence("too few\n  cores") == "Too few cores."
+    assert text.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)])
 def test_an_interval_beyond_a_factor_of_ten_is_not_known_yet(low: float, high: float) -> None:
     """A percentage with five digits says no more."""
     interval = Interval(low=low, value=1.34, high=high)
-    assert wording.share(interval) == "1.34 (not known yet)"
-    assert wording.times(interval) == "1.34 times (not known yet)"
-    assert wording.rate_with_error(interval) == "1.34 (not known yet)"
+    assert text.share(interval) == "1.34 (not known yet)"
+    assert text.times(interval) == "1.34 times (not known yet)"
+    assert text.rate_with_error(interval) == "1.34 (not known yet)"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("3min", 180),
+        ("3 min", 180),
+        ("1h30min", 5400),
+        ("2 hours", 7200),
+        ("1.5m", 90),
+        ("45", 45),
+        (12.5, 12.5),
+    ],
+)
+def test_usual_ways_of_writing(text: str | float, seconds: float) -> None:
+    """Seconds, minutes and hours, alone or together, with or without blanks."""
+    assert parse_seconds(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "3 weeks", "-5s", "0", "3min!", "inf", "\u0663min", 0.0]
+)
+def test_anything_else_is_an_error(text: str | float) -> None:
+    """The message shows how to write it."""
+    with pytest.raises(UsageError, match="Use a format such as 90s"):
+        parse_seconds(text)
+
+
+def test_a_name_that_resembles_others_suggests_them() -> None:
+    """The most similar comes first."""
+    assert closest("mirored", ["tpu", "mirrored"]) == ["mirrored"]
+    assert hint("prefech", ["cache", "prefetch"]) == "Did you mean prefetch?"
+    assert hint("work", ["works", "worker", "x"]) == "Did you mean works or worker?"
+
+
+def test_a_name_that_resembles_none_lists_them() -> None:
+    """All that are known, or those that the caller chose to list."""
+    assert hint("q", ["cache", "prefetch"]) == "Available: cache, prefetch."
+    assert hint("q", ["cache", "prefetch"], listed=["cache"]) == "Available: cache."
+    assert hint("q", []) == "Available: none."

@@ -1,7 +1,8 @@
-"""The unit of timing."""
+"""Values that training processes share with the tuner; they need no library."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 
@@ -13,3 +14,13 @@ class Window(NamedTuple):
     ends: int = 0
     """Ends of epochs whose cost lies in it: metrics read and reset, callbacks, an input that
     begins anew."""
+
+
+class Change(StrEnum):
+    """What differs between two passes over a dataset."""
+
+    NOTHING = "nothing"
+    ORDER = "order"
+    """The same examples come in another order."""
+    EXAMPLES = "examples"
+    """Some are others, or nobody knows."""
