@@ -39,7 +39,7 @@ from autotune.reason import (
     Raised,
     Reason,
 )
-from autotune.strategies.roles import Role, tf_config
+from autotune.roles import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""

@@ -29,7 +29,7 @@ from autotune.engine.user_code import Code, install
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import Reason, Unattended
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20

@@ -25,7 +25,7 @@ from autotune.reason import (
     Phase,
     Reason,
 )
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 
 GRACE = 1.0
 """Seconds for the real cause to show itself, once a process has reported its consequences."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from autotune.axis import AxisRole
 from autotune.config import Configuration, Reduction, axes_of
 from autotune.machine import Machine
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 

@@ -42,7 +42,7 @@ from autotune.plain import Window
 from autotune.program import render
 from autotune.reason import Message, Outcome, Slower
 from autotune.reason.sentences import reason_text
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.testing.fake import Ending, FakeEngine, fake_learning
 from autotune.workload import Factory, Workload
 

@@ -14,8 +14,8 @@ from threading import Timer
 
 from autotune.config import Configuration
 from autotune.machine import free_ports
+from autotune.roles import Role, tf_config
 from autotune.strategies import strategy
-from autotune.strategies.roles import Role, tf_config
 from benchmarks.peers.job import ROOT, Job
 from benchmarks.peers.mark import MARK
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import median
 
 from autotune.checks.scaling import of_runs, predict
+from autotune.roles import Role, tf_config
 from autotune.stats import EXPECTED, Interval, Noise, squared_residuals
-from autotune.strategies.roles import Role, tf_config
 from benchmarks.page import ROOT, add_options, page_of, this_commit
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

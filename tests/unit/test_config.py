@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from autotune.config import Configuration, accepts, axes, default_of, describe
+from autotune.roles import Role, tf_config
 from autotune.strategies import strategies
-from autotune.strategies.roles import Role, tf_config
 
 
 def test_every_field_but_the_users_own_is_an_axis() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -74,3 +76,11 @@ def test_every_public_method_says_what_it_does(name: str) -> None:
     what = EXPORTED[name]
     for each in own_methods(what) if isinstance(what, type) else ():
         assert inspect.getdoc(each), each
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The stub imports each public name from the module where it stands."""
+    stub = Path(autotune.__file__).with_suffix(".pyi").read_text("utf-8")
+    imports = [each for each in ast.parse(stub).body if isinstance(each, ast.ImportFrom)]
+    found = {name.asname: each.module for each in imports for name in each.names}
+    assert found == autotune._HOME

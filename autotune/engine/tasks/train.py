@@ -13,8 +13,8 @@ from autotune.engine.folder import TrialFolder
 from autotune.machine import Machine
 from autotune.program import render
 from autotune.reason import Overdue, Phase
+from autotune.roles import Role
 from autotune.strategies import strategy
-from autotune.strategies.roles import Role
 from autotune.workload import Workload, WorkloadFacts
 
 

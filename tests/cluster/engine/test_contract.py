@@ -9,7 +9,7 @@ import pytest
 
 from autotune.engine.ray import RayEngine
 from autotune.engine.tasks.train import TrialRequest
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.testing.contract import Behaviour, ProcessContract
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import request_of

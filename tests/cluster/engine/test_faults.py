@@ -16,7 +16,7 @@ from autotune.engine.base import RunResult, Stop
 from autotune.engine.ray import RayEngine
 from autotune.plain import Window
 from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
 from tests.trials import ENOUGH, PROGRAMS, request_for
 

@@ -19,7 +19,7 @@ START = ("--object-store-memory=78643200", "--include-log-monitor=false")
 CALLER = """
 import sys, time
 from pathlib import Path
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.reason import Message
 from autotune.reason import Outcome
 from autotune.engine.base import Stop

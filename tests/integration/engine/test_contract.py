@@ -10,7 +10,7 @@ import pytest
 from autotune.engine.local import LocalEngine
 from autotune.engine.lock import exclusive
 from autotune.engine.tasks.train import TrialRequest
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.testing.contract import Behaviour, ProcessContract
 from tests.trials import request_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from tests.trials import request_for
 
 pytestmark = pytest.mark.real

@@ -15,7 +15,7 @@ from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from tests.trials import ENOUGH, request_for, stop_at_once
 
 pytestmark = pytest.mark.real

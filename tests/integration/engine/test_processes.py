@@ -26,7 +26,7 @@ GENEROUS = 300.0
 TUNER = """
 import sys
 from pathlib import Path
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.config import Configuration
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.local import LocalEngine

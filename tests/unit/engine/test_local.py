@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.engine.local import environments_of
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 
 
 @pytest.mark.parametrize(

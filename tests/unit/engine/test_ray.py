@@ -31,7 +31,7 @@ from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import Exited, HostLost, Orphaned, Outcome
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import request_for

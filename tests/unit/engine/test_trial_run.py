@@ -35,7 +35,7 @@ from autotune.reason import (
     Phase,
 )
 from autotune.reason.sentences import reason_text
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.workload import Workload
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)

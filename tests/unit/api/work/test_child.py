@@ -25,7 +25,7 @@ from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.reason import Completed, Outcome
 from autotune.reason.sentences import reason_text
-from autotune.strategies.roles import Role
+from autotune.roles import Role
 from autotune.testing import FakeEngine
 from autotune.testing.contract import KINDS, WrapperContract, every_task
 from autotune.workload import Workload

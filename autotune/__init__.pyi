@@ -1,0 +1,76 @@
+# The public names for type checkers; `__init__.py` has them by module.
+
+from autotune.api.errors import ServiceError as ServiceError
+from autotune.api.events import Ended as Ended
+from autotune.api.needs import Needs as Needs
+from autotune.api.states import State as State
+from autotune.api.values import Job as Job, JobEvent as JobEvent
+from autotune.axis import Axis as Axis
+from autotune.checks.breakdown import Breakdown as Breakdown
+from autotune.checks.certificate import Certificate as Certificate
+from autotune.checks.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
+from autotune.checks.remedies import Advice as Advice
+from autotune.client import AsyncClient as AsyncClient, Client as Client
+from autotune.config import Configuration as Configuration, register_axes as register_axes
+from autotune.engine.base import Engine as Engine
+from autotune.engine.load import Load as Load
+from autotune.engine.lock import Wait as Wait
+from autotune.engine.tasks.observe import Observation as Observation
+from autotune.errors import (
+    AutotuneError as AutotuneError,
+    CodeError as CodeError,
+    ConfigurationError as ConfigurationError,
+    DatasetTooSmall as DatasetTooSmall,
+    EngineError as EngineError,
+    FactoryFailed as FactoryFailed,
+    FactoryNotFound as FactoryNotFound,
+    Interrupted as Interrupted,
+    MissingPackage as MissingPackage,
+    NothingMeasured as NothingMeasured,
+    OutputError as OutputError,
+    ScriptFailed as ScriptFailed,
+    ServiceUnreachable as ServiceUnreachable,
+    SpaceError as SpaceError,
+    StudyMismatch as StudyMismatch,
+    UsageError as UsageError,
+    WorkloadError as WorkloadError,
+)
+from autotune.events import (
+    Event as Event,
+    Notice as Notice,
+    Observer as Observer,
+    Planned as Planned,
+    Preparing as Preparing,
+    TrialEnded as TrialEnded,
+    TrialStarted as TrialStarted,
+)
+from autotune.machine import Machine as Machine
+from autotune.objective import Objective as Objective
+from autotune.options import SearchOptions as SearchOptions
+from autotune.plain import Window as Window
+from autotune.plan import Plan as Plan
+from autotune.reason import Outcome as Outcome, Reason as Reason
+from autotune.result import (
+    Alternative as Alternative,
+    Result as Result,
+    SavedConfiguration as SavedConfiguration,
+    Verdict as Verdict,
+    load_configuration as load_configuration,
+)
+from autotune.result.leaderboard import Entry as Entry
+from autotune.space import Limit as Limit, Space as Space
+from autotune.space.origin import Origin as Origin
+from autotune.stats import Interval as Interval
+from autotune.stats.gradients import Learning as Learning
+from autotune.trial import Stage as Stage, Trial as Trial
+from autotune.tuning import Tuner as Tuner, autotune as autotune
+from autotune.verification.answer import Answer as Answer, Verification as Verification
+from autotune.verification.verify import verify as verify
+from autotune.workload import (
+    Factory as Factory,
+    Workload as Workload,
+    WorkloadFacts as WorkloadFacts,
+)
+from autotune.workload.backlog import Backlog as Backlog
+from autotune.workload.script import Script as Script
+from autotune.workload.source import Source as Source
