@@ -74,3 +74,5 @@ from autotune.workload import (
 from autotune.workload.backlog import Backlog as Backlog
 from autotune.workload.script import Script as Script
 from autotune.workload.source import Source as Source
+
+__all__: list[str]  # noqa: PYI035 - the names of the table
