@@ -11,7 +11,8 @@ from typing import Any
 from autotune.errors import MissingPackage, UsageError
 from autotune.text import hint
 
-VERSION = version("autotune")
+VERSION = version("autotune-keras")
+"""Of the distribution: the name `autotune` on the package index is another project's."""
 
 
 SERVICE = (

@@ -28,7 +28,7 @@ from benchmarks.service.site import ENGINES, Site
 from benchmarks.service.table import HEAD, Row, table
 
 ABOUT = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-SOFTWARE = ("autotune", "fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic")
+SOFTWARE = ("autotune-keras", "fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic")
 Measure = Callable[[Site, Database], Iterator[Row]]
 
 
