@@ -19,7 +19,7 @@ _PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "refe
 PAGES = (ROOT / "README.md", ROOT / "examples" / "README.md", *_PAGES)
 """All but those of the reference, which hold no blocks."""
 CHECKED = ("python", "console", "yaml", "toml", "json")
-OUTPUT = ("text", "diff")
+OUTPUT = ("text", "diff", "mermaid")
 """What something printed: nothing to run."""
 _COMMENT = re.compile(r"<!-- (?P<kind>[a-z ]+): (?P<reason>\S.*) -->\s*$")
 _WHOLE = re.compile(r"^<!-- all parsed only: (?P<reason>\S.*) -->$", re.MULTILINE)

@@ -13,6 +13,8 @@ from tools.docs.pages import DOCS, ROOT, write
 
 CONFIG, BUILT = "mkdocs.yml", "mkdocs.build.yml"
 """What people write, and the same with the pages below some of its heads."""
+FENCE = "pymdownx.superfences.fence_code_format"
+"""Draws Mermaid; the builder wants the function, by a tag that only its own reader knows."""
 
 
 @cache
@@ -36,7 +38,8 @@ def config() -> str:
         ],
     }
     _fill(found["nav"], below)
-    return yaml.safe_dump(found, sort_keys=False, allow_unicode=True)
+    made = yaml.safe_dump(found, sort_keys=False, allow_unicode=True)
+    return made.replace(f"format: {FENCE}", f"format: !!python/name:{FENCE}")
 
 
 def _fill(nav: list[Any], below: Mapping[str, list[Any]]) -> None:
