@@ -140,15 +140,15 @@ class Others:
 
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[str, Bound]]:
-    told: set[int] = set()
+    assigned: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             plain = [each for each in node.targets if isinstance(each, ast.Name | ast.Attribute)]
-            told |= {id(each) for each in plain}
+            assigned |= {id(each) for each in plain}
             yield from ((_key(each), node.value) for each in plain)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from _imported(node)
-        elif id(node) not in told:  # Its assignment comes first.
+        elif id(node) not in assigned:  # Its assignment comes first.
             yield from _defined(node)
 
 

@@ -441,8 +441,8 @@ def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:
     try:
         return Needs.model_validate(given or {})
     except ValidationError as exc:
-        told = f"Of the needs, {first_mistake(exc)}."
-        raise UsageError(told, "They have devices, kind and labels.") from exc
+        message = f"Of the needs, {first_mistake(exc)}."
+        raise UsageError(message, "They have devices, kind and labels.") from exc
 
 
 def _space(given: SpaceLike) -> str | Space:

@@ -47,8 +47,8 @@ class AutotuneError(Exception):
 
 def in_words(error: Exception) -> str:
     """Return what an error of the system says, without the path that our sentence names already."""
-    told = error.strerror if isinstance(error, OSError) else None
-    return told or str(error)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error)
 
 
 def first_mistake(error: ValidationError) -> str:

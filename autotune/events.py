@@ -69,6 +69,6 @@ def nobody(_: Event) -> None:
     """Ignore every event."""
 
 
-def told(what: Wait | str) -> Notice:
+def notice_of(what: Wait | str) -> Notice:
     """Return what whoever reserves an engine is told, as an event."""
     return Notice(text=str(what), waiting=what if isinstance(what, Wait) else None)

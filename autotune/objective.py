@@ -202,7 +202,7 @@ class Scorer:
         follows = self.objective.follows_throughput
         return not follows or self.of_rate(configuration, 1.0) is not None
 
-    def worth(self, configuration: Configuration) -> float:
+    def log_offset(self, configuration: Configuration) -> float:
         """Return log(score) minus log(rate), where the objective follows throughput."""
         return math.log(self.of_rate(configuration, 1.0) or 1.0)
 

@@ -316,8 +316,8 @@ def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> 
             known = [each.name for each in declared()]
             return UsageError(f"There is no option {name}.", hint(name, known))
     given = first["input"]
-    told = "" if isinstance(given, tuple | list | dict) else f", not {given!r}"
-    return UsageError(f"{place}: {first['msg']}{told}.")
+    message = "" if isinstance(given, tuple | list | dict) else f", not {given!r}"
+    return UsageError(f"{place}: {first['msg']}{message}.")
 
 
 def options_from(given: dict[str, Any]) -> SearchOptions:

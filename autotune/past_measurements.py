@@ -75,10 +75,10 @@ class PastMeasurements:
         tell: Is told when it cannot be used.
     """
 
-    def __init__(self, folder: Path | None, tell: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, folder: Path | None, notify: Callable[[str], None] = lambda _: None) -> None:
         self._folder = folder
-        self._tell = tell
-        self._told = False
+        self._notify = notify
+        self._notified = False
 
     def measurements(self, machine: str, workload: str) -> tuple[Measured, ...]:
         """Return what was measured of a workload on a machine, the newest sessions first."""
@@ -125,9 +125,9 @@ class PastMeasurements:
             return []
 
     def _explain(self, exc: OSError) -> None:
-        if not self._told:
-            self._told = True
-            self._tell(
+        if not self._notified:
+            self._notified = True
+            self._notify(
                 f"Past measurements in {self._folder} cannot be used: {exc}. The search continues "
                 f"without them; if this recurs, delete the folder or set {CACHE} to another one."
             )

@@ -16,7 +16,7 @@ from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
 from autotune.errors import UsageError
-from autotune.events import Event, Observer, nobody, told
+from autotune.events import Event, Observer, nobody, notice_of
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.search.request import TuningRequest, check, check_names
@@ -188,12 +188,12 @@ class Tuner:
         )
         check(request)
         with named(request.out), ExitStack() as stack:
-            tell = self._followed(stack)
+            notify = self._followed(stack)
             engine = stack.enter_context(
                 resolve.reserved_engine(
                     self._engine,
                     workload.name,
-                    lambda what: tell(told(what)),
+                    lambda what: notify(notice_of(what)),
                     seconds=request.options.budget,
                     wait=self._wait,
                 )
@@ -205,7 +205,7 @@ class Tuner:
                 from autotune.search.ending import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
-            result = tune(request, engine, tell)
+            result = tune(request, engine, notify)
             with uninterrupted():  # Closing takes a moment, and the result is there.
                 stack.close()
         return result
@@ -270,7 +270,7 @@ class Tuner:
         """
         views: list[Observer] = []
 
-        def tell(event: Event) -> None:
+        def notify(event: Event) -> None:
             if not views:
                 from autotune.result.following import follow  # noqa: PLC0415 - as above
 
@@ -278,7 +278,7 @@ class Tuner:
             for each in (self._observer, *views):
                 each(event)
 
-        return tell
+        return notify
 
 
 def _workload(

@@ -28,7 +28,7 @@ from autotune.engine.resolve import new_engine
 from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
 from autotune.machine import Machine
-from autotune.reason import Outcome, SetAside
+from autotune.reason import Excluded, Outcome
 from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.workload import (
@@ -161,7 +161,7 @@ def _observer(order: Order, tell: Say) -> events.Observer:
     return observe
 
 
-_ASIDE = SetAside(deaths=MOST_DEATHS)
+_ASIDE = Excluded(deaths=MOST_DEATHS)
 
 
 def interruptible(engine: Engine, tell: Say, aside: Collection[Configuration]) -> Engine:

@@ -53,9 +53,9 @@ def learned(rounds: Rounds, expected: Noise) -> Noise:
     common = set.intersection(*map(set, used)) if used else set()
     if len(used) < 2 or len(common) < 2:
         return expected
-    levels = [fmean(math.log(each[one]) for one in common) for each in used]
+    means = [fmean(math.log(each[one]) for one in common) for each in used]
     squares, _ = squared_residuals(
-        [math.log(each[one]) - level for each, level in zip(used, levels, strict=True)]
+        [math.log(each[one]) - mean_log for each, mean_log in zip(used, means, strict=True)]
         for one in common
     )
     freedom = (len(used) - 1) * (len(common) - 1)

@@ -108,7 +108,7 @@ class Breakdown(Value):
         mine = [each.share for each in self.shares if each.part is part]
         return any(share.value >= LIMITS and share.low >= SURELY for share in mine)
 
-    def told_apart(self, part: Part) -> bool:
+    def has_share(self, part: Part) -> bool:
         """Return whether a part has a share of its own."""
         return any(each.part is part for each in self.shares)
 

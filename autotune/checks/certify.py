@@ -103,22 +103,22 @@ def _checks(
             readers,
             alone.whole,
             repeatable=candidate.facts.repeatable,
-            who="workers" if len(run.trial.roles) == len(readers) > 1 else "replicas",
+            units="workers" if len(run.trial.roles) == len(readers) > 1 else "replicas",
         ),
         check_sizes(readers, configuration.per_replica_batch),
         check_elements(readers),
-        check_random(seen.witnesses),
-        check_places(seen.witnesses),
+        check_random(seen.ranks),
+        check_places(seen.ranks),
     ]
     return checks + list(_training(candidate, seen, alone))
 
 
 def _training(candidate: Candidate, seen: Observation, alone: Observation) -> Iterator[Check]:
     """Yield what is said of the training, up to a mistake: the rest only follows from it."""
-    steps = len(seen.witnesses[0].losses) * candidate.configuration.steps_per_execution
+    steps = len(seen.ranks[0].losses) * candidate.configuration.steps_per_execution
     each: list[Callable[[], Check]] = [
-        lambda: check_start(seen.witnesses),
-        lambda: check_equal(seen.witnesses, steps),
+        lambda: check_start(seen.ranks),
+        lambda: check_equal(seen.ranks, steps),
         lambda: _trajectory(candidate, seen, alone, steps),
     ]
     for checked in each:
@@ -139,7 +139,7 @@ def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, ste
         replicas=configuration.replicas,
         epsilon=_EPSILON.get(configuration.precision, 0.0),
     )
-    return check_trajectory(seen.witnesses[0], alone.witnesses, taken)
+    return check_trajectory(seen.ranks[0], alone.ranks, taken)
 
 
 def _refuses(why: Reason) -> bool:
@@ -148,7 +148,7 @@ def _refuses(why: Reason) -> bool:
 
 
 def _readers(seen: Observation) -> Sequence[Reader]:
-    return [reader for witness in seen.witnesses for reader in witness.readers]
+    return [reader for rank in seen.ranks for reader in rank.readers]
 
 
 def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:

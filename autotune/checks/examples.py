@@ -23,7 +23,7 @@ def needs_whole(readers: Sequence[Reader], *, repeatable: bool) -> bool:
 
 
 def check_examples(
-    readers: Sequence[Reader], whole: Whole | None, *, repeatable: bool, who: str = "replicas"
+    readers: Sequence[Reader], whole: Whole | None, *, repeatable: bool, units: str = "replicas"
 ) -> Check:
     """Return whether replicas have read the same examples.
 
@@ -37,23 +37,25 @@ def check_examples(
     total = sum(each.total() for each in counts)
     if not _shared(counts):
         if repeatable or _is_stable(counts, whole):
-            return passed(NAME, see(CheckKind.DISJOINT, replicas=len(counts), who=who, total=total))
-        return undecided(NAME, see(CheckKind.CHANGING, who=who))
-    return _judge_shared(counts, whole, who)
+            return passed(
+                NAME, see(CheckKind.DISJOINT, replicas=len(counts), units=units, total=total)
+            )
+        return undecided(NAME, see(CheckKind.CHANGING, units=units))
+    return _check_shared(counts, whole, units)
 
 
-def _judge_shared(counts: Sequence[Counter[str]], whole: Whole | None, who: str) -> Check:
+def _check_shared(counts: Sequence[Counter[str]], whole: Whole | None, units: str) -> Check:
     total = sum(each.total() for each in counts)
     if whole is None or not whole.complete:
-        return _guess(counts, who)
+        return _guess(counts, units)
     if total > sum(whole.examples.values()):
-        return undecided(NAME, see(CheckKind.MORE_THAN_EPOCH, who=who))
+        return undecided(NAME, see(CheckKind.MORE_THAN_EPOCH, units=units))
     twice = excess(counts, whole.examples)
     if twice > FEW * total:
-        return failed(NAME, see(CheckKind.OVERLAP, who=who, twice=twice, total=total))
+        return failed(NAME, see(CheckKind.OVERLAP, units=units, twice=twice, total=total))
     if twice:
-        return undecided(NAME, see(CheckKind.FEW_COMMON, who=who, twice=twice, total=total))
-    return passed(NAME, see(CheckKind.DUPLICATES, replicas=len(counts), who=who, total=total))
+        return undecided(NAME, see(CheckKind.FEW_COMMON, units=units, twice=twice, total=total))
+    return passed(NAME, see(CheckKind.DUPLICATES, replicas=len(counts), units=units, total=total))
 
 
 def excess(counts: Sequence[Counter[str]], there: Mapping[str, int]) -> int:
@@ -69,14 +71,14 @@ def excess(counts: Sequence[Counter[str]], there: Mapping[str, int]) -> int:
     return found
 
 
-def _guess(counts: Sequence[Counter[str]], who: str) -> Check:
+def _guess(counts: Sequence[Counter[str]], units: str) -> Check:
     """Judge without the whole dataset: duplicates would show within a replica as well."""
     total = sum(each.total() for each in counts)
     repeats = total - sum(len(each) for each in counts)
     twice = excess(counts, {})
     if twice >= MANY * total / len(counts) and repeats <= FEW * total:
-        return failed(NAME, see(CheckKind.OVERLAP, who=who, twice=twice, total=total))
-    return undecided(NAME, see(CheckKind.MAYBE_DUPLICATES, who=who, twice=twice, total=total))
+        return failed(NAME, see(CheckKind.OVERLAP, units=units, twice=twice, total=total))
+    return undecided(NAME, see(CheckKind.MAYBE_DUPLICATES, units=units, twice=twice, total=total))
 
 
 def _is_stable(counts: Sequence[Counter[str]], whole: Whole | None) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from autotune.checks.certificate import Check, failed, passed, see
-from autotune.engine.tasks.observe import Copy, Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Variable
 from autotune.reason import CheckKind, Seen
 
 START = "equal initial weights"
@@ -18,19 +18,19 @@ PROCESSORS = 8.0
 order. Copies on machines of one kind are equal to the last bit."""
 
 
-def check_start(witnesses: Sequence[Witness]) -> Check:
-    variables = [v for v in witnesses[0].variables if v.kind != "optimizer"]
-    copies = [copy.start for copy in _copies(witnesses)]
+def check_start(ranks: Sequence[RankObservation]) -> Check:
+    variables = [v for v in ranks[0].variables if v.kind != "optimizer"]
+    copies = [copy.start for copy in _copies(ranks)]
     for index, variable in enumerate(variables):
         if variable.kind != "random" and not _equal(variable, _column(copies, index), 0):
             return failed(START, see(CheckKind.OTHER_START, name=variable.name))
     return passed(START, see(CheckKind.EQUAL_START, replicas=len(copies)))
 
 
-def check_random(witnesses: Sequence[Witness]) -> Check:
-    found = [(i, v) for i, v in enumerate(witnesses[0].variables) if v.kind == "random"]
+def check_random(ranks: Sequence[RankObservation]) -> Check:
+    found = [(i, v) for i, v in enumerate(ranks[0].variables) if v.kind == "random"]
     for moment in ("start", "end"):
-        copies = [getattr(copy, moment) for copy in _copies(witnesses)]
+        copies = [getattr(copy, moment) for copy in _copies(ranks)]
         for index, variable in found:
             if len(set(_column(copies, index))) < len(copies):
                 return failed(RANDOM, see(CheckKind.SAME_RANDOM, name=variable.name))
@@ -39,10 +39,10 @@ def check_random(witnesses: Sequence[Witness]) -> Check:
     return passed(RANDOM, see(CheckKind.OWN_RANDOM))
 
 
-def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
-    copies = _copies(witnesses)
+def check_equal(ranks: Sequence[RankObservation], steps: int) -> Check:
+    copies = _copies(ranks)
     ends = [copy.end for copy in copies]
-    for index, variable in enumerate(witnesses[0].variables):
+    for index, variable in enumerate(ranks[0].variables):
         if variable.kind != "random" and not variable.apart:
             column = _column(ends, index)
             if not _equal(variable, column, steps):
@@ -50,10 +50,10 @@ def check_equal(witnesses: Sequence[Witness], steps: int) -> Check:
     return passed(EQUAL, see(CheckKind.EQUAL_REPLICAS, replicas=len(copies), steps=steps))
 
 
-def check_places(witnesses: Sequence[Witness]) -> Check:
+def check_places(ranks: Sequence[RankObservation]) -> Check:
     """Return whether every variable has a copy on each replica, if any has."""
-    for witness in witnesses:
-        kept = [v for v in witness.variables if v.kind != "random"]
+    for rank in ranks:
+        kept = [v for v in rank.variables if v.kind != "random"]
         most = max((v.copies for v in kept), default=1)
         mirrored = any(v.mirrored for v in kept)
         for variable in kept:
@@ -84,8 +84,8 @@ def _begun(copy: Copy, index: int) -> Numbers | None:
     return copy.start[index] if index < len(copy.start) else None
 
 
-def _copies(witnesses: Sequence[Witness]) -> list[Copy]:
-    return [copy for witness in witnesses for copy in witness.copies]
+def _copies(ranks: Sequence[RankObservation]) -> list[Copy]:
+    return [copy for rank in ranks for copy in rank.copies]
 
 
 def _column(copies: Sequence[Sequence[Numbers]], index: int) -> list[Numbers]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.tasks.observe import Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Numbers, RankObservation, Variable
 from autotune.reason import CheckKind, Seen
 from autotune.value import Scalar
 
@@ -74,16 +74,18 @@ class Steps:
     """Relative size of a rounding in what computes gradients; that of the variables, if smaller."""
 
 
-def check_trajectory(witness: Witness, references: Sequence[Witness], taken: Steps) -> Check:
+def check_trajectory(
+    rank: RankObservation, references: Sequence[RankObservation], taken: Steps
+) -> Check:
     """Return whether the weights of the first replica went where one device brings them.
 
     The first of the references is one device unchanged, the others have other roundings.
     """
     steps = taken.count
-    found = _unlike(witness, references)
+    found = _unlike(rank, references)
     if found:
         return undecided(NAME, see(found))
-    parts = deviations(witness, references, taken)
+    parts = deviations(rank, references, taken)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
         return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
@@ -94,22 +96,22 @@ def check_trajectory(witness: Witness, references: Sequence[Witness], taken: Ste
     if whole.tolerance >= MISTAKE * whole.moved:
         kind = CheckKind.UNCLEAR if whole.moved else CheckKind.UNMOVED
         return undecided(NAME, see(kind, steps=steps, **whole.figures))
-    left_out = any("BatchNormalization" in layer for layer in witness.silenced)
-    aside = [see(CheckKind.NORMALIZATION_LEFT_OUT)] if left_out else []
+    left_out = any("BatchNormalization" in layer for layer in rank.silenced)
+    left_out_note = [see(CheckKind.NORMALIZATION_LEFT_OUT)] if left_out else []
     if whole.delta > whole.tolerance:
         astray = see(CheckKind.A_LITTLE_ASTRAY, steps=steps, **whole.figures)
-        return undecided(NAME, astray, *aside)
+        return undecided(NAME, astray, *left_out_note)
     same = see(CheckKind.SAME_RESULT, steps=steps, **whole.figures)
-    return passed(NAME, same, *_logged(witness, references), *aside)
+    return passed(NAME, same, *_logged(rank, references), *left_out_note)
 
 
 def deviations(
-    witness: Witness, references: Sequence[Witness], taken: Steps
+    rank: RankObservation, references: Sequence[RankObservation], taken: Steps
 ) -> list[tuple[Deviation, str]]:
     """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
-    mine, first = witness.copies[0], references[0].copies[0]
+    mine, first = rank.copies[0], references[0].copies[0]
     found: list[tuple[Deviation, str]] = []
-    for index, variable in enumerate(witness.variables):
+    for index, variable in enumerate(rank.variables):
         if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
             continue
         start = first.start[index] if index < len(first.start) else None
@@ -153,21 +155,21 @@ def _sum(parts: Sequence[Deviation]) -> Deviation:
     )
 
 
-def _unlike(witness: Witness, references: Sequence[Witness]) -> CheckKind | None:
+def _unlike(rank: RankObservation, references: Sequence[RankObservation]) -> CheckKind | None:
     """Return why the runs cannot be compared."""
     if not references:
         return CheckKind.NOT_REPLAYED
-    kinds = [v.kind for v in witness.variables]
+    kinds = [v.kind for v in rank.variables]
     if any([v.kind for v in each.variables] != kinds for each in references):
         return CheckKind.OTHER_VARIABLES
-    if any(len(each.losses) != len(witness.losses) for each in references):
+    if any(len(each.losses) != len(rank.losses) for each in references):
         return CheckKind.OTHER_LENGTH
     return None
 
 
-def _logged(witness: Witness, references: Sequence[Witness]) -> Iterator[Seen]:
+def _logged(rank: RankObservation, references: Sequence[RankObservation]) -> Iterator[Seen]:
     """Yield a loss that is logged otherwise than on one device, though the weights are right."""
-    mine, theirs = witness.losses[-1], references[0].losses[-1]
+    mine, theirs = rank.losses[-1], references[0].losses[-1]
     if not (math.isfinite(mine) and math.isfinite(theirs)) or abs(theirs) < 1e-9:
         return
     if abs(mine / theirs - 1) >= FIGURE:

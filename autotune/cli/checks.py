@@ -29,8 +29,8 @@ def verification_text(found: Verification) -> RenderableType:
 
 def _verified(found: Verification) -> Iterator[tuple[str, str]]:
     yield "recommended", f"{in_short(found.configuration)} ({found.verdict})"
-    if found.rival:
-        yield "compared with", in_short(found.rival)
+    if found.challenger:
+        yield "compared with", in_short(found.challenger)
     if found.ratio:
         yield "ratio", share(found.ratio)
     if found.examples_per_second:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_check
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import guarded, put, say, show
+from autotune.cli.console import guarded, log, show, write_out
 from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
@@ -77,14 +77,14 @@ def check(
 
     if (model is None) != (dataset is None):
         raise UsageError("Only one factory was given.", BOTH)
-    with reserved_engine(engine, "cluster check", say) as running:
+    with reserved_engine(engine, "cluster check", log) as running:
         network = _network(running, engine)
         machine = running.machine()
         _check_reached(network.links)
-        _tell_clocks(network.clocks)
+        _report_clocks(network.clocks)
         if model and dataset:
             _check_factories(running, model, dataset)
-    _tell(machine, network, as_json=json)
+    _notify(machine, network, as_json=json)
 
 
 def _network(running: Engine, name: str) -> Network:
@@ -93,7 +93,7 @@ def _network(running: Engine, name: str) -> Network:
             f"The engine {name} has a single machine, so there is nothing to check.",
             "Name a cluster: --engine ray://HOST:PORT.",
         )
-    say("Measuring the network between the machines")
+    log("Measuring the network between the machines")
     return Network(running.links(), running.clocks())
 
 
@@ -106,11 +106,11 @@ def _check_reached(links: Links) -> None:
         )
 
 
-def _tell_clocks(clocks: Mapping[str, float]) -> None:
+def _report_clocks(clocks: Mapping[str, float]) -> None:
     first, last = (choose(clocks, key=lambda each: clocks[each]) for choose in (min, max))
     apart = clocks[last] - clocks[first]
     if apart >= FAR_APART:
-        say(
+        log(
             f"The time of day of {last} is {apart:.0f} s ahead of that of {first}: timings do not "
             "depend on it, but logs and dates of files will not agree; use NTP"
         )
@@ -120,14 +120,14 @@ def _check_factories(running: Engine, model: str, dataset: str) -> None:
     from autotune.engine.tasks.inspect import InspectionRequest
     from autotune.workload import Workload, factory_from_text
 
-    say("Calling the factories on all machines")
+    log("Calling the factories on all machines")
     workload = Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
     facts = running.execute(InspectionRequest(workload))
     count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
-    say(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
+    log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 
 
-def _tell(machine: Machine, network: Network, *, as_json: bool) -> None:
+def _notify(machine: Machine, network: Network, *, as_json: bool) -> None:
     links = network.links
     if as_json:
         pairs = [
@@ -137,14 +137,14 @@ def _tell(machine: Machine, network: Network, *, as_json: bool) -> None:
         ]
         shown = machine.model_dump(mode="json")
         found = {"machine": shown, "links": pairs, "clocks": dict(network.clocks)}
-        put(to_json.dumps(found, indent=2) + "\n")
+        write_out(to_json.dumps(found, indent=2) + "\n")
         return
     from autotune.cli.machine import machine_table
 
     show(machine_table(machine))
     show(_links_table(network))
-    say(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
-    say("A machine that joins during a search is not used before the next one")
+    log(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
+    log("A machine that joins during a search is not used before the next one")
 
 
 def _links_table(network: Network) -> RenderableType:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from autotune.cli.console import put, say, show
+from autotune.cli.console import log, show, write_out
 from autotune.errors import CodeError, OutputError, in_words
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check_code(
     else:
         _show(report, output_format)
     for each in report.troubles:
-        say(f"{each.level.capitalize()}: {each.text}")
+        log(f"{each.level.capitalize()}: {each.text}")
     if not report.complete:
         raise typer.Exit(CodeError.exit_code)
     if (edits if edit == "diff" else report.findings) and not exit_zero:
@@ -74,11 +74,11 @@ def _show(report: Report, output_format: Format) -> None:
         Format.SARIF: shown.sarif_document,
     }
     if output_format in documents:
-        put(documents[output_format](report))
+        write_out(documents[output_format](report))
     elif sys.stdout.isatty():
         show(shown.report_text(report))
     else:
-        put(shown.report_text(report).plain)
+        write_out(shown.report_text(report).plain)
 
 
 def _edits_of(report: Report) -> dict[Path, list[Edit]]:
@@ -97,11 +97,11 @@ def _edit(edits: dict[Path, list[Edit]]) -> None:
             edit_file(path, of_file)
         except OSError as exc:
             raise OutputError(f"{path} cannot be written: {in_words(exc)}.") from exc
-        say(f"{path}: {len(of_file)} edit{'' if len(of_file) == 1 else 's'} made.")
+        log(f"{path}: {len(of_file)} edit{'' if len(of_file) == 1 else 's'} made.")
 
 
 def _show_difference(edits: dict[Path, list[Edit]]) -> None:
     from autotune.doctor.edits import difference
 
     for path, of_file in edits.items():
-        put(difference(path, of_file))
+        write_out(difference(path, of_file))

@@ -33,7 +33,7 @@ def notices() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def put(text: str) -> None:
+def write_out(text: str) -> None:
     """Print a text as a file would hold it: in UTF-8, whatever the terminal's encoding."""
     typer.echo(text.encode(), nl=False)
 
@@ -56,7 +56,7 @@ def table(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> RenderableTyp
     return made
 
 
-def say(text: object) -> None:
+def log(text: object) -> None:
     """Print a notice in one line, however long, so that whoever searches a log finds it."""
     notices().print(Text(str(text)), soft_wrap=True)
 
@@ -71,37 +71,37 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except (typer.Exit, typer.BadParameter, BrokenPipeError):
             raise
         except AutotuneError as error:
-            say_error(error.cause, error.next_step)
+            log_error(error.cause, error.next_step)
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
-            say_error("Interrupted.")
+            log_error("Interrupted.")
             raise typer.Exit(Interrupted.exit_code) from error
         except OSError as error:
             if not is_of_the_disk(error):
-                _say_bug(error)
+                _log_bug(error)
                 raise typer.Exit(OWN_ERROR) from error
-            told = trouble(error, Path())
-            say_error(told.cause, told.next_step)
-            raise typer.Exit(told.exit_code) from error
+            found = trouble(error, Path())
+            log_error(found.cause, found.next_step)
+            raise typer.Exit(found.exit_code) from error
         except Exception as error:
-            _say_bug(error)
+            _log_bug(error)
             raise typer.Exit(OWN_ERROR) from error
 
     return run
 
 
-def say_error(cause: str, next_step: str = "") -> None:
+def log_error(cause: str, next_step: str = "") -> None:
     """Print what is wrong and, in a second line, what to do about it."""
     # No wrapping: whoever searches a log for a message finds it in one line.
     notices().print(Text.assemble(("Error: ", "bold red"), cause), soft_wrap=True)
     if next_step:
-        say(next_step)
+        log(next_step)
 
 
-def _say_bug(error: Exception) -> None:
+def _log_bug(error: Exception) -> None:
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
-    say_error(
+    log_error(
         f"Internal error: {type(error).__name__}: {error}",
         "This is a bug in autotune. Please report it with the output of the same command with "
         f"{DEBUG}=1.",

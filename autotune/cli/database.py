@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import put, say
+from autotune.cli.console import log, write_out
 from autotune.cli.options import SettingsFile
 from autotune.installed import check_service
 
@@ -37,9 +37,9 @@ def database(
     try:
         if migrate:
             migrations.migrate(found)
-            say("The database is up to date; start the service.")
+            log("The database is up to date; start the service.")
         else:
-            put(f"{migrations.advice(found)}\n")
+            write_out(f"{migrations.advice(found)}\n")
     finally:
         found.close()
 

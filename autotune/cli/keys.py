@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import guarded, put, say, show, table
+from autotune.cli.console import guarded, log, show, table, write_out
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
@@ -60,8 +60,8 @@ def create(
     with service_database(settings) as database:
         seconds = days and days * DAY_SECONDS
         made = Keyring(database).hand_out(checked_name(name), scopes, whose, seconds)
-    say(f"Key {made.key.id} for {made.key.name}, shown only once:")
-    put(f"{made.secret}\n")
+    log(f"Key {made.key.id} for {made.key.name}, shown only once:")
+    write_out(f"{made.secret}\n")
 
 
 @guarded
@@ -102,7 +102,7 @@ def revoke(
     with service_database(settings) as database:
         Keyring(database).revoke(key)
         ended = cancel_all(database, key) if cancel_jobs else 0
-    say(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
+    log(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
 
 
 app.command()(create)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, say, show
+from autotune.cli.console import log, show, write_out
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,11 +32,11 @@ def machine(
     """Show the devices, memory and software that TensorFlow sees on this machine."""
     from autotune.engine.resolve import new_engine
 
-    say("Inspecting the machine")
+    log("Inspecting the machine")
     with new_engine(engine) as running:
         found = running.machine()
     if json:
-        put(found.model_dump_json(indent=2) + "\n")
+        write_out(found.model_dump_json(indent=2) + "\n")
     else:
         show(machine_table(found))
 
@@ -62,10 +62,10 @@ def spaces(
         show(space_list(ready_made()))
         return
     space = None if name == AUTO else load_space(name)
-    say("Inspecting the machine")
+    log("Inspecting the machine")
     with new_engine() as engine:
         machine = engine.machine()
-    put(space_text(space or space_for(machine), machine))
+    write_out(space_text(space or space_for(machine), machine))
 
 
 def space_list(spaces: Mapping[str, Space]) -> RenderableType:

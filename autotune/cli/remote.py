@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import notices, put, say, show
+from autotune.cli.console import log, notices, show, write_out
 from autotune.errors import Interrupted, UsageError, in_words
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     turn = turn_from(need, priority, label)
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **turn)
-    put(f"{job.id}\n")
-    say(f"Follow it with: autotune watch {job.id} --url {url}")
+    write_out(f"{job.id}\n")
+    log(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
 def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def labels_from(given: Iterable[str]) -> dict[str, str]:
     for each in given:
         name, equals, text = each.partition("=")
         if not equals or name in found:
-            told = "sets a label twice" if equals else "is not NAME=TEXT"
-            raise UsageError(f"--label {each!r} {told}.", "For example: --label team=vision.")
+            message = "sets a label twice" if equals else "is not NAME=TEXT"
+            raise UsageError(f"--label {each!r} {message}.", "For example: --label team=vision.")
         found[name] = text
     return found
 
@@ -122,7 +122,7 @@ def watch(*, job: take.JobId, url: take.Url, key_file: take.KeyFile = None) -> N
     with connected(url, key_file) as client:
         follow(client, job)
         ended = client.job(job)
-    say(ended.summary or ended.reason or f"The job is {ended.state}.")
+    log(ended.summary or ended.reason or f"The job is {ended.state}.")
     if ended.state is not State.DONE:
         raise typer.Exit(Interrupted.exit_code if ended.state is State.CANCELLED else 3)
 
@@ -152,7 +152,7 @@ def tune_there(
     from autotune.api.errors import Conflict, NoRecommendation
 
     job = client.submit(workload, params, **asked)
-    say(f"Job {job.id}")
+    log(f"Job {job.id}")
     interrupted = False
     try:
         follow(client, job.id)
@@ -198,8 +198,8 @@ def check_place(context: typer.Context, url: str | None) -> None:
     for name in REMOTE_ONLY if url is None else LOCAL_ONLY:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            told = name.upper() if name == "dataset" else f"--{name.replace('_', '-')}"
-            raise UsageError(f"{told} has no effect {beside} --url.", "Remove it.")
+            option = name.upper() if name == "dataset" else f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} has no effect {beside} --url.", "Remove it.")
 
 
 def show_result(result: Result, out: Path, *, as_json: bool) -> None:
@@ -210,6 +210,6 @@ def show_result(result: Result, out: Path, *, as_json: bool) -> None:
     if as_json:
         missing = result.unsaved.files if result.unsaved else ()
         files = {name: str(path) for name, path in written(out).items() if name not in missing}
-        put(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
+        write_out(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
     else:
         show(result_text(result, out))

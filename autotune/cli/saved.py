@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, say
+from autotune.cli.console import log, write_out
 
 REPORT = "report.html"
 
@@ -32,10 +32,10 @@ def script(
     if out:
         write_text(out, program.train)
     else:
-        put(program.train)
+        write_out(program.train)
     if program.launch:
         processes = saved.configuration.processes
-        say(
+        log(
             f"This program is one of {processes} processes. To start them all, save it as "
             "train.py next to the launch.py written by `autotune tune`."
         )
@@ -54,4 +54,4 @@ def report(
     from autotune.result.files import put_texts
 
     put_texts(folder, {REPORT: Result.load(folder).report()})
-    say(f"Written: {folder / REPORT}")
+    log(f"Written: {folder / REPORT}")

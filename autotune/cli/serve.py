@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.console import guarded, put, say
+from autotune.cli.console import guarded, log, write_out
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
@@ -47,7 +47,7 @@ def everything(
     api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
     worker = ("serve", "worker", *file)
     parts = [Part(name="API", command=api), Part(name="worker", command=worker)]
-    raise typer.Exit(supervise(parts, say))
+    raise typer.Exit(supervise(parts, log))
 
 
 @guarded
@@ -66,7 +66,7 @@ def api(
 
     given = load_settings(settings or context.obj)
     write_log(given.log)
-    serve(given, host, port, lambda text: put(f"{text}\n"), keys=not no_keys)
+    serve(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
 
 
 @guarded

@@ -25,7 +25,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 GRACE_SECONDS = 20.0
 _LOOK_SECONDS = 0.2
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +39,15 @@ class Part:
 class Kept:
     """Keeps one part running. To be used by one thread, which lives as long as the part."""
 
-    def __init__(self, part: Part, say: Say) -> None:
+    def __init__(self, part: Part, log: Log) -> None:
         self._part = part
-        self._say = say
+        self._log = log
         self._pause = SHORTEST_PAUSE
         self._again: float | None = None
-        self._settled = False
+        self._stable = False
         self._start()
 
-    def look(self) -> int | None:
+    def exit_code(self) -> int | None:
         """Start it again if it died; return its exit code if it cannot run at all."""
         if self._again is not None:
             if time.monotonic() >= self._again:
@@ -55,11 +55,11 @@ class Kept:
             return None
         code = self._process.poll()
         if code is None:
-            self._settle()
+            self._note_stable()
             return None
-        if code > 0 and not self._settled:
+        if code > 0 and not self._stable:
             return code
-        self._say(f"The {self._part.name} {_death(code)}; restarting.")
+        self._log(f"The {self._part.name} {_death(code)}; restarting.")
         self._again = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         return None
@@ -77,9 +77,9 @@ class Kept:
             self._process.kill()
             self._process.wait()
 
-    def _settle(self) -> None:
+    def _note_stable(self) -> None:
         if time.monotonic() - self._started > SETTLED_SECONDS:
-            self._settled, self._pause = True, SHORTEST_PAUSE
+            self._stable, self._pause = True, SHORTEST_PAUSE
 
     def _start(self) -> None:
         self._again, self._started = None, time.monotonic()
@@ -92,7 +92,7 @@ class Kept:
         )
 
 
-def supervise(parts: Sequence[Part], say: Say) -> int:
+def supervise(parts: Sequence[Part], log: Log) -> int:
     """Run parts until SIGTERM or Ctrl-C; return the exit code.
 
     To be called from the main thread.
@@ -100,7 +100,7 @@ def supervise(parts: Sequence[Part], say: Say) -> int:
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    kept = [Kept(part, say) for part in parts]
+    kept = [Kept(part, log) for part in parts]
     try:
         return _watch(kept, stop)
     finally:
@@ -110,7 +110,7 @@ def supervise(parts: Sequence[Part], say: Say) -> int:
 def _watch(kept: Sequence[Kept], stop: Event) -> int:
     while not stop.wait(_LOOK_SECONDS):
         for each in kept:
-            code = each.look()
+            code = each.exit_code()
             if code is not None:
                 return code
     return 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import put, say, show
+from autotune.cli.console import log, show, write_out
 from autotune.cli.remote import (
     Label,
     Need,
@@ -85,7 +85,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         )
         return _show_plan(plan, as_json=json)
     if engine == "local" and url is None:
-        _tell_of_unused_nodes()
+        _notify_of_unused_nodes()
     copies = Copies(config=config, script=script)
     copies.check()
     with _terminated_as_by_ctrl_c():
@@ -122,11 +122,11 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     return None
 
 
-def _tell_of_unused_nodes() -> None:
+def _notify_of_unused_nodes() -> None:
     """Say where a job of Slurm has more machines than the one that is searched."""
     nodes = os.environ.get("SLURM_JOB_NUM_NODES", "1")
     if nodes.isdecimal() and int(nodes) > 1:
-        say(
+        log(
             f"Slurm gave this job {nodes} machines, of which only this one is used. To use all of "
             "them, start Ray on each and add --engine ray; examples/tune.slurm does that."
         )
@@ -175,7 +175,7 @@ class Copies:
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
     from autotune.result.plan_text import plan_text
 
-    put(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
+    write_out(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import notices, put, say, show
+from autotune.cli.console import log, notices, show, write_out
 
 if TYPE_CHECKING:
     from autotune.verification.answer import Verification
@@ -51,7 +51,7 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
     with reserved_engine(
-        engine, saved.workload.name, say, seconds=budget, wait=not no_wait
+        engine, saved.workload.name, log, seconds=budget, wait=not no_wait
     ) as running:
         from autotune.result.following import TurnsReport
         from autotune.verification.verify import verify as check
@@ -67,7 +67,7 @@ def _answer(found: Verification, *, as_json: bool) -> None:
     from autotune.cli.checks import document, verification_text
 
     if as_json:
-        put(document(found))
+        write_out(document(found))
     else:
         show(verification_text(found))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.console import guarded, say, show, table
+from autotune.cli.console import guarded, log, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 
@@ -49,7 +49,7 @@ def drain(*, name: Name, settings: SettingsFile = None) -> None:
     with service_database(settings) as database:
         found = workers.drain(database, name)
     left = f" It ends job {found.job} first." if found.job else ""
-    say(f"Worker {name} takes no further job.{left}")
+    log(f"Worker {name} takes no further job.{left}")
 
 
 @guarded
@@ -59,7 +59,7 @@ def resume(*, name: Name, settings: SettingsFile = None) -> None:
 
     with service_database(settings) as database:
         workers.drain(database, name, draining=False)
-    say(f"Worker {name} takes jobs again.")
+    log(f"Worker {name} takes jobs again.")
 
 
 app.command("list")(listing)

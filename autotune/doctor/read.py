@@ -51,8 +51,8 @@ def _notebook(path: Path) -> Iterator[Text]:
             python = python_of_cell(_COMMAND.sub(_passed, cell))
         if mistake := _mistake(python):
             place = f"{path}:cell {number}:{mistake.lineno or 1}:{mistake.offset or 1}"
-            told = f"{place}: {mistake.msg}. The cell was left out."
-            troubles.append(Trouble(told, unread=True))
+            message = f"{place}: {mistake.msg}. The cell was left out."
+            troubles.append(Trouble(message, unread=True))
         cells.append((number, content.count("\n")))
         content += "\n" * python.count("\n") if mistake else python
         content += "\n"

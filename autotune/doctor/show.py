@@ -90,8 +90,8 @@ def github_annotations(report: Report) -> str:
         f"::{each.severity} title={each.rule},{_where(each.place)}::{_escaped(_sentence(each))}\n"
         for each in report.findings
     ]
-    told = [f"::{each.level}::{_escaped(each.text)}\n" for each in report.troubles]
-    return "".join((*found, *told))
+    notes = [f"::{each.level}::{_escaped(each.text)}\n" for each in report.troubles]
+    return "".join((*found, *notes))
 
 
 def _where(place: Place) -> str:
@@ -109,8 +109,8 @@ def _escaped(text: str, also: str = "") -> str:
 def sarif_document(report: Report) -> str:
     driver = {"name": "autotune doctor", "semanticVersion": VERSION, "rules": _sarif_rules()}
     notices = [{"level": each.level, "message": {"text": each.text}} for each in report.troubles]
-    told = {"executionSuccessful": report.complete, "toolExecutionNotifications": notices}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "invocations": [told]}
+    notes = {"executionSuccessful": report.complete, "toolExecutionNotifications": notices}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "invocations": [notes]}
     runs = [{**run, "results": _results(report.findings)}]
     return _document(**{"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
 

@@ -28,9 +28,9 @@ class Suppressions:
                 whole = ours[1].lower() == "ignore-file"
                 unknown = self._silence(_WHOLE_FILE if whole else line, ours[2]) - {*rules()}
                 if named := ", ".join(sorted(unknown - {_EVERYTHING})):
-                    told = f"{text.where(line)}: unknown rule in comment: {named}."
-                    told = f"{told} See `autotune doctor --rules`."
-                    self.troubles.append(Trouble(told, unread=False))
+                    message = f"{text.where(line)}: unknown rule in comment: {named}."
+                    message = f"{message} See `autotune doctor --rules`."
+                    self.troubles.append(Trouble(message, unread=False))
             if noqa := _NOQA.search(comment):
                 self._silence(_WHOLE_FILE if noqa[1] else line, noqa[2])
 

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.machine import Machine
 from autotune.plain import Window
 from autotune.reason import Outcome, Reason
@@ -105,12 +105,12 @@ class Task(ABC, Generic[A]):
     """What runs in each of its processes: `module:function`, which is given a `Member`."""
 
     @abstractmethod
-    def told(self) -> Mapping[str, Any]:
+    def payload(self) -> Mapping[str, Any]:
         """Return what its processes are told, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
         """Write what its processes read."""
-        folder.request.write_text(json.dumps(self.told()), encoding="utf-8")
+        folder.request.write_text(json.dumps(self.payload()), encoding="utf-8")
 
     @abstractmethod
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> A:
@@ -181,7 +181,7 @@ class Engine(ABC):
         """
 
     def reserved(
-        self, what: str, tell: Tell, seconds: float | None = None
+        self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
         """Wait until nobody else is timing on this engine's hosts, then keep others waiting.
 
@@ -189,7 +189,7 @@ class Engine(ABC):
 
         Args:
             what: Names this search to those that wait for it.
-            tell: Is told at once whom it waits for, and again now and then. An error that it
+            notify: Is called at once with whom it waits for, and again at times. An error that it
                 raises ends the wait.
             seconds: The search's budget, which tells others how long they wait; None if it has
                 none.
@@ -198,7 +198,7 @@ class Engine(ABC):
             Interrupted: Ctrl-C was pressed while waiting.
             UsageError: This thread is timing there already, on another engine.
         """
-        del what, tell, seconds
+        del what, notify, seconds
         return nullcontext()
 
     def load(self) -> Load | None:

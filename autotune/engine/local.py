@@ -20,7 +20,7 @@ from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient, ForkServerDied
 from autotune.engine.group import ONE, Environment, LocalGroup
 from autotune.engine.load import Load, Meter
-from autotune.engine.lock import Tell, exclusive
+from autotune.engine.lock import Notify, exclusive
 from autotune.engine.reasons import is_of_the_disk
 from autotune.engine.tasks.devices import DevicesRequest
 from autotune.engine.tasks.inspect import why_ended
@@ -101,11 +101,11 @@ class LocalEngine(ProcessEngine):
         return self
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
+    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
         if self._reserved:
             yield
             return
-        with exclusive(what, tell, seconds=seconds):
+        with exclusive(what, notify, seconds=seconds):
             self._reserved = True
             try:
                 yield

@@ -78,11 +78,11 @@ class Wait(Value):
     """The machine; empty for this one."""
 
     @property
-    def who(self) -> str:
+    def holder_clause(self) -> str:
         """Who holds the machine and who comes next, as a clause."""
-        who = f"Another search ({self.holder})" if self.holder else "Another search"
+        holder = f"Another search ({self.holder})" if self.holder else "Another search"
         before = f"; {plural(self.before, 'other')} came before this one" if self.before else ""
-        return f"{who} is running on {self.host or 'this machine'}{before}"
+        return f"{holder} is running on {self.host or 'this machine'}{before}"
 
     @property
     def latest(self) -> str:
@@ -94,7 +94,7 @@ class Wait(Value):
         minutes = int(self.waited // 60)
         waiting = f"waited {minutes} min so far" if minutes else "waiting for it to finish"
         turn = f"; the turn comes at {self.latest} at the latest" if self.latest else ""
-        return f"{self.who}; {waiting}{turn}."
+        return f"{self.holder_clause}; {waiting}{turn}."
 
 
 def _time(unix: float) -> str:
@@ -104,13 +104,13 @@ def _time(unix: float) -> str:
     return f"{at:{'%H:%M' if today else '%d %b %H:%M'}}"
 
 
-Tell = Callable[[Wait | str], None]
+Notify = Callable[[Wait | str], None]
 """Is told of a wait, or of something else in a sentence."""
 
 
 @contextmanager
 def exclusive(
-    what: str, tell: Tell, places: Sequence[Path] = PLACES, seconds: float | None = None
+    what: str, notify: Notify, places: Sequence[Path] = PLACES, seconds: float | None = None
 ) -> Iterator[None]:
     """Wait until no other search is timing on this machine, then keep others waiting.
 
@@ -118,8 +118,8 @@ def exclusive(
 
     Args:
         what: Names this search to those that wait for it.
-        tell: Is told at once of whom it waits for, and again each minute. An error that it raises
-            ends the wait.
+        notify: Is called at once with whom it waits for, and again each minute. An error that it
+            raises ends the wait.
         places: Where the file may be.
         seconds: Its budget; None where it has none.
 
@@ -135,9 +135,9 @@ def exclusive(
     claim = Claim(what, places, seconds, shared=False)
     with ExitStack() as held:
         held.callback(claim.release)
-        _wait(claim, tell)
+        _wait(claim, notify)
         if not claim.locks:
-            tell(
+            notify(
                 "Concurrent searches on this machine cannot be detected, because no file can be "
                 f"locked in {' or '.join(map(str, places))}: run one at a time."
             )
@@ -147,12 +147,12 @@ def exclusive(
         yield
 
 
-def _wait(claim: Claim, tell: Tell) -> None:
+def _wait(claim: Claim, notify: Notify) -> None:
     due = 0.0
     try:
         while wait := claim.take():
             if wait.waited >= due:
-                tell(wait)
+                notify(wait)
                 due += REMIND_SECONDS
             time.sleep(POLL_SECONDS)
     except KeyboardInterrupt as exc:

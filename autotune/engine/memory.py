@@ -67,14 +67,14 @@ class MemoryGauge:
         if self._now() < self._next_sample:
             return False
         self._next_sample = self._now() + EVERY
-        self._look_for_family()
+        self._refresh_family()
         resident = sum(_resident(process) for process in self._family)
         self.peak = max(self.peak, resident)
         # Pages shared with the fork server count once per process in `resident`. What is exact is
         # slow, and stops the process while it is read, so it is asked only when it decides.
         return resident > self.most and self._exact() > self.most
 
-    def _look_for_family(self) -> None:
+    def _refresh_family(self) -> None:
         begun = self._now()
         if begun >= self._next_family:
             self._family = _descendants(self._ancestor)

@@ -16,9 +16,9 @@ from autotune.engine.folder import TrialFolder
 from autotune.engine.links import Link
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.engine.ray_group import RemoteGroup
-from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, told
+from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, loss_as_engine_error
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import EVERYWHERE
 from autotune.engine.tasks.train import TrialRequest
@@ -56,11 +56,11 @@ class RayEngine(ProcessEngine):
         return self
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
+    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
         try:
-            self.hosts.take(tell)
-            self.hosts.reserve(what, tell, seconds)
+            self.hosts.take(notify)
+            self.hosts.reserve(what, notify, seconds)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()
@@ -84,7 +84,7 @@ class RayEngine(ProcessEngine):
         """Do a task on every host; the answer has to be the same everywhere."""
         self.hosts.take(lambda _: None)
         hosts = self.hosts.left
-        with told(), self._interruptible(hosts):
+        with loss_as_engine_error(), self._interruptible(hosts):
             if task.workload is not None:
                 bring(code_of(task.workload), hosts)
             asked = {host: host.ask("execute", task) for host in hosts}
@@ -97,7 +97,7 @@ class RayEngine(ProcessEngine):
         """
         self.hosts.take(lambda _: None)
         hosts = self.hosts.left
-        with told():
+        with loss_as_engine_error():
             return {
                 (here.node.address, there.node.address): _link(here, there)
                 for here, there in permutations(hosts, 2)
@@ -106,7 +106,7 @@ class RayEngine(ProcessEngine):
     def clocks(self) -> dict[str, float]:
         """Return by how many seconds each host's time of day is ahead of this one's."""
         self.hosts.take(lambda _: None)
-        with told():
+        with loss_as_engine_error():
             hosts = self.hosts.left
             return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
 

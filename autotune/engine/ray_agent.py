@@ -150,9 +150,9 @@ class Agent:
         deadline = self._heard + seconds
         while not self._ending:
             with self._lock:
-                before, self._news = self._news, self._look()
-            told = self._news.reports or self._news.lost or self._news.memory.exceeded
-            if told or self._news.exits != before.exits or time.monotonic() >= deadline:
+                before, self._news = self._news, self._latest()
+            is_news = self._news.reports or self._news.lost or self._news.memory.exceeded
+            if is_news or self._news.exits != before.exits or time.monotonic() >= deadline:
                 break
         return self._news
 
@@ -223,7 +223,7 @@ class Agent:
             name: path.stat().st_size for name, path in files.items() if name not in self._given
         }
 
-    def _look(self) -> News:
+    def _latest(self) -> News:
         if self._group is None:
             return self._news._replace(reports=())
         try:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
-from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Tell, Wait
+from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Notify, Wait
 from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code
@@ -185,7 +185,7 @@ class Hosts:
             self._bridge = BridgeClient(self._address)
         return self._bridge
 
-    def take(self, tell: Tell) -> None:
+    def take(self, notify: Notify) -> None:
         """Have an agent on each host, once nobody else uses it.
 
         Raises:
@@ -202,11 +202,11 @@ class Hosts:
             )
         found = [RemoteHost(bridge, node) for node in nodes]
         # The first one before the others: of two searches, one gets it and the other waits.
-        self._wait_for(found[:1], tell)
-        self._wait_for(found[1:], tell)
+        self._wait_for(found[:1], notify)
+        self._wait_for(found[1:], notify)
         self._all = found
 
-    def reserve(self, what: str, tell: Tell, seconds: float | None = None) -> None:
+    def reserve(self, what: str, notify: Notify, seconds: float | None = None) -> None:
         """Wait until no search is running on one of the hosts alone, then keep such waiting.
 
         Raises:
@@ -221,7 +221,7 @@ class Hosts:
             while busy := self._busy():
                 if time.monotonic() >= due:
                     due = time.monotonic() + REMIND_SECONDS
-                    tell(busy)
+                    notify(busy)
                 time.sleep(POLL_SECONDS)
         except KeyboardInterrupt as exc:
             raise Interrupted("Interrupted while waiting for another search.") from exc
@@ -232,7 +232,7 @@ class Hosts:
         Each is asked once the one before it is had: of two searches one gets all, and agents of one
         search that share a machine find its name on the claim of the first.
         """
-        with told():
+        with loss_as_engine_error():
             for host in self.left:
                 asked = host.ask("reserve", self._what, self._seconds)
                 wait: Wait | None = answers({host: asked})[host]
@@ -248,7 +248,7 @@ class Hosts:
         """
         if not self._facts:
             self.take(lambda _: None)
-            with told():
+            with loss_as_engine_error():
                 found = answers({each: each.ask("facts") for each in self.left}, _FACTS_SECONDS)
             _check_alike(found)
             self._facts = found
@@ -282,7 +282,7 @@ class Hosts:
             self._bridge.close()
         self._all = []
 
-    def _wait_for(self, hosts: Sequence[RemoteHost], tell: Tell) -> None:
+    def _wait_for(self, hosts: Sequence[RemoteHost], notify: Notify) -> None:
         """Wait until hosts have an agent; say which are used by somebody else."""
         for host in hosts:
             host.place()
@@ -294,12 +294,12 @@ class Hosts:
                 _check_placed(late.pop(each).node, each)
             if not done:
                 names = ", ".join(str(host.node) for host in late.values())
-                tell(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
+                notify(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
                 patience = REMIND_SECONDS
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def loss_as_engine_error() -> Iterator[None]:
     """Raise the loss of a host as an error of the engine."""
     try:
         yield

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 
 from autotune.engine.base import Engine
-from autotune.engine.lock import Tell, Wait
+from autotune.engine.lock import Notify, Wait
 from autotune.errors import EngineError, UsageError
 from autotune.installed import load_attribute, load_plugin
 
@@ -48,7 +48,7 @@ def new_engine(text: str = LOCAL) -> Engine:
 def reserved_engine(
     engine: Engine | str | None,
     what: str,
-    tell: Tell,
+    notify: Notify,
     *,
     seconds: float | None = None,
     wait: bool = True,
@@ -58,7 +58,7 @@ def reserved_engine(
     Args:
         engine: The caller's, or what `new_engine` takes; None is this machine's.
         what: Names this search to those that wait for it.
-        tell: Is told whom it waits for.
+        notify: Is called with whom it waits for.
         seconds: Budget of the search; None where it has none.
         wait: Whether to wait for others that are running there.
 
@@ -67,24 +67,24 @@ def reserved_engine(
         UsageError: There is no such engine, or this thread has reserved what it runs on.
         EngineError: Others are running there, and they are not to be waited for.
     """
-    tell = tell if wait else partial(_refuse, tell)
+    notify = notify if wait else partial(_refuse, notify)
     if engine is not None and not isinstance(engine, str):
-        with engine.reserved(what, tell, seconds):
+        with engine.reserved(what, notify, seconds):
             yield engine
         return
     made = new_engine(engine or LOCAL)
     # Reserved before it is started and until it is closed: both disturb the timings of others.
     # Closed also where the wait is interrupted.
-    with closing(made), made.reserved(what, tell, seconds), made:
+    with closing(made), made.reserved(what, notify, seconds), made:
         yield made
 
 
-def _refuse(tell: Tell, told: Wait | str) -> None:
-    if not isinstance(told, Wait):
-        tell(told)
+def _refuse(notify: Notify, notice: Wait | str) -> None:
+    if not isinstance(notice, Wait):
+        notify(notice)
     else:
-        latest = f" (until {told.latest} at the latest)" if told.latest else ""
+        latest = f" (until {notice.latest} at the latest)" if notice.latest else ""
         raise EngineError(
-            f"{told.who}.",
+            f"{notice.holder_clause}.",
             f"Omit --no-wait (wait=False in Python) to wait in turn{latest}.",
         )

@@ -207,10 +207,10 @@ class FinishedEarly(Value):
     kind: Literal["finished_early"] = "finished_early"
 
 
-class SetAside(Value):
+class Excluded(Value):
     """It was not run again, because the search's process died while running it."""
 
-    kind: Literal["set_aside"] = "set_aside"
+    kind: Literal["excluded"] = "excluded"
     deaths: int
 
 
@@ -325,7 +325,7 @@ class Message(Value):
     text: str
 
 
-Proof = AllReduceBound | SharedInputBound | OneDeviceBound
+PerformanceBound = AllReduceBound | SharedInputBound | OneDeviceBound
 """Proofs that a configuration cannot win."""
 Reason = Annotated[
     Measured
@@ -346,7 +346,7 @@ Reason = Annotated[
     | KnownError
     | NotFinite
     | FinishedEarly
-    | SetAside
+    | Excluded
     | AllReduceBound
     | SharedInputBound
     | OneDeviceBound

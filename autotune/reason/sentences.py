@@ -144,7 +144,7 @@ _REASONS = {
     "finished_early": (
         "Training ended before its throughput was measured: remove callbacks that stop it."
     ),
-    "set_aside": "Not run again: the search process died {times} while running it.",
+    "excluded": "Not run again: the search process died {times} while running it.",
     "all_reduce_bound": (
         "cannot win: the all-reduce of its gradients takes more than {ms:.3g} ms per step, so "
         "{global_batch} examples per step reach at most {share:.0%} of the best single device"
@@ -276,26 +276,26 @@ RULES = {
 }
 CHECKS = {
     CheckKind.NOT_COMPARABLE: "Ragged or sparse examples cannot be compared.",
-    CheckKind.DISJOINT: "Its {replicas} {who} read {total:,} examples without overlap.",
+    CheckKind.DISJOINT: "Its {replicas} {units} read {total:,} examples without overlap.",
     CheckKind.CHANGING: (
-        "Cannot tell whether its {who} read the same examples: the dataset differs in every pass, "
-        "for example by augmentation."
+        "Cannot tell whether its {units} read the same examples: the dataset differs in every "
+        "pass, for example by augmentation."
     ),
     CheckKind.MORE_THAN_EPOCH: (
-        "Cannot tell whether its {who} read the same examples: together they read more than one "
+        "Cannot tell whether its {units} read the same examples: together they read more than one "
         "epoch."
     ),
-    CheckKind.OVERLAP: "Its {who} read the same {twice:,} of {total:,} examples.",
+    CheckKind.OVERLAP: "Its {units} read the same {twice:,} of {total:,} examples.",
     CheckKind.FEW_COMMON: (
-        "Its {who} have {twice:,} of the {total:,} examples they read in common, too few to be "
+        "Its {units} have {twice:,} of the {total:,} examples they read in common, too few to be "
         "sure."
     ),
     CheckKind.DUPLICATES: (
-        "Its {replicas} {who} read {total:,} examples, none more often than it occurs in the "
+        "Its {replicas} {units} read {total:,} examples, none more often than it occurs in the "
         "dataset."
     ),
     CheckKind.MAYBE_DUPLICATES: (
-        "Its {who} have {twice:,} of the {total:,} examples they read in common; these may be "
+        "Its {units} have {twice:,} of the {total:,} examples they read in common; these may be "
         "duplicates in the dataset, which is too large to count."
     ),
     CheckKind.SIZES_UNKNOWN: "The size of ragged or sparse batches was not checked.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autotune.reason.sentences import rule_text
 from autotune.result.data import ResultData
-from autotune.result.verdict import Conclusion
+from autotune.result.verdict import VerdictOutcome
 from autotune.space import why_alone
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import distribution, in_short, title, update_batch
@@ -14,11 +14,11 @@ from autotune.workload import own_batch
 
 def summary(result: ResultData) -> str:
     """Return the verdict as one sentence, with what else has to be known of it."""
-    found = result.grounds
-    text = ANSWERS[found.conclusion].format(**_figures(result)) + _batch_change(result)
+    found = result.evidence
+    text = ANSWERS[found.outcome].format(**_figures(result)) + _batch_change(result)
     if result.facts.learning is None and not result.options.global_batch:
         text += " Learning was not looked at."
-    if not result.interrupted or found.conclusion is Conclusion.NO_FINALS:
+    if not result.interrupted or found.outcome is VerdictOutcome.NO_FINALS:
         return text
     return f"{text} Interrupted after {plural(found.decision.rounds, 'round')} of the finals."
 
@@ -36,19 +36,19 @@ def _batch_change(result: ResultData) -> str:
 
 def _figures(result: ResultData) -> dict[str, str]:
     """Return what stands for the names in `ANSWERS`."""
-    decision, alone = result.grounds.decision, why_alone(result.facts)
-    own, seconds = result.grounds.default.global_batch, result.grounds.more_seconds
-    adjective = result.grounds.adjective
+    decision, alone = result.evidence.decision, why_alone(result.facts)
+    own, seconds = result.evidence.default.global_batch, result.evidence.more_seconds
+    adjective = result.evidence.adjective
     return {
         "why": rule_text(alone) if alone else "",
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
         "recommended": title(result.config),
         "likely": times(speedup) if (speedup := result.best_distributed_speedup) else "",
-        "rival": in_short(decision.rival) if decision.rival else "",
+        "contender": in_short(decision.contender) if decision.contender else "",
         "rounds": plural(decision.rounds, "round"),
-        "tried": str(result.grounds.tried),
-        "distributable": str(result.grounds.distributable),
+        "tried": str(result.evidence.tried),
+        "distributable": str(result.evidence.distributable),
         "margin": f"{result.margin:.0%}",
         "adjective": adjective,
         "better": _compared(adjective, "more"),
@@ -85,72 +85,74 @@ _COMPARED = {
     ("cheap", "less"): "dearer",
 }
 ANSWERS = {
-    Conclusion.GAIN: "Distribute: {name} is {gain} as {adjective} as the best single device.",
-    Conclusion.NO_GAIN: (
+    VerdictOutcome.GAIN: "Distribute: {name} is {gain} as {adjective} as the best single device.",
+    VerdictOutcome.NO_GAIN: (
         "Stay on one device: the best distributed configuration, {name}, is {gain} as {adjective} "
         "as the best single device; no gain of {margin} or more."
     ),
-    Conclusion.NOT_DISTRIBUTABLE: (
+    VerdictOutcome.NOT_DISTRIBUTABLE: (
         "Stay on one device: no distributed configuration can run on this machine."
     ),
-    Conclusion.MODEL_ALONE: "Stay on one device: nothing distributed can run, because {why}.",
-    Conclusion.ONLY_ONE_DEVICE: (
+    VerdictOutcome.MODEL_ALONE: "Stay on one device: nothing distributed can run, because {why}.",
+    VerdictOutcome.ONLY_ONE_DEVICE: (
         "One device: only its settings were compared, as no other strategy was to be tried."
     ),
-    Conclusion.OTHER_BATCHES: (
+    VerdictOutcome.OTHER_BATCHES: (
         "Stay on one device: no distributed configuration can run at a global batch of {own}, and "
         "what an example teaches at others is not known."
     ),
-    Conclusion.REJECTED: (
+    VerdictOutcome.REJECTED: (
         "Stay on one device: the faster distributed configuration failed certification."
     ),
-    Conclusion.PROVED_SLOWER: "Stay on one device: no distributed configuration can be {better}.",
-    Conclusion.SLOWER: (
+    VerdictOutcome.PROVED_SLOWER: (
+        "Stay on one device: no distributed configuration can be {better}."
+    ),
+    VerdictOutcome.SLOWER: (
         "Stay on one device: every distributed configuration that ran was {worse}."
     ),
-    Conclusion.NOT_TRIED: (
+    VerdictOutcome.NOT_TRIED: (
         "Undecided: no distributed configuration was measured{at_own} before the search ended; "
         "stay on one device, or {more}."
     ),
-    Conclusion.NOT_MEASURED: (
+    VerdictOutcome.NOT_MEASURED: (
         "Undecided: no distributed configuration could be measured; stay on one device, or {more}."
     ),
-    Conclusion.NOT_COMPARED: (
-        "Undecided: {explored} as {adjective} as one device, which no finals settled; stay on one "
-        "device, or {more}."
+    VerdictOutcome.NOT_COMPARED: (
+        "Undecided: {explored} as {adjective} as one device, which no finals confirmed; stay on "
+        "one device, or {more}."
     ),
-    Conclusion.NOT_CERTIFIED: (
+    VerdictOutcome.NOT_CERTIFIED: (
         "Undecided after {rounds}: a gain is likely ({gain}), but its training was not certified; "
         "stay on one device, or continue with --resume."
     ),
-    Conclusion.LEVELS: (
-        "Undecided after {rounds}: a gain is likely ({gain}), but several processes can start at "
-        "one of two levels, and too few runs were seen to tell; {more}."
+    VerdictOutcome.BIMODAL: (
+        "Undecided after {rounds}: a gain is likely ({gain}), but the run-to-run "
+        "variation of several processes can be bimodal, and too few runs were seen to tell; {more}."
     ),
-    Conclusion.FEW_TRIED: (
+    VerdictOutcome.FEW_TRIED: (
         "Undecided ({tried} of {distributable} distributed configurations tried): no gain was "
         "found, but others may gain {margin} or more; stay on one device, or {more}."
     ),
-    Conclusion.HOSTS_LOST: (
+    VerdictOutcome.HOSTS_LOST: (
         "Undecided: machines were lost, and configurations that need them may gain {margin} or "
         "more; stay on one device, or start them again and continue with --resume."
     ),
-    Conclusion.RIVALED: (
+    VerdictOutcome.CONTENDED: (
         "Undecided after {rounds}: distribution is {gain} as {adjective} as one device, but other "
-        "single-device settings may be as {adjective} ({rival}); {more}."
+        "single-device settings may be as {adjective} ({contender}); {more}."
     ),
-    Conclusion.NOT_SIGNIFICANT: (
+    VerdictOutcome.NOT_SIGNIFICANT: (
         "Undecided after {rounds}: a gain is likely ({gain}), but not significant; {more}."
     ),
-    Conclusion.LIKELY: (
+    VerdictOutcome.LIKELY: (
         "Undecided: {recommended} is probably {better} than one device ({likely} as {adjective}), "
         "and recommended meanwhile; {more} to be sure."
     ),
-    Conclusion.AT_MOST: (
+    VerdictOutcome.AT_MOST: (
         "Undecided after {rounds}: distribution may gain at most {most}; stay on one device, or "
         "{more}."
     ),
-    Conclusion.NO_FINALS: (
+    VerdictOutcome.NO_FINALS: (
         "Interrupted before the finals: the best single-device configuration so far, not confirmed."
     ),
 }

@@ -116,7 +116,7 @@ class Batch:
     answer: str
 
 
-class Worth(NamedTuple):
+class BatchTimes(NamedTuple):
     """The time to the same loss with each batch."""
 
     rows: Sequence[Batch]
@@ -124,7 +124,7 @@ class Worth(NamedTuple):
     scale: Scale
 
 
-def worth(result: ResultData) -> Worth | None:
+def batch_times(result: ResultData) -> BatchTimes | None:
     known, compared = result.facts.learning, batches(result)
     others = [_batch(known, each, compared[each]) for each in sorted(compared)] if known else []
     rows = [each for each in others if each]
@@ -132,7 +132,7 @@ def worth(result: ResultData) -> Worth | None:
         return None
     own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
     rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
-    return Worth(rows, scale_for([each.time for each in rows], 1.0))
+    return BatchTimes(rows, scale_for([each.time for each in rows], 1.0))
 
 
 def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:

@@ -15,7 +15,7 @@ from autotune.options import SearchOptions
 from autotune.program import cluster_files
 from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
 from autotune.result.saved import SavedConfiguration
-from autotune.result.verdict import Grounds
+from autotune.result.verdict import Evidence
 from autotune.space.origin import choices, origins
 from autotune.stats import Interval
 from autotune.trial import Trial
@@ -37,16 +37,16 @@ def _scorer(objective: str, facts: WorkloadFacts, machine: Machine) -> Scorer:
 
 
 def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
-    told = data["examples_per_second"]
-    known = {data["configuration"]: told} if told else NOTHING
+    rate = data["examples_per_second"]
+    known = {data["configuration"]: rate} if rate else NOTHING
     scorer = _scorer(data["objective"], data["facts"], data["machine"])
-    decision = data["grounds"].decision
+    decision = data["evidence"].decision
     gains = {decision.challenger: decision.gain} if decision.gain else NOTHING
-    board = Leaderboard(data["trials"], data["one_device"], known, gains, scorer)
+    leaderboard = Leaderboard(data["trials"], data["one_device"], known, gains, scorer)
     chosen = choices(data["machine"], data["facts"])
     return tuple(
         each.model_copy(update={"origins": origins(each.configuration, chosen)})
-        for each in board.rows()
+        for each in leaderboard.rows()
     )
 
 
@@ -62,7 +62,7 @@ class Unsaved(Value):
 class ResultData(SavedConfiguration):
     """All values of a result, from which every face of it is drawn."""
 
-    grounds: Grounds
+    evidence: Evidence
     """What the verdict rests on."""
     over_default: Interval | None
     """Speed-up of the recommended configuration over the Keras defaults on one device."""
@@ -118,7 +118,7 @@ class ResultData(SavedConfiguration):
         seen = {each.configuration for each in self.finalists}
         return tuple(each for each in self.compared if each.configuration not in seen)
 
-    def board(self) -> Leaderboard:
+    def leaderboard(self) -> Leaderboard:
         """Return what the trials say one by one; what they say together is `compared`."""
         scorer = _scorer(self.objective, self.facts, self.machine)
         return Leaderboard(self.trials, self.one_device, score=scorer)

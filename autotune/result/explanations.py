@@ -19,7 +19,7 @@ from autotune.config import Configuration
 from autotune.engine.load import remark
 from autotune.objective import COST, Scorer, devices
 from autotune.program import epoch_in_words
-from autotune.reason import Outcome, Proof, Reason
+from autotune.reason import Outcome, PerformanceBound, Reason
 from autotune.reason.sentences import reason_text
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
@@ -86,7 +86,7 @@ def _current(result: ResultData) -> list[Trial]:
 
 def _eager(result: ResultData) -> Iterator[str]:
     """Yield what compiling a model gains that runs eagerly by the user's own request."""
-    facts, own = result.facts, result.grounds.default
+    facts, own = result.facts, result.evidence.default
     if not facts.eager:
         return
     at = f" (line {facts.fit.eager})" if facts.fit and facts.fit.eager else ""
@@ -116,8 +116,8 @@ def _eager(result: ResultData) -> Iterator[str]:
 
 def _objective(result: ResultData) -> Iterator[str]:
     """Yield the value of the objective, unless it is what is told anyway."""
-    if result.grounds.value and result.value != result.examples_per_second:
-        found = result.grounds
+    if result.evidence.value and result.value != result.examples_per_second:
+        found = result.evidence
         yield f"The {found.quantity} of the recommended configuration is {found.value}."
 
 
@@ -130,7 +130,7 @@ def _cost(result: ResultData) -> Iterator[str]:
         count = plural(devices(result.config, result.machine), "device")
         paid = f"{hours:.3g} device hours at {price:g} each"
         yield f"An epoch costs {hours * price:.3g} on {count}: {paid}."
-    best, gain = result.best_distributed, result.grounds.decision.gain
+    best, gain = result.best_distributed, result.evidence.decision.gain
     if best is None or gain is None or (price is None and result.objective != COST.name):
         return
     more = devices(best, result.machine) / devices(result.one_device, result.machine)
@@ -170,13 +170,13 @@ def _lost_updates(result: ResultData, configuration: Configuration) -> float | N
 
 def _callbacks(result: ResultData) -> Iterator[str]:
     """Yield what callbacks take of a step with the user's own settings, and how often they come."""
-    own = result.grounds.default
+    own = result.evidence.default
     mine = [t for t in _current(result) if t.configuration == own and t.examples_per_second]
     for trial in mine[-1:]:
         milliseconds = 1000 * own.global_batch / (trial.examples_per_second or 1)
         if sum(each for _, each in trial.callback_seconds) * 1000 >= LIMITS * milliseconds:
-            told = callbacks_in_words(trial.callback_seconds, milliseconds)
-            yield f"Callbacks limit a step with your own settings: {told}."
+            callbacks = callbacks_in_words(trial.callback_seconds, milliseconds)
+            yield f"Callbacks limit a step with your own settings: {callbacks}."
     steps, called = result.config.steps_per_execution, result.facts.batch_callbacks
     if called and steps > own.steps_per_execution:
         yield (
@@ -195,7 +195,7 @@ def _accumulation(result: ResultData) -> Iterator[str]:
 
 
 def _batch(result: ResultData) -> Iterator[str]:
-    batch, usual = update_batch(result.config), result.grounds.default.global_batch
+    batch, usual = update_batch(result.config), result.evidence.default.global_batch
     if result.options.global_batch or batch == usual or result.facts.learning:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
@@ -267,7 +267,7 @@ def _why_not(row: Entry, result: ResultData) -> str:
 
 
 def _defaults(result: ResultData) -> Iterator[str]:
-    default = result.grounds.default
+    default = result.evidence.default
     if result.config == default:
         tried = {each.configuration for each in result.trials if not each.configuration.distributed}
         yield (
@@ -278,7 +278,7 @@ def _defaults(result: ResultData) -> Iterator[str]:
     elif result.over_default is not None:
         yield (
             f"The recommended settings ({in_short(result.config)}) are "
-            f"{times(result.over_default)} as {result.grounds.adjective} as the defaults on one "
+            f"{times(result.over_default)} as {result.evidence.adjective} as the defaults on one "
             f"device ({in_short(default)})."
         )
 
@@ -306,7 +306,7 @@ def _proofs(result: ResultData) -> Iterator[str]:
     """Yield each proof once, with its first trial."""
     found: dict[str, int] = {}
     for trial in _current(result):
-        if isinstance(trial.reason, Proof):
+        if isinstance(trial.reason, PerformanceBound):
             text = f"{title(trial.configuration)} {reason_text(trial.reason)}"
             found.setdefault(text, trial.number)
     yield from (f"{text} (trial {number})." for text, number in found.items())
@@ -342,7 +342,7 @@ def _memory(result: ResultData) -> Iterator[str]:
 
 
 def _unmatched_batch(result: ResultData) -> Iterator[str]:
-    batch = result.grounds.unmatched_batch
+    batch = result.evidence.unmatched_batch
     if batch is not None and result.config.distributed:
         yield (
             f"One device was not measured at the global batch of {batch}; part of the gain may "
@@ -351,7 +351,7 @@ def _unmatched_batch(result: ResultData) -> Iterator[str]:
 
 
 def _noise(result: ResultData) -> Iterator[str]:
-    found = result.grounds
+    found = result.evidence
     if not found.repeats:
         yield f"Run-to-run variation was not measured; {found.prior.sd:.0%} is assumed."
         return
@@ -362,7 +362,7 @@ def _noise(result: ResultData) -> Iterator[str]:
 
 
 def _load(result: ResultData) -> Iterator[str]:
-    if text := remark(result.grounds.load):
+    if text := remark(result.evidence.load):
         yield text
 
 

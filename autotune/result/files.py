@@ -118,7 +118,7 @@ def trials_csv(trials: Sequence[Trial]) -> str:
     return text.getvalue()
 
 
-def trials_frame(trials: Sequence[Trial], board: Leaderboard) -> DataFrame:
+def trials_frame(trials: Sequence[Trial], leaderboard: Leaderboard) -> DataFrame:
     """Return the columns of trials.csv, one for each axis, and the ratio to one device.
 
     Raises:
@@ -127,7 +127,7 @@ def trials_frame(trials: Sequence[Trial], board: Leaderboard) -> DataFrame:
     pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
     rows = [
         _figures(trial)
-        | {COMPARED: board.speedup_of(trial), "configuration": in_short(trial.configuration)}
+        | {COMPARED: leaderboard.speedup_of(trial), "configuration": in_short(trial.configuration)}
         | trial.configuration.values()
         for trial in trials
     ]

@@ -42,12 +42,12 @@ STYLES = {Outcome.MEASURED: "green", Outcome.PRUNED: "magenta", Outcome.SKIPPED:
 
 def live_view(progress: Progress) -> RenderableType:
     """Return budget, phase and running trial, the best so far, and the latest trials."""
-    board = progress.board
+    leaderboard = progress.leaderboard
     parts: list[RenderableType] = [_bar(progress), _phase(progress)]
-    if board.baseline:
-        parts += [Text(), _best(board)]
-    if board.trials:
-        parts += [Text(), _latest(board)]
+    if leaderboard.baseline:
+        parts += [Text(), _best(leaderboard)]
+    if leaderboard.trials:
+        parts += [Text(), _latest(leaderboard)]
     return Group(*parts)
 
 
@@ -71,10 +71,10 @@ def _phase(progress: Progress) -> Text:
     return text
 
 
-def _best(board: Leaderboard) -> Stacked:
+def _best(leaderboard: Leaderboard) -> Stacked:
     lines = []
     for kind, distributed in (("one device", False), ("distributed", True)):
-        if best := board.best(distributed=distributed):
+        if best := leaderboard.best(distributed=distributed):
             row = row_of(best)
             # The first column says already that it is one device.
             name = row.name if distributed else row.name.partition(", ")[2]
@@ -82,11 +82,11 @@ def _best(board: Leaderboard) -> Stacked:
     return Stacked(("|best so far", ">examples/s", ">vs one device"), "configuration", lines, LEAST)
 
 
-def _latest(board: Leaderboard) -> Stacked:
+def _latest(leaderboard: Leaderboard) -> Stacked:
     """Return the latest trials, the newest first: what finds no room is the oldest."""
     heads = (">trial", "|outcome", ">examples/s", ">vs one device")
-    latest = reversed(board.trials[-LATEST:])
-    lines = [_trial_line(trial_row(each, board)) for each in latest]
+    latest = reversed(leaderboard.trials[-LATEST:])
+    lines = [_trial_line(trial_row(each, leaderboard)) for each in latest]
     return Stacked(heads, "configuration", lines, LEAST)
 
 
@@ -137,15 +137,15 @@ class LiveReport:
         if isinstance(event, Planned):
             self._console.print(plan_text(event.plan), Text(), sep="\n")
             if event.kept:
-                self._say(f"Resuming after {plural(len(event.kept), 'trial')}.")
+                self._log(f"Resuming after {plural(len(event.kept), 'trial')}.")
         elif isinstance(event, Notice):
-            self._say(event.text)
+            self._log(event.text)
 
     def _view(self) -> RenderableType:
         # The terminal echoes ^C behind the last line; were that full, all would move down by one.
         return Constrain(live_view(self._progress), self._console.width - len("^C") - 1)
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         self._said = True
         self._console.print(Text(one_line(text)))
 
@@ -173,7 +173,7 @@ class NotebookReport(LiveReport):
         notices = (Text(each, style="dim") for each in self._notices[-NOTICES:])
         return Group(live_view(self._progress), *notices)
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         self._notices.append(one_line(text))
 
 
@@ -216,10 +216,10 @@ class TurnsReport:
         if isinstance(event, Preparing):
             # Some steps take turns with themselves, a run each; a log needs to hear of it once.
             if event.what != self._preparing:
-                self._say(event.what)
+                self._log(event.what)
             self._preparing = event.what
         elif isinstance(event, Notice):
-            self._say(event.text)
+            self._log(event.text)
         elif isinstance(event, TrialEnded):
             self._trial(event.trial)
 
@@ -236,10 +236,10 @@ class TurnsReport:
         self._print(f"{figures}  {row.name}{why}")
 
     def _head(self, text: str) -> None:
-        self._say(text)
+        self._log(text)
         self._print(self.headings, timed=False)
 
-    def _say(self, text: str) -> None:
+    def _log(self, text: str) -> None:
         self._print(one_line(text))
 
     def _print(self, line: str, *, timed: bool = True) -> None:
@@ -269,13 +269,13 @@ class PlainReport(TurnsReport):
         if isinstance(event, Planned):
             self._console.print(Text(), plan_text(event.plan), Text(), sep="\n")
             if event.kept:
-                self._say(f"Resuming after {plural(len(event.kept), 'trial')}")
+                self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
 
     def _trial(self, trial: Trial) -> None:
         if trial.stage is not self._stage:
             self._stage = trial.stage
             self._head(PHASES[trial.stage])
-        row = trial_row(trial, self._progress.board)
+        row = trial_row(trial, self._progress.leaderboard)
         self._row(f"{trial.number:>5}", row, f"  {row.speedup or '-':>13}")
 
 

@@ -69,13 +69,15 @@ def parts(result: ResultData) -> dict[str, Any]:
     return _parts(ResultView(result))
 
 
-def parts_so_far(board: Leaderboard) -> dict[str, Any]:
+def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
     """Return what the fragments show of a search that has found nothing yet."""
-    finalists, others = ([row_of(e) for e in each] for each in (board.finalists, board.others))
+    finalists, others = (
+        [row_of(e) for e in each] for each in (leaderboard.finalists, leaderboard.others)
+    )
     return {
         "result": None,
         "throughput": charts.throughput(finalists, others, over=False),
-        **_trials(board.trials, board),
+        **_trials(leaderboard.trials, leaderboard),
     }
 
 
@@ -84,19 +86,19 @@ def _parts(view: ResultView) -> dict[str, Any]:
     return {
         "result": result,
         "figures": view.figures,
-        "grounds": view.reasons(FAILED, CERTIFICATE),
+        "evidence": view.reasons(FAILED, CERTIFICATE),
         "throughput": charts.throughput(view.finalists, view.explored, over=True),
-        "worth": charts.worth(result),
+        "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
         "programs": {name: text for name, text in result.programs().items() if text},
-        **_trials(result.trials, result.board()),
+        **_trials(result.trials, result.leaderboard()),
     }
 
 
-def _trials(trials: Sequence[Trial], board: Leaderboard) -> dict[str, Any]:
-    rows = [trial_row(each, board) for each in trials]
-    return {"endings": endings(trials), "trials": rows, "board": board}
+def _trials(trials: Sequence[Trial], leaderboard: Leaderboard) -> dict[str, Any]:
+    rows = [trial_row(each, leaderboard) for each in trials]
+    return {"endings": endings(trials), "trials": rows, "leaderboard": leaderboard}
 
 
 def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:

@@ -42,8 +42,8 @@ def learning_lines(result: ResultData) -> Iterator[str]:
         return
     yield _own(result, known)
     yield from _unknown(known)
-    yield from (told := list(_others(result, known)))
-    if told and known.probes:
+    yield from (listed := list(_others(result, known)))
+    if listed and known.probes:
         yield _looked(known)
 
 
@@ -81,12 +81,12 @@ def _others(result: ResultData, known: Learning) -> Iterator[str]:
     found, chosen = dict(batches(result)), update_batch(result.config)
     faster = [batch for batch, arms in found.items() if arms.faster.value > 1 and batch != chosen]
     faster.sort(key=lambda batch: -found[batch].faster.value)
-    told = [batch for batch in (chosen, *faster) if batch in found and batch != known.batch]
-    for batch in told[: OTHERS + (chosen != known.batch)]:
-        yield _worth(known, batch, found[batch])
+    listed = [batch for batch in (chosen, *faster) if batch in found and batch != known.batch]
+    for batch in listed[: OTHERS + (chosen != known.batch)]:
+        yield _efficiency(known, batch, found[batch])
 
 
-def _worth(known: Learning, batch: int, arms: Arms) -> str:
+def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
     needed, found = examples_needed(known, batch), gain(arms, known)
     gives = (
         f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "

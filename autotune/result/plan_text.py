@@ -51,10 +51,10 @@ def _how_many(facts: WorkloadFacts) -> str:
     many, fit = facts.examples, facts.fit
     if not many:
         return "unknown number of examples"
-    told = plural(many, "example")
+    text = plural(many, "example")
     if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
-        return f"{told} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
-    return f"at most {told}" if fit and fit.partial else told
+        return f"{text} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
+    return f"at most {text}" if fit and fit.partial else text
 
 
 def fit_in_words(fit: FitFacts) -> str:

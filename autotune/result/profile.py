@@ -39,14 +39,14 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
 
 
 def where_it_goes(found: Breakdown) -> str | None:
-    told = [each for each in found.shares if each.share.value >= WORTH_TELLING]
-    if not told:
+    shown = [each for each in found.shares if each.share.value >= WORTH_TELLING]
+    if not shown:
         return None
     name = title(found.configuration) if found.configuration.distributed else "one device"
-    told = [each for each in told if each.share.high - each.share.low <= WIDEST]
-    if not told:
+    shown = [each for each in shown if each.share.high - each.share.low <= WIDEST]
+    if not shown:
         return f"A step of {name} could not be taken apart: its runs differ too much."
-    parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in told)
+    parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in shown)
     text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
     return " ".join([text, *_hidden(found)])
 
@@ -134,14 +134,14 @@ def waits_for_input(found: Breakdown | None) -> bool:
 
 def callbacks_in_words(callbacks: Callbacks, milliseconds: float) -> str:
     """Return what callbacks take of a step: `callback Watch: 6.2 of 7.6 ms`."""
-    told = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= WORTH_TELLING * milliseconds]
-    return ", ".join(f"callback {name}: {ms:.3g} of {milliseconds:.3g} ms" for name, ms in told)
+    shown = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= WORTH_TELLING * milliseconds]
+    return ", ".join(f"callback {name}: {ms:.3g} of {milliseconds:.3g} ms" for name, ms in shown)
 
 
 def _callback_limit(found: Breakdown) -> str:
-    told = sentence(callbacks_in_words(found.callbacks, found.milliseconds))
+    shown = sentence(callbacks_in_words(found.callbacks, found.milliseconds))
     return (
-        f"{told} Keras calls what a callback does after a batch once for each call of the step "
+        f"{shown} Keras calls what a callback does after a batch once for each call of the step "
         "function: less work in it, more steps per call (steps_per_execution) or a larger batch "
         "help, and more replicas do not."
     )
@@ -187,7 +187,7 @@ def _is_large(share: Interval | None) -> bool:
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
     exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
     saved = (found.configuration.replicas - 1) * computing
-    known = found.told_apart(Part.COMPUTE)
+    known = found.has_share(Part.COMPUTE)
     beside = f"; computing them takes {_ms(computing)}" if known else ""
     more = ", so it costs more than the other replicas save" if known and exchange > saved else ""
     return (
@@ -229,7 +229,7 @@ def _without(found: Straggler, each: str, gain: Interval) -> str:
 
 def _sequential(found: Breakdown, fixed: Interval) -> str:
     # Where it is not known what a call takes by itself, that may be the cause as well.
-    model = found.told_apart(Part.CALL) and found.share(Part.CALL) < LIMITS
+    model = found.has_share(Part.CALL) and found.share(Part.CALL) < LIMITS
     chain = (
         "the model is a sequence of small operations" if model else "most of a step is fixed cost"
     )
@@ -289,8 +289,8 @@ def _helps(
     if advice and takes(configuration, Remedy.WORKERS):
         left.append(Advice(remedy=Remedy.WORKERS))  # One more than it has.
     if left:
-        told = [f"({number}) {_help(each, facts)}" for number, each in enumerate(left, start=1)]
-        yield f"What helps, the most promising first: {'; '.join(told)}."
+        shown = [f"({number}) {_help(each, facts)}" for number, each in enumerate(left, start=1)]
+        yield f"What helps, the most promising first: {'; '.join(shown)}."
 
 
 def _help(advice: Advice, facts: WorkloadFacts) -> str:

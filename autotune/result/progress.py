@@ -36,7 +36,7 @@ class Progress:
         self.running: TrialStarted | None = None
         self.running_since = 0.0
         self._score: Score = throughput_of
-        self.board = Leaderboard(())
+        self.leaderboard = Leaderboard(())
 
     @property
     def elapsed(self) -> float:
@@ -61,7 +61,7 @@ class Progress:
             self.plan = plan = event.plan
             objective = objective_named(plan.objective)
             self._score = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
-            self.board = Leaderboard(event.kept, score=self._score)
+            self.leaderboard = Leaderboard(event.kept, score=self._score)
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
@@ -69,7 +69,9 @@ class Progress:
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
             self.running = None
-            self.board = Leaderboard((*self.board.trials, event.trial), score=self._score)
+            self.leaderboard = Leaderboard(
+                (*self.leaderboard.trials, event.trial), score=self._score
+            )
 
     def _at(self, spent: float) -> None:
         """Go forward to what an event says, as that of a search which began before this view."""

@@ -50,8 +50,8 @@ class Result(ResultData):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-serializable data, the same as `autotune tune --json`."""
-        told: dict[str, Any] = json.loads(self.model_dump_json(exclude={**PICKLES, **WINDOWS}))
-        return told
+        dumped: dict[str, Any] = json.loads(self.model_dump_json(exclude={**PICKLES, **WINDOWS}))
+        return dumped
 
     def save(self, folder: str | Path) -> Path:
         """Write the configuration, program, trials and report to a folder.
@@ -133,7 +133,7 @@ class Result(ResultData):
         Raises:
             MissingPackage: pandas is not installed.
         """
-        return trials_frame(self.trials, self.board())
+        return trials_frame(self.trials, self.leaderboard())
 
     def __str__(self) -> str:
         """Return the verdict and the table, as the command prints them."""

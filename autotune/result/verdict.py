@@ -33,10 +33,10 @@ class Decision(Value):
     """Rounds in which both were measured."""
     certified: bool = True
     """Whether the challenger was checked before it could win."""
-    rival: Configuration | None = None
-    """Another single device that may be as fast as a challenger that beat the baseline."""
-    levels: bool = False
-    """Whether all runs of the challenger may have been at the higher of two levels."""
+    contender: Configuration | None = None
+    """Another single device still in contention with a challenger that beat the baseline."""
+    bimodal: bool = False
+    """Whether all runs of the challenger may have been in the faster of two modes."""
     few_tried: bool = False
     """Whether distributed configurations that were not tried may gain as much as the margin."""
     hosts_lost: bool = False
@@ -45,7 +45,7 @@ class Decision(Value):
     """Upper bound on the gain of any challenger, as a multiple of one device."""
 
 
-class Conclusion(StrEnum):
+class VerdictOutcome(StrEnum):
     """How a search came to its verdict; `autotune.result.answer` has a sentence for each."""
 
     GAIN = "gain"
@@ -61,25 +61,25 @@ class Conclusion(StrEnum):
     NOT_MEASURED = "not measured"
     NOT_COMPARED = "not compared"
     NOT_CERTIFIED = "not certified"
-    LEVELS = "levels"
+    BIMODAL = "bimodal"
     FEW_TRIED = "few tried"
     HOSTS_LOST = "hosts lost"
-    RIVALED = "rivaled"
+    CONTENDED = "contended"
     LIKELY = "likely"
     NOT_SIGNIFICANT = "not significant"
     AT_MOST = "at most"
     NO_FINALS = "no finals"
 
 
-class Grounds(Value):
+class Evidence(Value):
     """What a verdict rests on, beside the trials."""
 
-    conclusion: Conclusion
+    outcome: VerdictOutcome
     decision: Decision
     default: Configuration
     """One device with Keras's own settings, as far as the space has them."""
     tried: int = 0
-    """Distributed configurations that ran, or were proved or known not to be worth it."""
+    """Distributed configurations that ran, or were known without a run to be no faster."""
     distributable: int = 0
     """Distributed configurations that there are."""
     unmatched_batch: int | None = None

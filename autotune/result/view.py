@@ -90,9 +90,9 @@ class TrialRow(NamedTuple):
     """Why it has no figure to be compared; empty if it was measured."""
 
 
-def trial_row(trial: Trial, board: Leaderboard | None = None) -> TrialRow:
+def trial_row(trial: Trial, leaderboard: Leaderboard | None = None) -> TrialRow:
     """Return the row of a trial, compared with the others of a board."""
-    compared = board.speedup_of(trial) if board else None
+    compared = leaderboard.speedup_of(trial) if leaderboard else None
     return TrialRow(
         trial=trial,
         name=in_short(trial.configuration),
@@ -111,7 +111,7 @@ class Figure(NamedTuple):
     note: str = ""
 
 
-def figure(told: str, meaning: str, unit: str = "", note: str = "") -> Figure:
+def figure(value_text: str, meaning: str, unit: str = "", note: str = "") -> Figure:
     """Set a figure apart from its interval.
 
     Args:
@@ -120,7 +120,7 @@ def figure(told: str, meaning: str, unit: str = "", note: str = "") -> Figure:
         unit: Put behind the figure.
         note: What it belongs to.
     """
-    value, _, interval = told.partition(" ")
+    value, _, interval = value_text.partition(" ")
     return Figure(f"{value}{unit}", interval.strip("()"), meaning, note)
 
 
@@ -239,12 +239,12 @@ class ResultView:
     @property
     def figures(self) -> tuple[Figure, ...]:
         result, found = self.result, []
-        adjective, best = result.grounds.adjective, result.best_distributed
-        if result.grounds.decision.gain:
+        adjective, best = result.evidence.adjective, result.best_distributed
+        if result.evidence.decision.gain:
             against = f"as {adjective} as the best single device"
             if best not in (None, result.configuration):
                 against += f": best distributed configuration, {in_short(best)}"
-            found.append(_times(result.grounds.decision.gain, against))
+            found.append(_times(result.evidence.decision.gain, against))
         if result.over_default:
             found.append(_times(result.over_default, f"as {adjective} as the Keras defaults"))
         if result.examples_per_second:
@@ -267,7 +267,8 @@ class ResultView:
             took += f" ({tracing:.0%} tracing and compiling, {measuring:.0%} timed steps)"
         return (
             f"{took}: {self.outcomes}. The column `vs one device` says how many times as "
-            f"{result.grounds.adjective} as the best single device; ± and ranges are 95% intervals."
+            f"{result.evidence.adjective} as the best single device; ± and ranges are 95% "
+            "intervals."
         )
 
     def next_steps(self, files: Mapping[str, Path]) -> Iterator[NextStep]:
@@ -285,8 +286,8 @@ class ResultView:
         again = "run the same command with --resume"
         if result.interrupted:
             yield NextStep("Continue:", again)
-        elif more := result.grounds.more_seconds:
-            gain, noise = result.grounds.shown_gain, result.grounds.noise.sd
+        elif more := result.evidence.more_seconds:
+            gain, noise = result.evidence.shown_gain, result.evidence.noise.sd
             shows = f"It likely shows a gain of {gain:.0%} or more, if runs vary by {noise:.0%}."
             yield NextStep("Decide:", f"{again} --budget {at_least(more)}", f"\n{'':<16}{shows}")
 

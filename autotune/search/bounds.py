@@ -28,14 +28,14 @@ from autotune.reason import (
     AllReduceBound,
     OneDeviceBound,
     Outcome,
-    Proof,
+    PerformanceBound,
     SharedInputBound,
     SmallerRanOut,
     StrategyFailed,
 )
 from autotune.search.allreduce import Family, family
 from autotune.search.history import History, Observed
-from autotune.stats import surely_below
+from autotune.stats import significantly_below
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.value import Scalar
@@ -76,7 +76,7 @@ class Bounds:
         self._allreduce: dict[Family, float] = {}
         self._without_input: tuple[Configuration, float] | None = None
 
-    def why_not(self, configuration: Configuration) -> Proof | None:
+    def why_not(self, configuration: Configuration) -> PerformanceBound | None:
         """Return the proof that a configuration cannot win, or None."""
         shown, baseline = self._history.observed(throughput_of), self._history.baseline
         if baseline is None or not configuration.distributed:
@@ -106,7 +106,9 @@ class Bounds:
         """
         self._without_input = single, seconds
 
-    def _too_much_to_reduce(self, configuration: Configuration, best: Observed) -> Proof | None:
+    def _too_much_to_reduce(
+        self, configuration: Configuration, best: Observed
+    ) -> PerformanceBound | None:
         seconds = self._allreduce.get(family(configuration))
         # Another model of the user's has other gradients than those that were timed.
         if seconds is None or configuration.own_values().keys() & {*self._facts.model_takes}:
@@ -120,7 +122,7 @@ class Bounds:
 
     def _too_much_to_read(
         self, configuration: Configuration, shown: Mapping[Configuration, Observed]
-    ) -> Proof | None:
+    ) -> PerformanceBound | None:
         if self._without_input is None or not undivided(configuration, self._facts):
             return None
         single, without = self._without_input
@@ -133,7 +135,7 @@ class Bounds:
         # Both are of one device; only the small part that is no input adds to the doubt.
         gap = self._worth(configuration) - self._worth(single) - math.log1p(-rest)
         error = math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
-        if not surely_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
+        if not significantly_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
             return None
         return SharedInputBound(
             workers=configuration.workers,
@@ -144,7 +146,7 @@ class Bounds:
 
     def _too_slow_alone(
         self, configuration: Configuration, shown: Mapping[Configuration, Observed], best: Observed
-    ) -> Proof | None:
+    ) -> PerformanceBound | None:
         for single, rate in shown.items():
             # A run that was stopped early may have been faster later on.
             if not (self._history.scores(single) and self._bounds(single, configuration)):
@@ -173,7 +175,7 @@ class Bounds:
     def _below(self, most: Observed, best: Observed) -> bool:
         gap = most.log_score - best.log_score - self._goal
         error = math.hypot(most.sd, best.sd)
-        return surely_below(gap, error, self._history.noise, wrong=WRONG)
+        return significantly_below(gap, error, self._history.noise, wrong=WRONG)
 
     def _program(self, configuration: Configuration) -> str:
         return strategy(configuration.strategy).training(configuration, self._facts)

@@ -9,7 +9,7 @@ from autotune.config import Configuration
 from autotune.engine.tasks.train import Fill
 from autotune.plain import Window
 from autotune.search.request import Subject
-from autotune.stats import Epoch, Lengths, used_up
+from autotune.stats import Epoch, Lengths, drained
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.workload import Backlog, InputPass, WorkloadFacts, backlog_of
@@ -62,17 +62,17 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     steps = facts.examples / batch if facts.examples else math.inf
     # Each worker has a pipeline of its own.
     ready = facts.prefetched * configuration.workers / batch + prefetch
-    refill = 0.0
+    steady_rate = 0.0
     if backlog := facts.backlog:
         # With shard policy data each of them goes through the examples of all.
         reading = 1 if configuration.shard_policy == "data" else configuration.workers
         ready = max(ready, MORE_STOCK * backlog.examples * reading / batch)
-        refill = backlog.examples_per_second * reading / batch
+        steady_rate = backlog.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
         steps=steps,
         ready=ready + steps if fills_meanwhile else ready,
-        refill=refill,
+        steady_rate=steady_rate,
         pause=pause,
         eventful=pause > EVENT_SECONDS or _has_callbacks(subject),
         lengths=_lengths(facts.first_pass, batch),
@@ -106,9 +106,9 @@ def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
         epoch: What is known of the run's epochs.
     """
     steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
-    if not epoch.refill or used_up(steps, seconds, epoch):
+    if not epoch.steady_rate or drained(steps, seconds, epoch):
         return 1.0
-    return min(epoch.refill / pace, 1.0)
+    return min(epoch.steady_rate / pace, 1.0)
 
 
 def as_it_lasts(trial: Trial, subject: Subject) -> Trial:

@@ -38,7 +38,7 @@ from autotune.stats import (
     mean_rate,
     rate_of_winner,
     root_mean_square,
-    surely_below,
+    significantly_below,
 )
 from autotune.trial import sustained
 
@@ -145,9 +145,9 @@ class Finals:
     def _missing(self, challenger: Configuration) -> dict[str, object]:
         """Return what keeps a challenger from winning that is significantly faster."""
         if self._may_be_a_level(challenger):
-            return {"levels": True}
+            return {"bimodal": True}
         if rivals := self._doubts(challenger):
-            return {"rival": rivals[0]}
+            return {"contender": rivals[0]}
         # Interrupted before anybody could look into it, or there was no time.
         return {} if self._certification.passed(challenger) else {"certified": False}
 
@@ -374,7 +374,7 @@ class Finals:
             single: seen.log_score + seen.sd
             for single, seen in singles.items()
             if single != outdone
-            and not surely_below(
+            and not significantly_below(
                 seen.log_score - fmean(runs),
                 math.hypot(seen.sd, error),
                 noise,

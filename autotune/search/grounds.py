@@ -6,17 +6,17 @@ from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.verdict import Conclusion, Grounds, Verdict
+from autotune.result.verdict import Evidence, Verdict, VerdictOutcome
 from autotune.search.search import Findings
 from autotune.space import why_alone
 from autotune.stats import Interval
 
 
-def grounds(findings: Findings, objective: Objective) -> Grounds:
+def evidence(findings: Findings, objective: Objective) -> Evidence:
     """Return what the verdict of a search rests on."""
     history, matched = findings.history, findings.matched
-    return Grounds(
-        conclusion=conclusion(findings),
+    return Evidence(
+        outcome=outcome(findings),
         decision=findings.decision,
         default=findings.default,
         tried=findings.tried,
@@ -36,58 +36,60 @@ def _in_short(value: Interval, objective: Objective) -> str:
     return f"{objective.short(value.value)} ({low} to {high})"
 
 
-def conclusion(findings: Findings) -> Conclusion:
+def outcome(findings: Findings) -> VerdictOutcome:
     """Return how a search came to its verdict."""
     decision = findings.decision
     undecided = decision.verdict is Verdict.UNDECIDED
     if undecided and findings.recommended.distributed:
-        return Conclusion.LIKELY
+        return VerdictOutcome.LIKELY
     if undecided and findings.interrupted and decision.gain is None:
-        return Conclusion.NO_FINALS
+        return VerdictOutcome.NO_FINALS
     if undecided:
         return _undecided(findings)
     if decision.gain is None:
         return _without_comparison(findings)
-    return Conclusion.GAIN if decision.verdict is Verdict.DISTRIBUTE else Conclusion.NO_GAIN
+    return VerdictOutcome.GAIN if decision.verdict is Verdict.DISTRIBUTE else VerdictOutcome.NO_GAIN
 
 
-def _without_comparison(findings: Findings) -> Conclusion:
+def _without_comparison(findings: Findings) -> VerdictOutcome:
     trials = [t for t in findings.history.trials if t.configuration not in findings.aside]
     if not findings.distributable and why_alone(findings.facts):
-        return Conclusion.MODEL_ALONE
+        return VerdictOutcome.MODEL_ALONE
     if not findings.distributable:
         if any(each.distributed for each in findings.aside):
-            return Conclusion.OTHER_BATCHES
-        return Conclusion.NOT_DISTRIBUTABLE if findings.asked else Conclusion.ONLY_ONE_DEVICE
+            return VerdictOutcome.OTHER_BATCHES
+        return (
+            VerdictOutcome.NOT_DISTRIBUTABLE if findings.asked else VerdictOutcome.ONLY_ONE_DEVICE
+        )
     if any(trial.outcome is Outcome.REJECTED for trial in trials):
-        return Conclusion.REJECTED
+        return VerdictOutcome.REJECTED
     ran = any(trial.configuration.distributed and trial.windows for trial in trials)
-    return Conclusion.SLOWER if ran else Conclusion.PROVED_SLOWER
+    return VerdictOutcome.SLOWER if ran else VerdictOutcome.PROVED_SLOWER
 
 
-def _undecided(findings: Findings) -> Conclusion:
+def _undecided(findings: Findings) -> VerdictOutcome:
     decision = findings.decision
     if decision.hosts_lost or decision.few_tried:
-        return Conclusion.HOSTS_LOST if decision.hosts_lost else Conclusion.FEW_TRIED
+        return VerdictOutcome.HOSTS_LOST if decision.hosts_lost else VerdictOutcome.FEW_TRIED
     if decision.gain is None:
         return _without_gain(findings)
-    if decision.levels:
-        return Conclusion.LEVELS
+    if decision.bimodal:
+        return VerdictOutcome.BIMODAL
     if not decision.certified:
-        return Conclusion.NOT_CERTIFIED
-    if decision.rival is not None:
-        return Conclusion.RIVALED
-    return Conclusion.NOT_SIGNIFICANT if decision.gain.low > 1 else Conclusion.AT_MOST
+        return VerdictOutcome.NOT_CERTIFIED
+    if decision.contender is not None:
+        return VerdictOutcome.CONTENDED
+    return VerdictOutcome.NOT_SIGNIFICANT if decision.gain.low > 1 else VerdictOutcome.AT_MOST
 
 
-def _without_gain(findings: Findings) -> Conclusion:
+def _without_gain(findings: Findings) -> VerdictOutcome:
     history = findings.history
     several = [t for t in history.trials if t.configuration.distributed]
     if any(history.score(trial) for trial in several):
-        return Conclusion.NOT_COMPARED
+        return VerdictOutcome.NOT_COMPARED
     left = (Outcome.SKIPPED, Outcome.UNFINISHED)
     ended = [t for t in several if t.outcome not in left and not t.measured]
-    return Conclusion.NOT_MEASURED if ended else Conclusion.NOT_TRIED
+    return VerdictOutcome.NOT_MEASURED if ended else VerdictOutcome.NOT_TRIED
 
 
 def speedup(findings: Findings, board: Leaderboard) -> Interval | None:

@@ -22,7 +22,7 @@ from autotune.stats import (
     Noise,
     mean_rate,
     pooled_noise,
-    surely_below,
+    significantly_below,
 )
 from autotune.text import plural
 from autotune.trial import Stage, Trial
@@ -257,7 +257,7 @@ class History:
         """
         mine, theirs = self._today[winner], self._today[loser]
         error = self.noise.sd * math.sqrt(1 / len(mine) + 1 / len(theirs))
-        return surely_below(fmean(theirs) - fmean(mine), error, self.noise, wrong=wrong)
+        return significantly_below(fmean(theirs) - fmean(mine), error, self.noise, wrong=wrong)
 
     @property
     def costs(self) -> Costs:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from autotune.stats import Estimate
 
-LEVELS = 0.2
+BIMODAL = 0.2
 """Runs of one configuration, in their order, of which two neighbours lie so far apart as log(rate),
 are of two levels."""
 FEIGNED = 0.2
@@ -25,7 +25,7 @@ the sooner lucky."""
 
 def has_two_levels(logs: Collection[float]) -> bool:
     """Return whether the log(rate) of runs of one configuration show two levels."""
-    return any(above - below >= LEVELS for below, above in pairwise(sorted(logs)))
+    return any(above - below >= BIMODAL for below, above in pairwise(sorted(logs)))
 
 
 def agreeing(runs: Sequence[Collection[float]], surprises: Sequence[float]) -> int:
@@ -37,8 +37,8 @@ def agreeing(runs: Sequence[Collection[float]], surprises: Sequence[float]) -> i
     """
     # The first run of a configuration agrees with itself, whatever its level is.
     finals = sum(len(logs) - 1 for logs in runs if logs and not has_two_levels(logs))
-    explored = max(surprises) - min(surprises) if surprises else LEVELS
-    return finals + (len(surprises) - 1 if explored < LEVELS else 0)
+    explored = max(surprises) - min(surprises) if surprises else BIMODAL
+    return finals + (len(surprises) - 1 if explored < BIMODAL else 0)
 
 
 def may_be_a_level(

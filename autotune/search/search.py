@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.errors import Interrupted
 from autotune.objective import Batches
 from autotune.options import SearchOptions
-from autotune.reason import Outcome, Proof
+from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
 from autotune.result.verdict import Decision
 from autotune.search.allreduce import LEAST_BYTES, MANY, families
@@ -120,7 +120,7 @@ class Search:
         self._budget = budget
         self._one_device = candidates.one_device
         self._every_distributed = candidates.distributed
-        self._matched = candidates.matched
+        self._matched = candidates.batch_matched
         self._aside = candidates.excluded
         limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
         self._asked = limited or bool(candidates.distributed)
@@ -130,10 +130,10 @@ class Search:
         self._openers = tuple(
             openers(self._default, self._every_distributed, divided=self._divided)
         )
-        every = dict.fromkeys([*candidates.configurations, *candidates.matched.values()])
+        every = dict.fromkeys([*candidates.configurations, *candidates.batch_matched.values()])
         # Proofs and past searches speak of examples per second.
         self._follows_throughput = runner.subject.objective.follows_throughput
-        worth = runner.subject.scorer.worth
+        worth = runner.subject.scorer.log_offset
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, worth)
         self._expectations = (
             Expectations(runner.history, list(every), start.known, worth)
@@ -447,7 +447,7 @@ class Search:
             return decision.model_copy(update=lost)
         judged = any(
             trial.configuration.distributed
-            and (self._runner.subject.scorer(trial) or isinstance(trial.reason, Proof))
+            and (self._runner.subject.scorer(trial) or isinstance(trial.reason, PerformanceBound))
             for trial in self._runner.history.trials
         )
         if self._distributed and not judged:
@@ -491,7 +491,7 @@ class Search:
         """
         if decision.verdict is Verdict.DISTRIBUTE:
             return decision.challenger
-        open_ = decision.verdict is Verdict.UNDECIDED and not decision.levels
+        open_ = decision.verdict is Verdict.UNDECIDED and not decision.bimodal
         likely = self._likely.find() if open_ else None
         return likely if likely and self._certification.passed(likely) else None
 

@@ -16,9 +16,9 @@ from autotune.stats import (
     certainly_slower,
     past_floor,
     read,
-    settled_from,
     steady_from,
     trend_of,
+    warmed_up_from,
 )
 
 MEASURE_SECONDS = 0.8
@@ -106,7 +106,7 @@ class MeasureWatch:
         took = sum(window.seconds for window in windows)
         if took >= SETTLE_SECONDS or self._left() <= 0:
             return True
-        has_moved = start != settled_from(windows, self._epoch)
+        has_moved = start != warmed_up_from(windows, self._epoch)
         calm = reading.seconds >= CALM_SECONDS or not has_moved
         precise = reading.error <= PRECISE or reading.seconds >= PATIENCE
         return calm and precise and not self._awaits_end(steady)
@@ -131,7 +131,7 @@ class MeasureWatch:
         score = self._score(reading.steps_per_second * math.exp(min(climb, 50.0)))
         if score is None:
             return None
-        bound = certainly_slower(score, reading, self._reference, self._noise, looks=len(LOOKS))
+        bound = certainly_slower(score, reading, self._reference, self._noise, analyses=len(LOOKS))
         if bound is None:
             return None
         return Stop(Outcome.PRUNED, Slower(most=bound))

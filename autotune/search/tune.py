@@ -32,7 +32,7 @@ from autotune.search.ending import (
     interruption,
     uninterrupted,
 )
-from autotune.search.grounds import grounds, speedup, unchanged_batch
+from autotune.search.grounds import evidence, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
 from autotune.search.profiling import Profiler, reserved_seconds
@@ -162,7 +162,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         result.machine.fingerprint,
         prepared.fingerprint,
         result.trials[len(kept) :],
-        result.grounds.load,
+        result.evidence.load,
     )
     with uninterrupted():
         past.add(measured)
@@ -273,12 +273,12 @@ def _with_more(result: Result, plan: Plan) -> Result:
     if result.verdict is not Verdict.UNDECIDED or plan.most_seconds is None:
         return result
     more = max(plan.most_seconds, result.options.budget or 0.0)
-    told = {"more_seconds": more, "shown_gain": shown_gain(result.grounds.noise)}
-    return result.model_copy(update={"grounds": result.grounds.model_copy(update=told)})
+    told = {"more_seconds": more, "shown_gain": shown_gain(result.evidence.noise)}
+    return result.model_copy(update={"evidence": result.evidence.model_copy(update=told)})
 
 
 def _with_load(result: Result, load: Load | None) -> Result:
-    return result.model_copy(update={"grounds": result.grounds.model_copy(update={"load": load})})
+    return result.model_copy(update={"evidence": result.evidence.model_copy(update={"load": load})})
 
 
 def _prepare(
@@ -394,7 +394,7 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         },
         scorer=subject.scorer,
     )
-    pool = (*prepared.found.configurations, *prepared.found.matched.values())
+    pool = (*prepared.found.configurations, *prepared.found.batch_matched.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
 
 
@@ -413,7 +413,7 @@ def _recommendation(
     return Result(
         configuration=chosen,
         verdict=decision.verdict,
-        grounds=grounds(findings, subject.objective),
+        evidence=evidence(findings, subject.objective),
         diagnosis=findings.diagnosis,
         unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,

@@ -45,7 +45,7 @@ class Candidates(Value):
 
     configurations: tuple[Configuration, ...]
     limits: tuple[Limit, ...]
-    matched: Mapping[Configuration, Configuration]
+    batch_matched: Mapping[Configuration, Configuration]
     """For each distributed one, one device at its global batch, if it can run.
 
     Throughput rises with the batch, distributed or not. A space bounds the batch of one replica, so
@@ -72,7 +72,7 @@ class Candidates(Value):
         return Candidates(
             configurations=tuple(filter(wanted, self.configurations)),
             limits=(*self.limits, *limits),
-            matched={c: m for c, m in self.matched.items() if wanted(c) and wanted(m)},
+            batch_matched={c: m for c, m in self.batch_matched.items() if wanted(c) and wanted(m)},
             excluded=excluded,
         )
 
@@ -136,10 +136,10 @@ def candidates(
     check_own_axes(space, {*facts.model_takes, *facts.dataset_takes})
     legal: list[Configuration] = []
     broken: Counter[tuple[str, Rule]] = Counter()
-    told = own_batch(facts)
-    own = told.size if divided and told.source is not BatchSource.KERAS else None
+    own_default = own_batch(facts)
+    own = own_default.size if divided and own_default.source is not BatchSource.KERAS else None
     for name in _strategies(space, where):
-        for each, rule, count in _judged(part_of(space, name, where, own), where):
+        for each, rule, count in _checked(part_of(space, name, where, own), where):
             if rule is None:
                 legal.append(each)
             else:
@@ -147,18 +147,18 @@ def candidates(
         if name == ONE_DEVICE:
             legal += _as_it_is(legal, where)
         if name == ONE_DEVICE and divided:
-            own = _closest(legal, told.size)
+            own = _closest(legal, own_default.size)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
-    matched = {
+    batch_matched = {
         each: each.on_one_device().with_global_batch(each.global_batch)
         for each in legal
         if each.distributed
     }
-    runs = {each for each in {*matched.values()} if where.why_illegal(each) is None}
+    runs = {each for each in {*batch_matched.values()} if where.why_illegal(each) is None}
     found = Candidates(
         configurations=tuple(legal),
         limits=limits,
-        matched={each: match for each, match in matched.items() if match in runs},
+        batch_matched={each: match for each, match in batch_matched.items() if match in runs},
     )
     if not found.one_device:
         raise _no_baseline(space, where, found)
@@ -243,7 +243,7 @@ def _closest(configurations: Sequence[Configuration], batch: int) -> int | None:
     return min(known, key=lambda each: abs(math.log(each / batch)), default=None)
 
 
-def _judged(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:
+def _checked(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:
     """Yield each configuration, the rule that it breaks, and how many it stands for.
 
     A placement that cannot run stands for all configurations with it, which are never made.

@@ -52,8 +52,10 @@ class Space(Value):
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         unknown = [each for each in dict.fromkeys(names) if each not in strategies()]
         if unknown:
-            told = (f"Unknown strategy {each!r}. {hint(each, strategies())}" for each in unknown)
-            raise ValueError(" ".join(told))
+            mistakes = (
+                f"Unknown strategy {each!r}. {hint(each, strategies())}" for each in unknown
+            )
+            raise ValueError(" ".join(mistakes))
         return tuple(dict.fromkeys(names))
 
     @field_validator("axes", mode="before")
@@ -103,9 +105,9 @@ def parse_space(
     try:
         return Space.model_validate(data)
     except ValidationError as exc:
-        told = dict(_mistakes(exc))
-        lines = {path: f"line {line}: " if (line := line_of(path)) else "" for path in told}
-        listed = "; ".join(f"{lines[path]}{text.rstrip('.')}" for path, text in told.items())
+        mistakes = dict(_mistakes(exc))
+        lines = {path: f"line {line}: " if (line := line_of(path)) else "" for path in mistakes}
+        listed = "; ".join(f"{lines[path]}{text.rstrip('.')}" for path, text in mistakes.items())
         raise SpaceError(
             f"{where}: {listed}.", "`autotune spaces cpu` shows a complete space."
         ) from exc

@@ -21,20 +21,20 @@ from autotune.stats.compare import (
     pooled_noise,
     root_mean_square,
     shared_rounds,
+    significantly_below,
     squared_residuals,
-    surely_below,
     unpaired_ratio,
 )
 from autotune.stats.epoch import UNKNOWN, Epoch, Lengths
 from autotune.stats.intervals import Interval
 from autotune.stats.windows import (
     Reading,
+    drained,
     past_floor,
     read,
-    settled_from,
     steady_from,
     trend_of,
-    used_up,
+    warmed_up_from,
 )
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "Reading",
     "believed",
     "certainly_slower",
+    "drained",
     "expectation",
     "joined",
     "mean_rate",
@@ -60,12 +61,11 @@ __all__ = [
     "rate_of_winner",
     "read",
     "root_mean_square",
-    "settled_from",
     "shared_rounds",
+    "significantly_below",
     "squared_residuals",
     "steady_from",
-    "surely_below",
     "trend_of",
     "unpaired_ratio",
-    "used_up",
+    "warmed_up_from",
 ]

@@ -27,8 +27,8 @@ def believed(gain: Estimate) -> Interval:
 
     steps = np.linspace(-REACH, REACH, POINTS)
     truths = gain.mean + steps * gain.error
-    likely = (1 + steps**2 / gain.degrees) ** (-(gain.degrees + 1) / 2)
-    below = np.cumsum(likely / (USUAL**2 + truths**2))
+    likelihood = (1 + steps**2 / gain.degrees) ** (-(gain.degrees + 1) / 2)
+    below = np.cumsum(likelihood / (USUAL**2 + truths**2))
     low, value, high = np.interp([0.025, 0.5, 0.975], below / below[-1], truths).tolist()
     return Interval(low=math.exp(low), value=math.exp(value), high=math.exp(high))
 

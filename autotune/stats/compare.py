@@ -188,7 +188,7 @@ def paired_ratio(
 
 
 def certainly_slower(
-    rate: float, reading: Reading, reference: Sequence[float], noise: Noise, *, looks: int
+    rate: float, reading: Reading, reference: Sequence[float], noise: Noise, *, analyses: int
 ) -> float | None:
     """Return a bound on a run's share of the reference's rate, if it is certainly below one.
 
@@ -204,11 +204,11 @@ def certainly_slower(
     """
     gap = math.log(rate) - fmean(math.log(each) for each in reference)
     error = math.sqrt(noise.sd**2 * (1 + 1 / len(reference)) + reading.error**2)
-    bound = gap + _reach(error, noise, FALSE_PRUNE_RATE / looks)
+    bound = gap + _reach(error, noise, FALSE_PRUNE_RATE / analyses)
     return math.exp(bound) if bound < 0 else None
 
 
-def surely_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
+def significantly_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
     """Return whether a difference of logarithms is surely negative.
 
     Args:

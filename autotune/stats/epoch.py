@@ -44,7 +44,7 @@ class Epoch(Value):
     ready: float = 0.0
     """Steps whose examples may be ready when the run begins, or that have to pass before its
     caches are filled."""
-    refill: float = 0.0
+    steady_rate: float = 0.0
     """Steps that become ready in each second of the run."""
     pause: float = 0.0
     """Seconds for which the input alone waited as it began again, longer than between examples."""

@@ -51,15 +51,15 @@ def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None
 
     From there on the rate has settled, and neither climbs nor falls.
     """
-    start = settled_from(windows, epoch)
-    while start is not None and (trend := trend_of(windows[start:])) and trend.moves:
+    start = warmed_up_from(windows, epoch)
+    while start is not None and (trend := trend_of(windows[start:])) and trend.drifts:
         start += 1 + (len(windows) - start) // 8
         middle = _block_end(windows, start)
         start = start if middle and _block_end(windows, middle) else None
     return start
 
 
-def settled_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
+def warmed_up_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
     """Return the index of the first settled window, or None while there is none.
 
     A run has settled with the first of two adjacent blocks, past the floor, whose medians agree.
@@ -161,7 +161,7 @@ def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
     elapsed, steps = 0.0, 0
     for index, window in enumerate(windows):
         if elapsed >= WARM_UP_SECONDS and (
-            elapsed >= READY_SECONDS or used_up(steps, elapsed, epoch)
+            elapsed >= READY_SECONDS or drained(steps, elapsed, epoch)
         ):
             return index
         elapsed += window.seconds
@@ -169,12 +169,12 @@ def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
     return len(windows)
 
 
-def used_up(steps: float, seconds: float, epoch: Epoch) -> bool:
+def drained(steps: float, seconds: float, epoch: Epoch) -> bool:
     """Whether a run that began so many seconds ago lives on what its input makes.
 
     Who takes less than is made never uses up what was ready, and need not.
     """
-    made = epoch.refill * seconds
+    made = epoch.steady_rate * seconds
     return steps >= epoch.ready + made or 0 < steps <= made
 
 
@@ -220,7 +220,7 @@ class Trend(NamedTuple):
     """Between the middles of the first and of the last window."""
 
     @property
-    def moves(self) -> bool:
+    def drifts(self) -> bool:
         """Whether the rate changes beyond chance, and by so much that it matters."""
         slope = abs(self.per_second)
         return slope > SURE * self.error and slope * self.seconds > SMALL
@@ -232,10 +232,10 @@ def trend_of(windows: Sequence[Window]) -> Trend | None:
         return None
     times = _middles(windows)
     logs = [math.log(each.steps / each.seconds) for each in windows]
-    mean, level = fmean(times), fmean(logs)
+    mean, mean_log = fmean(times), fmean(logs)
     spread = sum((at - mean) ** 2 for at in times)
     slope = sum((at - mean) * log for at, log in zip(times, logs, strict=True)) / spread
-    residuals = [log - level - slope * (at - mean) for at, log in zip(times, logs, strict=True)]
+    residuals = [log - mean_log - slope * (at - mean) for at, log in zip(times, logs, strict=True)]
     variance = sum(each**2 for each in residuals) / (len(windows) - 2)
     return Trend(slope, math.sqrt(variance / spread), times[-1] - times[0])
 

@@ -252,11 +252,11 @@ class EngineContract(ABC):
 
     def test_whoever_has_reserved_it_may_reserve_it_again(self, engine: Engine) -> None:
         """A search inside a reservation does not wait for itself, and both end."""
-        told: list[object] = []
+        notices: list[object] = []
         for _ in range(2):
-            with engine.reserved("outer", told.append), engine.reserved("inner", told.append):
+            with engine.reserved("outer", notices.append), engine.reserved("inner", notices.append):
                 pass
-        assert told == []
+        assert notices == []
 
     def test_its_load_is_what_others_took_meanwhile(self, engine: Engine) -> None:
         """Since the last call; where nobody can tell, it says so."""
@@ -288,15 +288,15 @@ class EngineContract(ABC):
         request = self.make_observation(engine, tmp_path / "run", reads=CALLS, kept=1)
         found = engine.execute(request)
         assert found.failure is None
-        assert len(found.witnesses) == len(request.trial.roles)
-        assert len(found.witnesses[0].losses) == CALLS
-        assert [len(each.sizes) for each in found.witnesses[0].readers] == [CALLS]
+        assert len(found.ranks) == len(request.trial.roles)
+        assert len(found.ranks[0].losses) == CALLS
+        assert [len(each.sizes) for each in found.ranks[0].readers] == [CALLS]
         again = self.make_observation(
             engine, tmp_path / "reference", reference_to=request.trial.folder
         )
         reference = engine.execute(again)
         assert reference.failure is None
-        assert len(reference.witnesses) > 1
+        assert len(reference.ranks) > 1
 
     def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
         """A window for each setting, until the watch ends it."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.engine.tasks.devices import DevicesRequest
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.learn import LearningRequest
@@ -107,15 +107,15 @@ class FakeEngine(Engine):
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
         self.screenings: list[ScreeningRequest] = []
-        self.looks: list[LearningRequest] = []
+        self.inspections: list[LearningRequest] = []
         self.reservations: list[str] = []
         self.closed = False
 
     def reserved(
-        self, what: str, tell: Tell, seconds: float | None = None
+        self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
         """Note who reserves it; nobody ever waits."""
-        del tell, seconds
+        del notify, seconds
         self.reservations.append(what)
         return nullcontext()
 
@@ -158,7 +158,7 @@ class FakeEngine(Engine):
 
     def learn(self, request: LearningRequest) -> Learning:
         """Return what it claims, after as much time as it may take."""
-        self.looks.append(request)
+        self.inspections.append(request)
         self._time += request.seconds
         return self._learning or request.not_offered()
 
@@ -198,8 +198,8 @@ class FakeEngine(Engine):
             if isinstance(truth, Ending):
                 stop = Stop(truth.outcome, truth.reason)
             else:
-                level = truth * math.exp(self._screening(configuration))
-                windows.append(self._window(level / configuration.global_batch))
+                mean_rate = truth * math.exp(self._screening(configuration))
+                windows.append(self._window(mean_rate / configuration.global_batch))
                 self._time += SETTING_SECONDS
                 stop = watch(tuple(windows))
             if stop:
@@ -228,11 +228,11 @@ class FakeEngine(Engine):
     def _watched(
         self, steps_per_second: float, watch: Watch, began: float, request: TrialRequest
     ) -> RunResult:
-        level = steps_per_second * math.exp(self._random.gauss(0, self._between))
+        mean_rate = steps_per_second * math.exp(self._random.gauss(0, self._between))
         windows: list[Window] = []
         stop = None
         while stop is None:
-            windows.append(self._window(level))
+            windows.append(self._window(mean_rate))
             stop = watch(tuple(windows))
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
@@ -253,9 +253,9 @@ class FakeEngine(Engine):
             peak_memory=2**29,
         )
 
-    def _window(self, level: float) -> Window:
-        rate = level * math.exp(self._random.gauss(0, self._within))
-        steps = max(math.ceil(level * WINDOW_SECONDS), 1)
+    def _window(self, mean_rate: float) -> Window:
+        rate = mean_rate * math.exp(self._random.gauss(0, self._within))
+        steps = max(math.ceil(mean_rate * WINDOW_SECONDS), 1)
         window = Window(steps, steps / rate)
         self._time += window.seconds
         return window

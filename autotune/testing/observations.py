@@ -9,9 +9,9 @@ from autotune.engine.tasks.observe import (
     Numbers,
     Observation,
     ObservationRequest,
+    RankObservation,
     Reader,
     Variable,
-    Witness,
 )
 from autotune.reason import Killed
 
@@ -41,12 +41,12 @@ def observation(
     if request.reference_to is not None:
         ends = [END, tuple(each + NEXT for each in END), tuple(each - NEXT for each in END)]
         return Observation(
-            witnesses=tuple(_witness([end], request.calls) for end in ends), seconds=seconds
+            ranks=tuple(_rank([end], request.calls) for end in ends), seconds=seconds
         )
-    return Observation(witnesses=_group(request, fault), seconds=seconds)
+    return Observation(ranks=_group(request, fault), seconds=seconds)
 
 
-def _group(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, ...]:
+def _group(request: ObservationRequest, fault: Fault | None) -> tuple[RankObservation, ...]:
     configuration = request.trial.configuration
     found = []
     for worker in range(configuration.workers):
@@ -56,12 +56,12 @@ def _group(request: ObservationRequest, fault: Fault | None) -> tuple[Witness, .
         )
         readers = tuple(_reader(request, replica, fault) for replica in replicas)
         ends = [_end(replica, fault) for replica in replicas]
-        witness = _witness(ends, request.calls)
-        found.append(witness.model_copy(update={"readers": readers}))
+        rank = _rank(ends, request.calls)
+        found.append(rank.model_copy(update={"readers": readers}))
     return tuple(found)
 
 
-def _witness(ends: list[Numbers], calls: int) -> Witness:
+def _rank(ends: list[Numbers], calls: int) -> RankObservation:
     variable = Variable(
         name="kernel",
         kind="trainable",
@@ -70,7 +70,7 @@ def _witness(ends: list[Numbers], calls: int) -> Witness:
         mirrored=len(ends) > 1,
         apart=False,
     )
-    return Witness(
+    return RankObservation(
         variables=(variable,),
         copies=tuple(Copy(start=(START,), end=(end,)) for end in ends),
         losses=(1.0,) * calls,

@@ -29,7 +29,7 @@ class Comparison(Value):
     answer: Answer
     summary: str
     """The answer with its reason, as a sentence."""
-    rival: Configuration | None = None
+    challenger: Configuration | None = None
     """The alternative; None if there was none, or nothing could run."""
     ratio: Interval | None = None
     """Throughput of the recommendation relative to the alternative; None below 2 pairs."""

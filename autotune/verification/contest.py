@@ -1,4 +1,4 @@
-"""The recommended configuration and its rival in fresh runs that take turns."""
+"""The recommended configuration and its challenger in fresh runs that take turns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_RIVAL = {
 
 
 class Contest:
-    """Compares what is recommended with its rival, or runs it alone where there is none.
+    """Compares what is recommended with its challenger, or runs it alone where there is none.
 
     The answers err as rarely as the verdict of a search, and by its scheme: few interim analyses,
     each of which may spend a share of the false rate.
@@ -48,7 +48,7 @@ class Contest:
         runner: Makes the runs.
         budget: Bounds them.
         winner: What is recommended.
-        question: What to ask of it and its rival.
+        question: What to ask of it and its challenger.
         seed: Of the order within each round.
     """
 
@@ -70,27 +70,27 @@ class Contest:
         """Make rounds until they answer, or time is up, or one of the two is out."""
         question, arms = self._question, [self._winner]
         if question:
-            arms.append(question.rival)
+            arms.append(question.challenger)
         for number in itertools.count():
-            if self._settled(number) or not self._turns.affords(arms):
+            if self._decided(number) or not self._turns.affords(arms):
                 break
             self._turns.take(arms, number)
         answer, ground = self._compared(question) if question else self._alone()
         return Comparison(
             answer=answer,
             summary=sentence(f"{LEADS[answer]}: {ground}"),
-            rival=question and question.rival,
+            challenger=question and question.challenger,
             ratio=question and self._ratio(question),
             pairs=self._pairs(question) if question else 0,
             examples_per_second=self._throughput(),
             trials=tuple(self._runner.history.trials),
         )
 
-    def _settled(self, rounds: int) -> bool:
+    def _decided(self, rounds: int) -> bool:
         if self._question is None:
             return rounds >= FEWEST
-        rival = self._turns.unmeasured[self._question.rival]
-        if max(len(self._broken), len(rival)) >= FAILURES:
+        challenger = self._turns.unmeasured[self._question.challenger]
+        if max(len(self._broken), len(challenger)) >= FAILURES:
             return True
         share = LOOKS.get(self._pairs(self._question), 0.0)
         return self._answer(self._question, share) is not Answer.UNCLEAR
@@ -112,9 +112,11 @@ class Contest:
             return Answer.FAILS, broken
         pairs, ratio = self._pairs(question), self._ratio(question)
         if ratio is None:
-            rival = self._turns.unmeasured[question.rival]
+            challenger = self._turns.unmeasured[question.challenger]
             few = too_few(pairs)
-            return Answer.UNCLEAR, unmeasured("its rival", rival[0]) if rival else few
+            return Answer.UNCLEAR, unmeasured(
+                "its challenger", challenger[0]
+            ) if challenger else few
         # What was clear at an earlier share is clear at this one, which is larger.
         answer = self._answer(question, LAST_LOOK)
         text = f"{question.mine} {times(ratio)} as {question.adjective} as {question.theirs}"
@@ -123,7 +125,7 @@ class Contest:
         return answer, text + question.consequence(answer)
 
     def _alone(self) -> tuple[Answer, str]:
-        """Return whether it runs, which is enough unless one device should be its rival."""
+        """Return whether it runs, which is enough unless one device should be its challenger."""
         if broken := self._failure():
             return Answer.FAILS, broken
         if not self._turns.trials[self._winner]:
@@ -141,11 +143,11 @@ class Contest:
         return Answer.HOLDS if ratio and ratio.low > question.holds_above else Answer.UNCLEAR
 
     def _pairs(self, question: Question) -> int:
-        return self._turns.rounds(self._winner, question.rival)
+        return self._turns.rounds(self._winner, question.challenger)
 
     def _ratio(self, question: Question, confidence: float = 0.95) -> Interval | None:
         noise = self._runner.history.noise
-        return self._turns.ratio(self._winner, question.rival, noise, confidence=confidence)
+        return self._turns.ratio(self._winner, question.challenger, noise, confidence=confidence)
 
     def _throughput(self) -> Interval | None:
         """Return the examples per second that what is recommended sustains, if it was measured."""

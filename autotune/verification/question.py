@@ -49,17 +49,17 @@ class Case:
 class Question(Value):
     """Two configurations, and the bounds between which their ratio decides nothing.
 
-    The ratio is the score of what is recommended as a multiple of its rival's.
+    The ratio is the score of what is recommended as a multiple of its challenger's.
     """
 
-    rival: Configuration
+    challenger: Configuration
     holds_above: float
     fails_below: float
     """Looked at first, because a gain below the margin is no reason to distribute."""
     mine: str
     """What is recommended, in words, with the verb of the sentence."""
     theirs: str
-    """The rival, in words."""
+    """The challenger, in words."""
     adjective: str
     """What a better configuration is, such as "fast"."""
     if_holds: str = ""
@@ -75,18 +75,18 @@ def question_of(case: Case) -> Question | None:
     """Return what to ask, or None where there is nothing to compare with."""
     if case.saved.configuration.distributed:
         return _against_one_device(case)
-    rival = case.saved.best_distributed
-    if rival and case.why_illegal(rival) is None:
-        return _against_distribution(rival, case)
+    challenger = case.saved.best_distributed
+    if challenger and case.why_illegal(challenger) is None:
+        return _against_distribution(challenger, case)
     return _against_default(case)
 
 
-def notes_on_rival(case: Case) -> tuple[str, ...]:
-    """Return what the user should know of the rival, in sentences."""
-    kind, rival = "distributed configuration", case.saved.best_distributed
+def notes_on_challenger(case: Case) -> tuple[str, ...]:
+    """Return what the user should know of the challenger, in sentences."""
+    kind, challenger = "distributed configuration", case.saved.best_distributed
     if case.saved.configuration.distributed:
-        kind, rival = "single device", case.saved.one_device
-    rule = case.why_illegal(rival) if rival else None
+        kind, challenger = "single device", case.saved.one_device
+    rule = case.why_illegal(challenger) if challenger else None
     return (f"The best {kind} of the search cannot run here: {rule_text(rule)}",) if rule else ()
 
 
@@ -95,7 +95,7 @@ def _against_one_device(case: Case) -> Question | None:
     if case.why_illegal(saved.one_device):
         return None
     return Question(
-        rival=saved.one_device,
+        challenger=saved.one_device,
         holds_above=1.0,
         fails_below=1 + saved.margin,
         mine="distributed training is",
@@ -105,11 +105,11 @@ def _against_one_device(case: Case) -> Question | None:
     )
 
 
-def _against_distribution(rival: Configuration, case: Case) -> Question:
+def _against_distribution(challenger: Configuration, case: Case) -> Question:
     margin = case.saved.margin
     bound = 1 / (1 + margin)
     return Question(
-        rival=rival,
+        challenger=challenger,
         holds_above=bound,
         fails_below=bound,
         mine="one device is",
@@ -126,11 +126,11 @@ def _against_default(case: Case) -> Question | None:
     batch = facts.learning.batch if facts.learning else own_batch(facts).size
     # Values of the user's own axes have no default.
     own = tuple(winner.own_values().items())
-    rival = Configuration(per_replica_batch=batch, arguments=own)
-    if rival == winner or case.why_illegal(rival):
+    challenger = Configuration(per_replica_batch=batch, arguments=own)
+    if challenger == winner or case.why_illegal(challenger):
         return None
     return Question(
-        rival=rival,
+        challenger=challenger,
         holds_above=1.0,
         fails_below=1.0,
         mine="the recommended settings are",

@@ -10,7 +10,7 @@ from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
-from autotune.events import Observer, Preparing, nobody, told
+from autotune.events import Observer, Preparing, nobody, notice_of
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
@@ -20,7 +20,7 @@ from autotune.stats import unpaired_ratio
 from autotune.text import parse_seconds, sentence
 from autotune.verification.answer import Answer, Comparison, Verification
 from autotune.verification.contest import LEADS, Contest
-from autotune.verification.question import Case, changes, notes_on_rival, question_of
+from autotune.verification.question import Case, changes, notes_on_challenger, question_of
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 
@@ -85,7 +85,7 @@ def verify(
     check_factories(known.workload)
     name = known.workload.name
     with reserved_engine(
-        engine, name, lambda what: observer(told(what)), seconds=options.budget
+        engine, name, lambda what: observer(notice_of(what)), seconds=options.budget
     ) as running:
         return _Check(known, running, observer, running.now()).run(options)
 
@@ -146,7 +146,7 @@ class _Check:
             margin=saved.margin,
             expected=expected,
             ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
-            notes=(*(notes_on_rival(case) if found.trials else ()), *changes(case)),
+            notes=(*(notes_on_challenger(case) if found.trials else ()), *changes(case)),
             machine=case.machine,
             seconds=self.engine.now() - self.began,
         )

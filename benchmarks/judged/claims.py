@@ -130,7 +130,7 @@ def _sleeping(result: Result) -> Iterator[Claim]:
     yield _claim("resource contention, two workers", pair, Part.SHARING, (0.0, MINE))
     yield Claim(
         what="gain of two workers",
-        said=result.grounds.decision.gain,
+        said=result.evidence.decision.gain,
         low=2 * asleep / (asleep + 2 * MINE),
         high=2.0,
         runs=sum(each.round is not None for each in result.trials) // 2,

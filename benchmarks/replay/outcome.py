@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from autotune.reason import Outcome, Proof
+from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
 from autotune.stats import Interval, squared_residuals
 from autotune.trial import Stage, Trial
@@ -134,7 +134,7 @@ def _wrong_skips(result: Replayed) -> int:
 
 
 def _skipped(result: Replayed) -> list[Trial]:
-    return [t for t in result.findings.history.trials if isinstance(t.reason, Proof)]
+    return [t for t in result.findings.history.trials if isinstance(t.reason, PerformanceBound)]
 
 
 def _gain_covered(result: Replayed) -> bool | None:

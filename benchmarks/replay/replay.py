@@ -96,6 +96,6 @@ def situation(name: str) -> tuple[Subject, Candidates]:
     # A sweep holds what is in the space. One device at the global batch of several may lie outside;
     # the nearest to it has the batch of a replica, and gives way where the former was swept.
     nearest = {each: each.on_one_device() for each in found.distributed}
-    pairs = [*nearest.items(), *found.matched.items()]
+    pairs = [*nearest.items(), *found.batch_matched.items()]
     matched = {each: match for each, match in pairs if match in recorded}
-    return subject, found.model_copy(update={"matched": matched})
+    return subject, found.model_copy(update={"batch_matched": matched})

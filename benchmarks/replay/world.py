@@ -12,7 +12,7 @@ import numpy as np
 
 from autotune.config import Configuration
 from autotune.plain import Window
-from autotune.stats import read, settled_from, steady_from
+from autotune.stats import read, steady_from, warmed_up_from
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
 
@@ -108,7 +108,7 @@ def steady(run: Run, table: Table) -> Sequence[Window]:
     """Return the steady windows of a measured run; of one that was too short the settled ones."""
     epoch = table.epoch(run.configuration)
     start = steady_from(run.windows, epoch)
-    return run.windows[settled_from(run.windows) if start is None else start :]
+    return run.windows[warmed_up_from(run.windows) if start is None else start :]
 
 
 def _residuals(logs: Sequence[float]) -> list[float]:

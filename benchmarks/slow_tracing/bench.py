@@ -56,7 +56,7 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         ran = [trial for trial in result.trials if trial.wall_seconds]
         alone = (t.first_step_seconds for t in ran if not t.configuration.distributed)
-        gain = result.grounds.decision.gain
+        gain = result.evidence.decision.gain
         cells = (
             str(result.options.seed),
             f"{result.verdict}: {in_short(result.config)}",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import WorkloadError
@@ -34,11 +34,11 @@ class Shared(FakeEngine):
     """Runs on a machine that another search uses while a certain file is in the project."""
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
+    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
         """Wait as long as the file is there."""
         del what, seconds
         if IN_USE.exists():
-            tell("Another search uses the machine.")
+            notify("Another search uses the machine.")
         while IN_USE.exists():
             time.sleep(0.1)
         yield

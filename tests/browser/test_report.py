@@ -13,7 +13,7 @@ from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.result import Result
-from autotune.result.charts import worth
+from autotune.result.charts import batch_times
 from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
@@ -55,7 +55,7 @@ def result() -> Result:
         ),
     )
     assert found.diagnosis
-    assert worth(found)
+    assert batch_times(found)
     far = Interval(low=90, value=140, high=250)
     even = BreakEven(configuration=found.config, batch=far, farthest=1024, bandwidth=far)
     diagnosis = found.diagnosis.model_copy(update={"break_even": even})

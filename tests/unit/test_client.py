@@ -26,7 +26,7 @@ from autotune.api.http.problems import answer, problem
 from autotune.api.needs import Needs
 from autotune.config import Configuration
 from autotune.result import Result, Verdict
-from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.space import Space
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -133,11 +133,11 @@ def result(workload: Workload) -> Result:
     """One that stays on one device."""
     alone = Configuration()
     decision = Decision(verdict=Verdict.ONE_DEVICE)
-    conclusion = Conclusion.PROVED_SLOWER
+    outcome = VerdictOutcome.PROVED_SLOWER
     return Result(
         configuration=alone,
         verdict=Verdict.ONE_DEVICE,
-        grounds=Grounds(conclusion=conclusion, decision=decision, default=alone),
+        evidence=Evidence(outcome=outcome, decision=decision, default=alone),
         examples_per_second=Interval(low=900, value=1000, high=1100),
         best_distributed_speedup=None,
         one_device=alone,

@@ -31,7 +31,7 @@ from autotune.reason import (
 from autotune.reason.sentences import check_text, reason_text, rule_text
 from autotune.result import Result
 from autotune.result.answer import summary
-from autotune.result.verdict import Conclusion, Decision, Grounds, Verdict
+from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
 from autotune.search.tune import TuningRequest, tune
 from autotune.space.schema import parse_space
 from autotune.testing import FAKE_FACTS, FakeEngine
@@ -109,14 +109,14 @@ def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
     assert len(check_text(seen).split()) > 3
 
 
-@pytest.mark.parametrize("conclusion", list(Conclusion))
-def test_every_conclusion_has_a_sentence(conclusion: Conclusion) -> None:
+@pytest.mark.parametrize("outcome", list(VerdictOutcome))
+def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
     """Which names no field."""
     decision = Decision(verdict=Verdict.UNDECIDED)
-    grounds = Grounds(conclusion=conclusion, decision=decision, default=Configuration())
+    evidence = Evidence(outcome=outcome, decision=decision, default=Configuration())
     text = summary(
         Result.model_construct(
-            configuration=Configuration(), compared=(), grounds=grounds, facts=FAKE_FACTS
+            configuration=Configuration(), compared=(), evidence=evidence, facts=FAKE_FACTS
         )
     )
     assert text.endswith(".")
@@ -173,7 +173,7 @@ def decided(result: Result) -> Any:
         result.verdict,
         result.configuration,
         result.best_distributed_speedup,
-        result.grounds.conclusion,
+        result.evidence.outcome,
     )
     return values, trials
 
@@ -202,5 +202,5 @@ def test_a_saved_result_speaks_as_before(searched: Result, tmp_path: Path) -> No
     """Its sentences are made of what was saved."""
     searched.save(tmp_path / "saved")
     loaded = Result.load(tmp_path / "saved")
-    assert loaded.grounds == searched.grounds
+    assert loaded.evidence == searched.evidence
     assert (loaded.summary, loaded.reasons) == (searched.summary, searched.reasons)

@@ -11,7 +11,7 @@ import pytest
 from optuna.storages import InMemoryStorage
 
 from autotune import Answer, Plan, SearchOptions, Tuner, autotune
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
 from autotune.past_measurements import CACHE
@@ -31,11 +31,11 @@ class Own(FakeEngine):
         super().__init__(lambda _: 100.0)
 
     def reserved(
-        self, what: str, tell: Tell, seconds: float | None = None
+        self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
         """Say that one waits."""
-        tell("waiting")
-        return super().reserved(what, tell, seconds)
+        notify("waiting")
+        return super().reserved(what, notify, seconds)
 
 
 @pytest.fixture(autouse=True)

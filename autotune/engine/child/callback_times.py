@@ -22,11 +22,11 @@ class CallbackTimes:
 
     def watch(self) -> None:
         """Time every callback that a list of Keras gets from now on."""
-        told = keras.callbacks.CallbackList.set_params
+        original = keras.callbacks.CallbackList.set_params
 
-        @wraps(told)
+        @wraps(original)
         def set_params(listed: Any, params: Any) -> None:
-            told(listed, params)
+            original(listed, params)
             for each in listed.callbacks:
                 self.add(each)
 

@@ -86,15 +86,15 @@ class LoadedFactory:
 
 def loaded(role: str, request: Mapping[str, Any], folder: TrialFolder) -> LoadedFactory:
     """Import a factory, or take it as it was shipped."""
-    told, pickled = request[role], folder.pickled(f"{role}_fn")
+    given, pickled = request[role], folder.pickled(f"{role}_fn")
     if not pickled.exists():
-        function = load(told["name"], told["module"], told["root"])
-        return LoadedFactory(role, function, told["arguments"])
+        function = load(given["name"], given["module"], given["root"])
+        return LoadedFactory(role, function, given["arguments"])
     try:
-        return LoadedFactory(role, cloudpickle.loads(pickled.read_bytes()), told["arguments"])
+        return LoadedFactory(role, cloudpickle.loads(pickled.read_bytes()), given["arguments"])
     except BaseException as exc:
         raise FactoryFailed(
-            f"{told['name']} cannot be unpickled in another process: {ERROR}.",
+            f"{given['name']} cannot be unpickled in another process: {ERROR}.",
             "Move it into a module and import it from there.",
         ) from exc
 

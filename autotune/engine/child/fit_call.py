@@ -78,8 +78,8 @@ class FitCall:
         return min(int(self._call.steps_per_epoch or 0) * self._batch or self._rows(), self._rows())
 
     def _examples_of_batches(self) -> int | None:
-        told = int(self._call.steps_per_epoch or 0), _batches_of(self._call.x)
-        steps = min(filter(None, told), default=None)
+        limits = int(self._call.steps_per_epoch or 0), _batches_of(self._call.x)
+        steps = min(filter(None, limits), default=None)
         return None if steps is None else steps * self._batch
 
 

@@ -130,14 +130,14 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     The steps of a script tell as many as they take, although the last of them may take fewer; a
     count leaves out those that did not fill the last batch.
     """
-    told: int | None = of_fit["examples"]
+    expected: int | None = of_fit["examples"]
     if isinstance(data, ReadOnce) and data.ended:
-        return min(data.examples, told or data.examples)
+        return min(data.examples, expected or data.examples)
     counted: int | None = None if "examples" in found["uncertain"] else found["examples"]
-    if told is None or counted is None:
-        return told or counted
-    few = told - counted < BATCH + of_fit["usual_batch"]
-    return min(told, counted + BATCH - 1) if few else counted
+    if expected is None or counted is None:
+        return expected or counted
+    few = expected - counted < BATCH + of_fit["usual_batch"]
+    return min(expected, counted + BATCH - 1) if few else counted
 
 
 def _inspected(

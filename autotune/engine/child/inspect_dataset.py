@@ -136,7 +136,9 @@ class InspectedDataset:
     def facts(self, patience: float) -> dict[str, Any]:
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
-        cached, python = (bool(_told(each, self._dataset)) for each in (holds_cache, runs_python))
+        cached, python = (
+            bool(_where_offered(each, self._dataset)) for each in (holds_cache, runs_python)
+        )
         # First, because any other pass may fill a cache.
         least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
@@ -155,7 +157,8 @@ class InspectedDataset:
             "file_shards": shards.values[-1] if shards.values else 0,
             "uncertain": [name for name, is_so in uncertain.items() if is_so],
             "cached": cached,
-            "prefetched": _told(lambda each: prefetched(each, examples), self._dataset) or 0,
+            "prefetched": _where_offered(lambda each: prefetched(each, examples), self._dataset)
+            or 0,
             **read,
         }
 
@@ -216,7 +219,7 @@ def _ordered(spec: Any) -> Any:
     return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
 
 
-def _told(question: Callable[[Any], T], dataset: Any) -> T | None:
+def _where_offered(question: Callable[[Any], T], dataset: Any) -> T | None:
     try:
         return question(dataset)
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.

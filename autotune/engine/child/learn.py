@@ -68,7 +68,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._gradients: Gradients | None = None
         self._refused: Unpredictable | None = None
         self._probes: list[GradientProbe] = []
-        self._looks = 0
+        self._inspections = 0
         self._rate: float | None = None
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
@@ -90,8 +90,8 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         if self._refused:
             self.model.stop_training = True
         elif self._due():
-            self._look()
-            self.model.stop_training = bool(self._refused) or self._looks == 2
+            self._inspect()
+            self.model.stop_training = bool(self._refused) or self._inspections == 2
 
     def answer(self) -> dict[str, Any]:
         return self._found().model_dump(mode="json")
@@ -121,7 +121,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             return self._steps >= WARM or share > 1 / 4
         return self._steps >= LATER * self._probes[0].step or share > 1 / 2
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         if self._gradients is None:
             self._gradients = Gradients(self.model)
         sums, clipped, until = GradientSums(self._gradients.elements, self._batch), 0, math.inf
@@ -135,7 +135,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
                 if len(sums) >= MOST_BATCHES or time.monotonic() > until:
                     break
         self._began += time.monotonic() - began
-        self._looks += 1
+        self._inspections += 1
         self._note(sums.probe(self._steps), clipped / max(len(sums), 1))
 
     def _note(self, probe: GradientProbe | None, clipped: float) -> None:

@@ -35,7 +35,7 @@ def observe(member: Member) -> None:
     program.main(_arguments(member, request["calls"]), callbacks=[callback])
     write_whole(member.folder.kept(member.index), given.kept_pickle())
     answer = {**(callback.seen or {}), "readers": given.as_json(), "replayed": given.replayed}
-    member.finish({"witnesses": [answer]})
+    member.finish({"ranks": [answer]})
 
 
 def _as_reference(member: Member) -> dict[str, Any]:
@@ -44,13 +44,13 @@ def _as_reference(member: Member) -> dict[str, Any]:
     whole, source = _whole(program, request), TrialFolder(member.folder.reference)
     batches = GlobalBatches([source.kept(i) for i in range(request["processes"])])
     if not batches:
-        return {"witnesses": [], "whole": whole}
+        return {"ranks": [], "whole": whole}
     dataset = batches.dataset(_RUNS, request["calls"] * request["steps_per_call"])
     program.make_dataset = lambda: dataset  # type: ignore[attr-defined] # the program's own name
     weights = load_pickle(source.first_weights)
     callback = Reference(member.writer, weights, next(iter(dataset)), request["calls"])
     program.main(_arguments(member, _RUNS * request["calls"]), callbacks=[callback])
-    return {"witnesses": callback.seen, "whole": whole}
+    return {"ranks": callback.seen, "whole": whole}
 
 
 def _arguments(member: Member, calls: int) -> list[str]:

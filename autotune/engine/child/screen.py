@@ -45,7 +45,7 @@ def screen(member: Member) -> None:
     for each in settings:
         # Only one of them runs the script.
         each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
-    _replace_training(first, Walk(settings, member.writer))
+    _replace_training(first, SettingsTimer(settings, member.writer))
     first.main(member.arguments(verbose=0))
     member.finish()
 
@@ -94,7 +94,7 @@ class Setting:
         return self._made.by(self._dataset_fn, options).take(few)
 
 
-class Walk:
+class SettingsTimer:
     """Times one setting after the other."""
 
     def __init__(self, settings: Sequence[Setting], report: EventWriter) -> None:
@@ -118,16 +118,16 @@ class Walk:
             self._report.write(events.WINDOW, steps=steps, seconds=seconds, work=work)
 
 
-def _replace_training(program: ModuleType, walk: Walk) -> None:
+def _replace_training(program: ModuleType, timer: SettingsTimer) -> None:
     """Have a program walk where it would train, by `fit` or by a loop of its own."""
 
     def fit(model: keras.Model, batches: Dataset, **_: Any) -> None:
         strategy = model.distribute_strategy
         _build(strategy, model, strategy.experimental_distribute_dataset(batches))
-        walk.go(strategy, model)
+        timer.go(strategy, model)
 
     keras.Model.fit = fit
-    program.train = lambda strategy, model, *_: walk.go(strategy, model)  # type: ignore[attr-defined] # its own name
+    program.train = lambda strategy, model, *_: timer.go(strategy, model)  # type: ignore[attr-defined] # its own name
 
 
 def _build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:

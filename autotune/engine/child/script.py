@@ -42,9 +42,9 @@ class FitReached(BaseException):
 class OwnLoopReached(BaseException):
     """The script trains without `fit`; as above, nothing of its own stops this."""
 
-    def __init__(self, told: ScriptFailed) -> None:
-        super().__init__(str(told))
-        self.told = told
+    def __init__(self, mistake: ScriptFailed) -> None:
+        super().__init__(str(mistake))
+        self.mistake = mistake
 
 
 def end_with_fit(program: ModuleType) -> None:
@@ -138,7 +138,7 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
             loop = OwnLoop(program.lines_of(frame)[0], method)
             raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, loop))
 
-    with _told_as_mistakes(), notes.taken(update):
+    with _as_script_failures(), notes.taken(update):
         run.to_fit(note)
     if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
         where = f" in line {notes.strategies[-1]}" if notes.strategies else ""
@@ -233,7 +233,7 @@ class _Run:
 
 
 @contextmanager
-def _told_as_mistakes() -> Iterator[None]:
+def _as_script_failures() -> Iterator[None]:
     """Turn whatever keeps a script from its `fit` into an error that says what to do."""
     try:
         with patched((argparse.ArgumentParser, "error", lambda _: _refuse)):
@@ -241,12 +241,12 @@ def _told_as_mistakes() -> Iterator[None]:
     except ScriptFailed:
         raise
     except OwnLoopReached as exc:
-        raise exc.told from None
+        raise exc.mistake from None
     except BaseException as exc:
-        told = _mistake(exc)
-        if told is None:
+        mistake = _mistake(exc)
+        if mistake is None:
             raise
-        raise told from exc
+        raise mistake from exc
 
 
 def _mistake(exc: BaseException) -> ScriptFailed | None:

@@ -23,7 +23,7 @@ class DevicesRequest(HostTask[Machine]):
     def limits(self) -> Limits:
         return Limits(start=_SECONDS)
 
-    def told(self) -> Mapping[str, Any]:
+    def payload(self) -> Mapping[str, Any]:
         return {}
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Machine:

@@ -72,7 +72,7 @@ class InspectionRequest(HostTask[WorkloadFacts]):
         super().prepare(folder)
         write_pickles(self.workload, folder)
 
-    def told(self) -> Mapping[str, Any]:
+    def payload(self) -> Mapping[str, Any]:
         workload = self.workload
         return {
             "seconds": min(self.seconds, _LOOKING_SECONDS),
@@ -154,8 +154,8 @@ def _error(complaint: Mapping[str, Any]) -> WorkloadError:
 
 def _check_same(name: str, words: str, found: Mapping[Any, WorkloadFacts]) -> None:
     """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
-    told = {host: facts.certain(name) for host, facts in found.items()}
-    certain = {host: fact for host, fact in told.items() if fact is not None}
+    answers = {host: facts.certain(name) for host, facts in found.items()}
+    certain = {host: fact for host, fact in answers.items() if fact is not None}
     first = next(iter(certain), None)
     for host, fact in certain.items():
         if first and fact != certain[first]:

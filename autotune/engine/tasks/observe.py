@@ -54,7 +54,7 @@ class Copy(Value):
     """After the last step."""
 
 
-class Witness(Value):
+class RankObservation(Value):
     """What was seen in one process, or in one run of a reference."""
 
     readers: tuple[Reader, ...] = ()
@@ -83,7 +83,7 @@ class Observation(Value):
 
     failure: Reason | None = None
     """Why it did not come to its end."""
-    witnesses: tuple[Witness, ...] = ()
+    ranks: tuple[RankObservation, ...] = ()
     """One for each process; of a reference, one for each of its runs."""
     whole: Whole | None = None
     seconds: float = 0.0
@@ -114,8 +114,8 @@ class ObservationRequest(TrialTask[Observation]):
     batched: bool = False
     """Whether the dataset factory batches by itself."""
 
-    def told(self) -> Mapping[str, Any]:
-        return {**super().told(), "reference_to": self.reference_to is not None}
+    def payload(self) -> Mapping[str, Any]:
+        return {**super().payload(), "reference_to": self.reference_to is not None}
 
     def prepare(self, folder: TrialFolder) -> None:
         super().prepare(folder)
@@ -127,7 +127,7 @@ class ObservationRequest(TrialTask[Observation]):
             return Observation(failure=result.reason, seconds=result.wall_seconds)
         return Observation.model_validate(
             {
-                "witnesses": [each for answer in answers for each in answer["witnesses"]],
+                "ranks": [each for answer in answers for each in answer["ranks"]],
                 "whole": answers[0].get("whole"),
                 "seconds": result.wall_seconds,
             }

@@ -35,12 +35,12 @@ class ScreeningRequest(TrialTask[RunResult | None]):
     settings: tuple[Setting, ...]
     """In the order in which they are timed; one may come again."""
 
-    def told(self) -> Mapping[str, Any]:
+    def payload(self) -> Mapping[str, Any]:
         settings = [
             {"script": script, "steps": c.steps_per_execution, "cached": c.cache != "off"}
             for c, script in self.settings
         ]
-        return {**super().told(), "settings": settings}
+        return {**super().payload(), "settings": settings}
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult | None:
         del answers

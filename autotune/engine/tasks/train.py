@@ -55,7 +55,7 @@ class TrialRequest(Task[RunResult]):
     """What is read before the training; None where nothing is cached."""
     limits: Limits = field(default_factory=Limits)
 
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         return {
             "seed": self.seed,
             "by_value": [name for name, each in self.workload.factories.items() if each.pickled],
@@ -85,10 +85,10 @@ class TrialTask(Task[A]):
         self.trial.prepare(folder)
         super().prepare(folder)
 
-    def told(self) -> Mapping[str, Any]:
+    def payload(self) -> Mapping[str, Any]:
         """Return what the training is told, and the fields of the task."""
         own = [each.name for each in fields(self) if each.name != "trial"]
-        return {**self.trial.told(), **{name: getattr(self, name) for name in own}}
+        return {**self.trial.payload(), **{name: getattr(self, name) for name in own}}
 
 
 def trial_in(task: Task[Any]) -> TrialRequest | None:

@@ -25,7 +25,7 @@ from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
-from autotune.reason import Outcome, SetAside
+from autotune.reason import Excluded, Outcome
 from tests.trials import ended_trial
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
@@ -218,7 +218,7 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, SetAside)]
+    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, Excluded)]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 

@@ -1,10 +1,10 @@
-"""Witnesses of trainings that did not take place."""
+"""Rank observations of trainings that did not take place."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autotune.engine.tasks.observe import Copy, Numbers, Variable, Witness
+from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Variable
 
 EPSILON = 2.0**-23
 
@@ -14,17 +14,17 @@ def variable(name: str = "kernel", kind: str = "trainable", **fields: Any) -> Va
     return Variable.model_validate({"name": name, "kind": kind, **usual, **fields})
 
 
-def witness(
+def rank(
     *ends: Numbers,
     start: Numbers = (1.0, 2.0),
     starts: tuple[Numbers, ...] = (),
     losses: Numbers = (2.0, 1.0),
     silenced: tuple[str, ...] = (),
     **fields: Any,
-) -> Witness:
+) -> RankObservation:
     """Return a process with a replica for each end of its one variable."""
     begun = starts or (start,) * len(ends)
-    return Witness(
+    return RankObservation(
         variables=(variable(**{"copies": len(ends), **fields}),),
         copies=tuple(Copy(start=(a,), end=(b,)) for a, b in zip(begun, ends, strict=True)),
         losses=losses,

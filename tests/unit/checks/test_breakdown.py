@@ -104,7 +104,7 @@ def test_parts_that_overlap_leave_less_than_nothing() -> None:
     """Two replicas that together take less time than one alone overlap; no part is squeezed."""
     found = apart(SEVERAL, {"step": 10, "held": 10, "apart": 9, "alone": 12})
     assert found.spent(Part.COMPUTE) == pytest.approx(12)
-    assert not found.told_apart(Part.SHARING)
+    assert not found.has_share(Part.SHARING)
     assert found.unexplained
     assert found.unexplained.value == pytest.approx(-0.3)
     assert found.unexplained.high < 0

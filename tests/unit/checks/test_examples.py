@@ -68,7 +68,7 @@ def test_a_dataset_that_changes_from_pass_to_pass(
 def test_the_sentence_counts_who_read_what() -> None:
     """And no pass over the dataset is asked for where nothing is in common."""
     check = check_examples(
-        readers("abcd", "abcd"), whole("abcdefgh"), repeatable=True, who="workers"
+        readers("abcd", "abcd"), whole("abcdefgh"), repeatable=True, units="workers"
     )
     assert check.sentence == "Its workers read the same 4 of 8 examples."
     assert not needs_whole(readers("abc", "def"), repeatable=True)

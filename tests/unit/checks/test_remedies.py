@@ -29,7 +29,7 @@ def advice(
 ) -> Advice:
     """Return what is said of a remedy."""
     limits = tuple(Limit(strategy="one_device", rule=each, configurations=1) for each in rules)
-    found = Candidates(configurations=configurations, limits=limits, matched={})
+    found = Candidates(configurations=configurations, limits=limits, batch_matched={})
     [mine] = [each for each in advise(facts, found, rates or {}) if each.remedy is remedy]
     return mine
 
@@ -106,7 +106,7 @@ def test_what_means_nothing_for_a_workload_is_not_told(
     remedy: Remedy, facts: WorkloadFacts
 ) -> None:
     """A factory that batches maps whole batches; a script has none that takes its share."""
-    found = advise(facts, Candidates(configurations=EVERY, limits=(), matched={}), {})
+    found = advise(facts, Candidates(configurations=EVERY, limits=(), batch_matched={}), {})
     assert remedy not in {each.remedy for each in found}
 
 
@@ -114,10 +114,10 @@ def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     """Those of the dataset, whose number is an axis."""
     facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
     many = ALONE.but(py_dataset_workers=4)
-    found = Candidates(configurations=(ALONE, many), limits=(), matched={})
+    found = Candidates(configurations=(ALONE, many), limits=(), batch_matched={})
     rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
-    told = {each.remedy: each.tried for each in advise(facts, found, rates)}
-    assert Remedy.PARALLEL_CALLS not in told
-    tried = told[Remedy.DATASET_WORKERS]
+    own_default = {each.remedy: each.tried for each in advise(facts, found, rates)}
+    assert Remedy.PARALLEL_CALLS not in own_default
+    tried = own_default[Remedy.DATASET_WORKERS]
     assert tried is not None
     assert tried.factor == 3

@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 
 from autotune.checks.certificate import Check, Finding
 from autotune.checks.trajectory import Steps, check_trajectory
-from autotune.engine.tasks.observe import Numbers, Witness
+from autotune.engine.tasks.observe import Numbers, RankObservation
 
-from .conftest import witness
+from .conftest import rank
 
 PASSED, FAILED, UNDECIDED = Finding.PASSED, Finding.FAILED, Finding.UNDECIDED
 START: Numbers = (0.0, 0.0)
@@ -24,8 +24,8 @@ TAKEN = Steps(count=8, batch=64, replicas=2)
 def trained(end: Numbers, spread: float = 1e-6, **fields: Any) -> Check:
     """Check a training that ends somewhere, where roundings change so much."""
     others = [END, (3.0 + spread, 4.0), (3.0, 4.0 - spread)]
-    references = [witness(each, start=START) for each in others]
-    return check_trajectory(witness(end, end, start=START, **fields), references, TAKEN)
+    references = [rank(each, start=START) for each in others]
+    return check_trajectory(rank(end, end, start=START, **fields), references, TAKEN)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0], ids=["half", "twice"])
@@ -70,13 +70,13 @@ def test_what_is_no_plain_mistake_is_told_and_not_refused(
 
 def test_no_movement_decides_nothing() -> None:
     """With a learning rate of zero any training looks right."""
-    still = [witness(START, start=START)] * 3
+    still = [rank(START, start=START)] * 3
     assert check_trajectory(still[0], still, TAKEN).finding is UNDECIDED
 
 
 def test_coarse_gradients_may_differ_more() -> None:
     """Where gradients are computed in 16 bits, each half of a batch is rounded by itself."""
-    mine, theirs = witness((3.03, 4.04), start=START), [witness(END, start=START)] * 3
+    mine, theirs = rank((3.03, 4.04), start=START), [rank(END, start=START)] * 3
     coarse = replace(TAKEN, epsilon=2.0**-7)
     assert check_trajectory(mine, theirs, TAKEN).finding is UNDECIDED
     assert check_trajectory(mine, theirs, coarse).finding is PASSED
@@ -85,8 +85,8 @@ def test_coarse_gradients_may_differ_more() -> None:
 def test_the_optimizers_memory_shows_what_its_steps_hide() -> None:
     """Adam's steps hardly depend on the size of a gradient, but its averages do."""
 
-    def with_memory(memory: Numbers) -> Witness:
-        plain, kept = witness(END, start=START), witness(memory, kind="optimizer", name="momentum")
+    def with_memory(memory: Numbers) -> RankObservation:
+        plain, kept = rank(END, start=START), rank(memory, kind="optimizer", name="momentum")
         copy = plain.copies[0].model_copy(update={"end": (END, memory)})
         both = (*plain.variables, *kept.variables)
         return plain.model_copy(update={"variables": both, "copies": (copy,)})

@@ -22,7 +22,7 @@ def found() -> Verification:
     return Verification(
         answer=Answer.HOLDS,
         summary="Confirmed: distributed training is 1.42 times (1.21 to 1.66) as fast.",
-        rival=ALONE,
+        challenger=ALONE,
         ratio=Interval(low=1.21, value=1.42, high=1.66),
         pairs=3,
         examples_per_second=Interval(low=1300, value=1425, high=1560),
@@ -50,7 +50,12 @@ def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width
 
 def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw) -> None:
     """What is not known is left out."""
-    nothing = {"rival": None, "ratio": None, "examples_per_second": None, "ratio_to_expected": None}
+    nothing = {
+        "challenger": None,
+        "ratio": None,
+        "examples_per_second": None,
+        "ratio_to_expected": None,
+    }
     text = draw(verification_text(found.model_copy(update=nothing)))
     for part in ("compared with", "ratio", "examples/s", "vs saved"):
         assert part not in text

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.lock import Holder, Tell, Wait
+from autotune.engine.lock import Holder, Notify, Wait
 from autotune.engine.resolve import new_engine, reserved_engine
 from autotune.errors import EngineError, Interrupted, UsageError
 from autotune.testing import FakeEngine
@@ -95,12 +95,12 @@ class Busy(FakeEngine):
         super().__init__(lambda _: 1.0)
 
     def reserved(
-        self, what: str, tell: Tell, seconds: float | None = None
+        self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
         """Tell of whom it waits."""
         holder = Holder(pid=7, since=0, what="theirs", seconds=60)
-        tell(Wait(holder=holder, before=1, until=1e9))
-        return super().reserved(what, tell, seconds)
+        notify(Wait(holder=holder, before=1, until=1e9))
+        return super().reserved(what, notify, seconds)
 
 
 def test_another_search_is_not_waited_for_if_that_is_not_wanted() -> None:

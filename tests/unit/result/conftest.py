@@ -17,7 +17,7 @@ from autotune.plain import Window
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
-from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
@@ -84,8 +84,8 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
     return Result(
         configuration=PAIR,
         verdict=Verdict.DISTRIBUTE,
-        grounds=Grounds(
-            conclusion=Conclusion.GAIN,
+        evidence=Evidence(
+            outcome=VerdictOutcome.GAIN,
             decision=Decision(verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, rounds=2),
             default=Configuration(),
         ),

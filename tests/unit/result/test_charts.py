@@ -18,10 +18,10 @@ from autotune.result.charts import (
     Mark,
     Steps,
     Throughput,
+    batch_times,
     mark_of,
     steps,
     throughput,
-    worth,
 )
 from autotune.result.view import ResultView
 from autotune.stats import Interval
@@ -175,7 +175,7 @@ def fixture_weighed(changed: Changed, make_trial: MakeTrial) -> Callable[..., Re
 def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Result]) -> None:
     """Examples needed over the gain in speed; the own batch takes as long as itself."""
     result = weighed(fake_learning(100.0))
-    found = worth(result)
+    found = batch_times(result)
     assert found
     assert [each.batch for each in found.rows] == [32, 128, 512]
     assert (found.rows[0].time.value, found.rows[0].answer) == (1.0, "your own")
@@ -183,7 +183,7 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Re
     assert last.time.value == pytest.approx(last.needed.value / 4)
     assert last.time.low < last.time.value < last.time.high
     text = result.report()
-    assert text.index("Throughput against") < text.index("What each batch is worth")
+    assert text.index("Throughput against") < text.index("Time to the same loss with each batch")
 
 
 @pytest.mark.parametrize("learning", [None, Learning(batch=32)])
@@ -191,5 +191,5 @@ def test_no_batch_is_drawn_where_nothing_is_known(
     weighed: Callable[..., Result], learning: Learning | None
 ) -> None:
     """Nor is the section there."""
-    assert worth(weighed(learning)) is None
-    assert "What each batch is worth" not in weighed(learning).report()
+    assert batch_times(weighed(learning)) is None
+    assert "Time to the same loss with each batch" not in weighed(learning).report()

@@ -21,10 +21,10 @@ PAIR = Configuration(
 
 def test_nothing_is_known_at_first() -> None:
     """Without trials there is no best and no baseline."""
-    board = Leaderboard(())
-    assert board.baseline is None
-    assert board.best(distributed=False) is None
-    assert board.entries(final=False) == []
+    leaderboard = Leaderboard(())
+    assert leaderboard.baseline is None
+    assert leaderboard.best(distributed=False) is None
+    assert leaderboard.entries(final=False) == []
 
 
 def test_finals_are_compared_with_finals(trials: tuple[Trial, ...]) -> None:
@@ -66,9 +66,9 @@ def test_the_best_single_device_is_once_itself(trials: tuple[Trial, ...]) -> Non
 def test_finals_are_not_compared_before_the_baseline_ran_in_them(make_trial: MakeTrial) -> None:
     """The first run of a round has nothing to be compared with."""
     final = make_trial(2, PAIR, stage=Stage.FINAL, round=0)
-    board = Leaderboard((make_trial(0), make_trial(1, PAIR), final))
-    assert board.speedup_of(final) is None
-    assert not board.in_finals
+    leaderboard = Leaderboard((make_trial(0), make_trial(1, PAIR), final))
+    assert leaderboard.speedup_of(final) is None
+    assert not leaderboard.in_finals
 
 
 def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -> None:
@@ -81,9 +81,9 @@ def test_finals_are_compared_from_their_second_round_on(make_trial: MakeTrial) -
         for i, c in enumerate((other, PAIR))
     ]
     assert not Leaderboard((*explored, *rounds[:2])).in_finals
-    board = Leaderboard((*explored, *rounds))
-    assert board.in_finals
-    assert board.speedup_of(rounds[-1]) == pytest.approx(1.0)
+    leaderboard = Leaderboard((*explored, *rounds))
+    assert leaderboard.in_finals
+    assert leaderboard.speedup_of(rounds[-1]) == pytest.approx(1.0)
 
 
 def test_a_few_lucky_finals_do_not_make_a_baseline(make_trial: MakeTrial) -> None:
@@ -97,14 +97,14 @@ def test_a_few_lucky_finals_do_not_make_a_baseline(make_trial: MakeTrial) -> Non
 def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
     """It has a figure and keeps its outcome, and is never the baseline."""
     pruned = make_trial(0, outcome=Outcome.PRUNED)
-    board = Leaderboard((pruned,))
-    assert board.entries(final=False)[0].outcome is Outcome.PRUNED
-    assert board.baseline is None
-    assert board.entries(final=False)[0].speedup is None
+    leaderboard = Leaderboard((pruned,))
+    assert leaderboard.entries(final=False)[0].outcome is Outcome.PRUNED
+    assert leaderboard.baseline is None
+    assert leaderboard.entries(final=False)[0].speedup is None
 
 
 def test_who_did_not_run_in_the_finals_is_no_finalist(trials: tuple[Trial, ...]) -> None:
     """Comparing what was explored leaves the finals as they are."""
-    board = Leaderboard(trials[:2])
-    assert len(board.entries(final=False)) == 2
-    assert board.finalists == []
+    leaderboard = Leaderboard(trials[:2])
+    assert len(leaderboard.entries(final=False)) == 2
+    assert leaderboard.finalists == []

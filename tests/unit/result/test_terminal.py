@@ -121,9 +121,9 @@ def test_several_workers_are_started_by_their_launcher(
 
 def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
     """Interrupted, or with the budget that would do and what that shows."""
-    grounds = result.grounds.model_copy(update={"more_seconds": 600.0, "shown_gain": 0.04})
+    evidence = result.evidence.model_copy(update={"more_seconds": 600.0, "shown_gain": 0.04})
     stopped = draw(result_text(result.model_copy(update={"interrupted": True}), OUT), 160)
-    short = draw(result_text(result.model_copy(update={"grounds": grounds}), OUT), 160)
+    short = draw(result_text(result.model_copy(update={"evidence": evidence}), OUT), 160)
     assert "run the same command with --resume\n" in stopped
     assert "run the same command with --resume --budget 10min" in short
     assert "It likely shows a gain of 4% or more, if runs vary by 6%." in short

@@ -7,7 +7,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
-from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
 
 ALONE = Configuration(per_replica_batch=128)
@@ -16,10 +16,10 @@ TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 def test_who_is_recommended_without_a_verdict_is_told(result: Result) -> None:
     """A distributed recommendation that is only likely says so, and what would make it sure."""
-    grounds = Grounds(
-        conclusion=Conclusion.LIKELY, decision=Decision(verdict=Verdict.UNDECIDED), default=ALONE
+    evidence = Evidence(
+        outcome=VerdictOutcome.LIKELY, decision=Decision(verdict=Verdict.UNDECIDED), default=ALONE
     )
-    told = result.model_copy(update={"grounds": grounds, "configuration": TWO}).summary
+    told = result.model_copy(update={"evidence": evidence, "configuration": TWO}).summary
     assert told.startswith("Undecided: ")
     assert "is probably faster than one device" in told
     assert "increase the budget to be sure" in told
@@ -39,10 +39,10 @@ def test_what_is_worse_is_said_of_what_is_compared(
 ) -> None:
     """Dearer is not slower."""
     decision = Decision(verdict=Verdict.ONE_DEVICE)
-    grounds = Grounds(
-        conclusion=Conclusion.SLOWER, decision=decision, default=ALONE, adjective=adjective
+    evidence = Evidence(
+        outcome=VerdictOutcome.SLOWER, decision=decision, default=ALONE, adjective=adjective
     )
-    told = result.model_copy(update={"grounds": grounds}).summary
+    told = result.model_copy(update={"evidence": evidence}).summary
     assert f"that ran was {worse}." in told
 
 
@@ -50,10 +50,10 @@ def test_a_rival_of_the_baseline_is_named(result: Result) -> None:
     """A challenger that another single device may equal is not sure, and the reason says so."""
     gain = Interval(low=1.05, value=1.12, high=1.2)
     decision = Decision(
-        verdict=Verdict.UNDECIDED, challenger=TWO, gain=gain, rounds=6, rival=ALONE, most=1.2
+        verdict=Verdict.UNDECIDED, challenger=TWO, gain=gain, rounds=6, contender=ALONE, most=1.2
     )
-    grounds = Grounds(conclusion=Conclusion.RIVALED, decision=decision, default=ALONE)
-    told = result.model_copy(update={"grounds": grounds}).summary
+    evidence = Evidence(outcome=VerdictOutcome.CONTENDED, decision=decision, default=ALONE)
+    told = result.model_copy(update={"evidence": evidence}).summary
     assert "1.12 times (1.05 to 1.20)" in told
     assert "other single-device settings may be as fast (one device, batch 128)" in told
 
@@ -70,13 +70,13 @@ def test_a_diagnosis_for_which_no_time_was_left_is_told(
 
 def test_a_likely_gain_at_a_batch_that_one_device_was_not_run_at_says_so(result: Result) -> None:
     """A part of it may come from the batch; of one device nothing has to be said."""
-    grounds = Grounds(
-        conclusion=Conclusion.LIKELY,
+    evidence = Evidence(
+        outcome=VerdictOutcome.LIKELY,
         decision=Decision(verdict=Verdict.UNDECIDED),
         default=ALONE,
         unmatched_batch=256,
     )
-    likely = result.model_copy(update={"grounds": grounds, "configuration": TWO})
+    likely = result.model_copy(update={"evidence": evidence, "configuration": TWO})
     alone = likely.model_copy(update={"configuration": ALONE})
     for each, says in ((likely, True), (alone, False)):
         assert any("not measured at the global batch of 256" in t for t in each.reasons) is says

@@ -93,7 +93,7 @@ def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner)
     engine = FakeEngine(speed(), learning=fake_learning(1.0))
 
     def learn(request: LearningRequest) -> Learning:
-        engine.looks.append(request)
+        engine.inspections.append(request)
         raise KeyboardInterrupt
 
     engine.learn = learn  # type: ignore[method-assign]

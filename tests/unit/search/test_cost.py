@@ -53,8 +53,8 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
     """How much faster, and for how much more; the price tells what an epoch costs."""
     result = searched(tuner, 2.6, GPUS, price=2.0)
     [told] = [each for each in result.reasons if "times the money" in each]
-    assert result.grounds.decision.gain is not None
-    cheaper = result.grounds.decision.gain.value
+    assert result.evidence.decision.gain is not None
+    cheaper = result.evidence.decision.gain.value
     assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
     assert f"for {1 / cheaper:.2f} times the money" in told
     assert result.value is not None

@@ -34,7 +34,7 @@ def test_what_compiling_gains_is_measured_and_told_first(tuner: Tuner) -> None:
     """The user's own settings come first, then the same compiled, and nothing else runs eagerly."""
     result = searched(tuner)
     first, second, *others = [each.configuration for each in result.trials]
-    assert first == result.grounds.default == second.but(run_eagerly=True)
+    assert first == result.evidence.default == second.but(run_eagerly=True)
     assert not any(each.run_eagerly for each in others if each != first)
     assert not result.config.run_eagerly
     assert result.reasons[0].startswith(
@@ -48,7 +48,7 @@ def test_the_users_own_settings_have_the_xla_that_keras_takes(tuner: Tuner, *, t
     """Whatever the space holds; all others are tried without, unless it is an axis."""
     result = searched(tuner, eager=False, fit=None, jit_compile=told)
     first, second, *others = [each.configuration for each in result.trials]
-    assert first == result.grounds.default
+    assert first == result.evidence.default
     assert [first.xla, second.xla] == [told, False]
     assert not any(each.xla for each in others if each != first)
     assert f"model.jit_compile = {result.config.xla}" in result.script

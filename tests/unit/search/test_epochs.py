@@ -99,9 +99,9 @@ def test_what_python_had_ready_is_used_up_first() -> None:
     """Half as much again, as it grows meanwhile; with shard policy data a worker reads for all."""
     known = subject(backlog=STOCK)
     alone, data, source = (epoch_of(each, known) for each in (ONE, two("data"), two("source")))
-    assert (alone.ready, alone.refill) == (9000 / BATCH, 1500 / BATCH)
-    assert (data.ready, data.refill) == (9000 / 200, 1500 / 200)
-    assert (source.ready, source.refill) == (2 * data.ready, 2 * data.refill)
+    assert (alone.ready, alone.steady_rate) == (9000 / BATCH, 1500 / BATCH)
+    assert (data.ready, data.steady_rate) == (9000 / 200, 1500 / 200)
+    assert (source.ready, source.steady_rate) == (2 * data.ready, 2 * data.steady_rate)
 
 
 def test_a_pace_lasts_once_all_is_used_up() -> None:

@@ -10,7 +10,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
-from autotune.result.verdict import Conclusion
+from autotune.result.verdict import VerdictOutcome
 from autotune.space import parse_space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed, fake_machine
@@ -105,7 +105,7 @@ def test_what_lacks_a_host_may_have_been_faster(tuner: Tuner) -> None:
     engine = Losing(speed(two=1.6, three=2.2), count=2)
     result = tuner(lambda _: 0, engine=engine, space=SPACE, options={"budget": 300.0})
     assert result.verdict is Verdict.UNDECIDED
-    assert result.grounds.conclusion is Conclusion.HOSTS_LOST
+    assert result.evidence.outcome is VerdictOutcome.HOSTS_LOST
     assert not result.config.distributed
     assert "start them again and continue with --resume" in str(result)
 

@@ -42,7 +42,9 @@ def searched(make: MakeSampler, workload: Workload, folder: Path) -> Findings:
     engine = FakeEngine(speed(distributed=1.5), between=0.02)
     subject = Subject(workload=workload, facts=FAKE_FACTS, machine=FAKE_MACHINE)
     options = SearchOptions()
-    found = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, options).model_copy(update={"matched": {}})
+    found = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, options).model_copy(
+        update={"batch_matched": {}}
+    )
     budget = Budget(options, engine.now, engine.now())
     runner = Runner(engine, subject, TrialList(), folder=folder, budget=budget, observer=nobody)
     return Search(runner, budget, found, options, sampler=make).run()

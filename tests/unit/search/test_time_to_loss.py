@@ -52,7 +52,7 @@ def test_a_resumed_search_does_not_look_again(tuner: Tuner) -> None:
     first, again = (FakeEngine(steep(), learning=fake_learning(scale)) for scale in (1e6, 1.0))
     tuner(steep(), engine=first, options=ASKED, study="one")
     result = tuner(steep(), engine=again, options=ASKED, study="one", resume=True)
-    assert (len(first.looks), len(again.looks)) == (1, 0)
+    assert (len(first.inspections), len(again.inspections)) == (1, 0)
     assert result.facts.learning is not None
     assert result.facts.learning.probes == fake_learning(1e6).probes
 
@@ -62,14 +62,14 @@ def test_a_resumed_search_looks_where_there_was_no_time(tuner: Tuner) -> None:
     first, again = (FakeEngine(steep(), learning=fake_learning(1e6)) for _ in range(2))
     tuner(steep(), engine=first, options={**ASKED, "budget": 20.0}, study="one")
     tuner(steep(), engine=again, options=ASKED, study="one", resume=True)
-    assert (len(first.looks), len(again.looks)) == (0, 1)
+    assert (len(first.inspections), len(again.inspections)) == (0, 1)
 
 
 def test_the_look_ends_with_its_share_of_the_budget(tuner: Tuner) -> None:
     """However long its process takes to start."""
     engine = FakeEngine(steep(), learning=fake_learning(1e6))
     tuner(steep(), engine=engine, options=ASKED)
-    assert engine.looks[0].trial.limits.whole == pytest.approx(0.15 * 400)
+    assert engine.inspections[0].trial.limits.whole == pytest.approx(0.15 * 400)
 
 
 @pytest.mark.parametrize("why", Unpredictable)

@@ -11,7 +11,7 @@ import pytest
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
 from autotune.reason import Message, Slower
-from autotune.result.verdict import Conclusion
+from autotune.result.verdict import VerdictOutcome
 from autotune.search.verdict import LAST_LOOK, LOOKS, MAX_ROUNDS, Rates, decide
 from autotune.stats import Noise, pooled_noise
 from autotune.testing import Ending, FakeEngine
@@ -153,7 +153,7 @@ def test_a_gain_is_shown_at_the_same_batch_or_not_at_all(tuner: Tuner) -> None:
     alone = [t for t in result.trials if not t.configuration.distributed]
     matching = [t for t in alone if t.configuration.global_batch == result.config.global_batch]
     assert {t.stage for t in matching} == {Stage.FINAL}
-    assert result.grounds.unmatched_batch is None
+    assert result.evidence.unmatched_batch is None
 
 
 def test_untried_distribution_is_undecided(tuner: Tuner) -> None:
@@ -322,5 +322,5 @@ def test_the_answer_says_slower_only_where_the_table_does(tuner: Tuner, seed: in
     result = tuner(speed(distributed=0.75), noise=0.2, seed=seed, options=options)
     rows = {each.configuration: each for each in reversed(result.compared)}.values()
     several = [e for e in rows if e.configuration.distributed and e.outcome is Outcome.MEASURED]
-    if result.grounds.conclusion is Conclusion.SLOWER:
+    if result.evidence.outcome is VerdictOutcome.SLOWER:
         assert all(each.speedup and each.speedup.value < 1 for each in several)

@@ -88,8 +88,8 @@ def test_mean_of_one_run_is_as_wide_as_the_noise() -> None:
 def test_slower_runs_are_pruned_sooner(share: float) -> None:
     """If a run is pruned, every slower run is."""
     reading = read([Window(10, 0.1)] * 5)
-    fast = certainly_slower(share * 100, reading, [100.0], NOISE, looks=3)
-    slow = certainly_slower(share * 50, reading, [100.0], NOISE, looks=3)
+    fast = certainly_slower(share * 100, reading, [100.0], NOISE, analyses=3)
+    slow = certainly_slower(share * 50, reading, [100.0], NOISE, analyses=3)
     assert fast is None or slow is not None
 
 
@@ -101,7 +101,7 @@ def test_equal_runs_are_hardly_ever_pruned() -> None:
     for _ in range(4000):
         noise = pooled_noise([[draw.gauss(0, 0.1) for _ in range(2)] for _ in range(2)])
         run, reference = (math.exp(draw.gauss(0, 0.1)) for _ in range(2))
-        pruned += certainly_slower(run, reading, [reference], noise, looks=1) is not None
+        pruned += certainly_slower(run, reading, [reference], noise, analyses=1) is not None
     assert pruned / 4000 <= 0.015
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from autotune.plain import Window
-from autotune.stats import read, settled_from
+from autotune.stats import read, warmed_up_from
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""
@@ -21,17 +21,17 @@ def steady(count: int, *, seconds: float = 0.1, steps: int = 10) -> list[Window]
 
 def test_no_windows_have_not_settled() -> None:
     """Without windows there is no steady state."""
-    assert settled_from([]) is None
+    assert warmed_up_from([]) is None
 
 
 def test_the_floor_is_always_skipped() -> None:
     """A run that is steady from the start still loses its first windows."""
-    assert settled_from(steady(30)) == 6
+    assert warmed_up_from(steady(30)) == 6
 
 
 def test_two_blocks_are_needed() -> None:
     """The state is not called steady before two blocks past the floor agree."""
-    answers = [settled_from(steady(n)) for n in range(15)]
+    answers = [warmed_up_from(steady(n)) for n in range(15)]
     assert answers[:14] == [None] * 14
     assert answers[14] == 6
 
@@ -39,7 +39,7 @@ def test_two_blocks_are_needed() -> None:
 def test_a_slow_start_is_left_out() -> None:
     """Windows that are still getting faster do not count."""
     slow = [Window(10, 0.1 * (1 + 3 * 0.85**i)) for i in range(20)]
-    start = settled_from(slow + steady(12))
+    start = warmed_up_from(slow + steady(12))
     assert start is not None
     assert slow[start].seconds < 0.15
 
@@ -47,14 +47,14 @@ def test_a_slow_start_is_left_out() -> None:
 def test_a_run_that_keeps_changing_never_settles() -> None:
     """A rate that falls by a fifth from block to block has no steady state."""
     falling = [Window(10, 0.1 * 1.08**i) for i in range(28)]
-    assert settled_from(falling) is None
+    assert warmed_up_from(falling) is None
 
 
 @pytest.mark.parametrize("seconds", [0.15, 0.2, 0.3, 0.4, 0.6])
 def test_short_epochs_settle(seconds: float) -> None:
     """Epochs of two windows, of which the second ends it slowly, are steady from the start."""
     epochs = [Window(2, seconds), Window(2, 1.8 * seconds, ends=1)] * 8
-    start = settled_from(epochs)
+    start = warmed_up_from(epochs)
     assert start is not None
     assert start <= 4
     assert read(epochs[start : start + 8]).steps_per_second == pytest.approx(4 / 2.8 / seconds)
@@ -62,14 +62,14 @@ def test_short_epochs_settle(seconds: float) -> None:
 
 def test_slow_steps_need_few_windows() -> None:
     """A window of more than a second is a block by itself: one to warm up, two that agree."""
-    assert settled_from(steady(2, seconds=2.0, steps=1)) is None
-    assert settled_from(steady(3, seconds=2.0, steps=1)) == 1
+    assert warmed_up_from(steady(2, seconds=2.0, steps=1)) is None
+    assert warmed_up_from(steady(3, seconds=2.0, steps=1)) == 1
 
 
 def test_more_windows_never_unsettle_an_agreement() -> None:
     """What has settled stays settled when windows are added."""
     windows = steady(12) + [Window(10, 0.3)] * 12
-    answers = [settled_from(windows[:n]) for n in range(24)]
+    answers = [warmed_up_from(windows[:n]) for n in range(24)]
     assert all(b is not None for a, b in pairwise(answers) if a is not None)
 
 

@@ -99,7 +99,7 @@ def test_without_a_distributed_rival_the_defaults_are_one(
     """Do the tuned settings still beat what Keras does by itself? A note names who cannot run."""
     engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
     found = verify(save(Verdict.ONE_DEVICE, best_distributed=distributed), engine=engine)
-    assert (found.answer, found.rival) == (Answer.HOLDS, Configuration())
+    assert (found.answer, found.challenger) == (Answer.HOLDS, Configuration())
     assert found.summary.endswith("as fast as the Keras defaults.")
     assert any("cannot run here" in note for note in found.notes) is bool(distributed)
 
@@ -108,7 +108,7 @@ def test_with_no_rival_at_all_it_holds_if_it_runs(save: Save) -> None:
     """Keras's own settings on one device, and nothing else that was found."""
     saved = save(Verdict.ONE_DEVICE, configuration=Configuration(), best_distributed=None)
     found = verify(saved, engine=FakeEngine(lambda _: 900.0, between=0.01))
-    assert (found.answer, found.rival, found.ratio) == (Answer.HOLDS, None, None)
+    assert (found.answer, found.challenger, found.ratio) == (Answer.HOLDS, None, None)
     assert found.ratio_to_expected is not None
     assert found.ratio_to_expected.low < 0.9 < found.ratio_to_expected.high
 
@@ -147,7 +147,7 @@ def test_a_rival_that_crashes_decides_nothing(check: Check) -> None:
     """What is recommended was not refuted by it."""
     found = check(Verdict.DISTRIBUTE, alone=CRASH)
     assert found.answer is Answer.UNCLEAR
-    assert "its rival was not measured (crashed)" in found.summary
+    assert "its challenger was not measured (crashed)" in found.summary
     assert found.examples_per_second is not None
 
 
@@ -227,7 +227,7 @@ def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: 
     assert saved.margin == 0.05
     assert saved.best_distributed_speedup == result.best_distributed_speedup
     found = verify(out / "config.yaml", engine=FakeEngine(speed, between=0.03, seed=1))
-    assert (found.answer, found.rival) == (Answer.HOLDS, saved.one_device)
+    assert (found.answer, found.challenger) == (Answer.HOLDS, saved.one_device)
 
 
 def test_the_order_within_a_pair_is_random(save: Save) -> None:

@@ -27,7 +27,7 @@ from autotune.events import TrialEnded
 from autotune.plain import Window
 from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
-from autotune.result.verdict import Conclusion, Decision, Grounds
+from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.trial import Stage, Trial
@@ -133,8 +133,8 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
     return Result(
         configuration=trial.configuration,
         verdict=Verdict.ONE_DEVICE,
-        grounds=Grounds(
-            conclusion=Conclusion.PROVED_SLOWER,
+        evidence=Evidence(
+            outcome=VerdictOutcome.PROVED_SLOWER,
             decision=Decision(verdict=Verdict.ONE_DEVICE),
             default=Configuration(),
         ),

@@ -18,7 +18,7 @@ from autotune.api.work.messages import Message, RunBegun, RunOver
 from autotune.api.work.orders import Order
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Stop
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
@@ -67,10 +67,10 @@ class BusyEngine(FakeEngine):
     """An engine whose machine somebody else uses."""
 
     @contextmanager
-    def reserved(self, what: str, tell: Tell, seconds: float | None = None) -> Iterator[None]:
+    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
         """Tell of whom it waits, and give up."""
         del seconds
-        tell(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
+        notify(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
         raise EngineError("stopped")
         yield
 

@@ -15,7 +15,7 @@ from autotune.api.settings import load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.workers import known_machine, remember_machine
 from autotune.api.work.inspection import Inspection
-from autotune.engine.lock import Tell
+from autotune.engine.lock import Notify
 from autotune.errors import EngineError
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine
@@ -79,10 +79,10 @@ def test_a_look_waits_for_nobody(engine_is: Engines, inspection: Inspect) -> Non
 
     class Busy(FakeEngine):
         def reserved(
-            self, what: str, tell: Tell, seconds: float | None = None
+            self, what: str, notify: Notify, seconds: float | None = None
         ) -> AbstractContextManager[None]:
             del what, seconds
-            tell("Waiting for another search.")
+            notify("Waiting for another search.")
             raise AssertionError
 
         def machine(self) -> Machine:

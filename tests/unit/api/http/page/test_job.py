@@ -141,7 +141,7 @@ def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
     assert page.count("A step of one device takes") == 1
     assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
     assert "At a global batch of 32 the fastest configuration tried" in page
-    why = re.search(r'<ul class="reasons grounds">(.*?)</ul>', page, re.DOTALL)
+    why = re.search(r'<ul class="reasons evidence">(.*?)</ul>', page, re.DOTALL)
     assert why
     checks = {certificate.line, *certificate.undecided}
     rest = [escape(each) for each in changed.reasons if each not in checks]

@@ -13,7 +13,7 @@ from autotune.api.store.auth import NewKey
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.result import Result, answer
-from autotune.result.verdict import Conclusion
+from autotune.result.verdict import VerdictOutcome
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
@@ -32,7 +32,7 @@ def test_the_list_does_not_depend_on_the_wording(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Verdict, state and filter are the same where the sentence is gibberish."""
-    monkeypatch.setattr(answer, "ANSWERS", dict.fromkeys(Conclusion, "Xq zw: undecided."))
+    monkeypatch.setattr(answer, "ANSWERS", dict.fromkeys(VerdictOutcome, "Xq zw: undecided."))
     job = conclude(recommendation)
     page = client.get("/?state=done").text
     assert "Xq zw: undecided." in page
