@@ -178,7 +178,7 @@ class Configuration(Value):
             ),
         ),
     ] = 0
-    private_threads: Annotated[
+    private_threadpool_size: Annotated[
         int,
         Field(
             ge=0,
@@ -216,7 +216,7 @@ class Configuration(Value):
             decisive=True,
         ),
     ] = "off"
-    threads_per_process: Annotated[
+    intra_op_parallelism_threads: Annotated[
         int,
         Field(ge=0, description="Intra-op threads of each process; 0 uses all cores."),
         Axis(

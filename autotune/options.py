@@ -30,7 +30,7 @@ from autotune.text import as_text, hint, parse_seconds
 from autotune.value import WHOLE, Value
 
 MARGIN = 0.03
-"""A gain below this share is not worth the trouble of distribution, unless the user says so."""
+"""A gain below this share has no practical relevance, unless the user says so."""
 SCRIPT_SEED = 0
 """Seed of the training inside every trial; the search's own seed must not change what is timed."""
 NO_BUDGET = "none"

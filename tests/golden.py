@@ -104,9 +104,9 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         ONE.but(
             steps_per_execution=3,
             prefetch=2,
-            private_threads=2,
+            private_threadpool_size=2,
             cache="memory",
-            threads_per_process=1,
+            intra_op_parallelism_threads=1,
             xla=True,
         ),
         TOY,
@@ -195,7 +195,9 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     ),
     "servers_data": (SERVED.but(steps_per_execution=3), TOY, FACTS),
     "servers_source": (
-        SERVED.but(shard_policy="source", threads_per_process=1, private_threads=1),
+        SERVED.but(
+            shard_policy="source", intra_op_parallelism_threads=1, private_threadpool_size=1
+        ),
         CUSTOM,
         IN_CONTEXT,
     ),

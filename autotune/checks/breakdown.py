@@ -127,7 +127,7 @@ def breakdown(
 ) -> Breakdown:
     """Return where the time of a step goes.
 
-    Each part is what a timed run took, or a difference of two. One that is surely negative is none:
+    Each part is what a timed run took, or a difference of two. One that is significantly negative is none:
     then others overlap, or something disturbed the runs, and what they leave over is negative.
 
     Args:

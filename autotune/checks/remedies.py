@@ -88,8 +88,10 @@ class _Need(NamedTuple):
 
 _NEEDS = {
     Remedy.CACHE: _Need("cache", axes_of(AxisRole.INPUT)),
-    Remedy.PARALLEL_CALLS: _Need("num_parallel_calls", ("private_threads",), "num_parallel_calls"),
-    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", ("private_threads",)),
+    Remedy.PARALLEL_CALLS: _Need(
+        "num_parallel_calls", ("private_threadpool_size",), "num_parallel_calls"
+    ),
+    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", ("private_threadpool_size",)),
     Remedy.VECTORIZED_MAP: _Need(parameter="batch_size"),
     Remedy.SOURCE: _Need("shard_policy", (), "input_context"),
     Remedy.WORKERS: _Need("workers", axes_of(AxisRole.PLACEMENT)),

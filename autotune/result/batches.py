@@ -85,7 +85,7 @@ class Gain(NamedTuple):
 
     @property
     def pays(self) -> bool:
-        """Whether it is surely more, at 95 % confidence."""
+        """Whether it is significantly more, at 95 % confidence."""
         return self.confirmed and self.progress.low > 1
 
 

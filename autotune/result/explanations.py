@@ -258,7 +258,7 @@ def _why_not(row: Entry, result: ResultData) -> str:
     if row.outcome is Outcome.REJECTED:
         return "it failed certification"
     if batch != update_batch(result.config):
-        return f"a global batch of {batch:,} does not surely pay"
+        return f"a global batch of {batch:,} is not faster with 95 % probability"
     if row.outcome is not Outcome.MEASURED:
         return f"it ended as {row.outcome}"
     if row.configuration.distributed:

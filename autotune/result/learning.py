@@ -101,8 +101,12 @@ def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
 
 def answer(found: Gain) -> str:
     if found.progress.low > 1:
-        return "it pays" if found.pays else "it likely pays, but was not measured again"
-    return "slower to the same loss" if found.progress.high < 1 else "it may pay or not"
+        return (
+            "faster to the same loss"
+            if found.pays
+            else "probably faster to the same loss, but not measured again"
+        )
+    return "slower to the same loss" if found.progress.high < 1 else "inconclusive"
 
 
 def _looked(known: Learning) -> str:

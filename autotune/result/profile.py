@@ -177,7 +177,7 @@ def _hidden(found: Breakdown) -> Iterator[str]:
             f"{text}: at most {_figure(found, hidden)} of the step, is hidden behind the computing."
         )
     else:
-        yield f"{text}: none of it is surely hidden behind the computing."
+        yield f"{text}: whether any of it is hidden behind the computing is inconclusive."
 
 
 def _is_large(share: Interval | None) -> bool:

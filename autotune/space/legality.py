@@ -138,7 +138,7 @@ class Situation:
 
     def _hardware(self, configuration: Configuration) -> Rule | None:
         cores = self.machine.least.cpus
-        if configuration.threads_per_process > cores:
+        if configuration.intra_op_parallelism_threads > cores:
             return Rule(kind=RuleKind.TOO_MANY_THREADS, figure=cores)
         if configuration.precision == "mixed_float16" and not self.machine.gpus:
             return Rule(kind=RuleKind.FLOAT16_WITHOUT_GPU)

@@ -209,7 +209,7 @@ def certainly_slower(
 
 
 def significantly_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
-    """Return whether a difference of logarithms is surely negative.
+    """Return whether a difference of logarithms is significantly negative.
 
     Args:
         gap: The difference.

@@ -1,4 +1,4 @@
-"""The user's own global batch, by which every other one is judged, and who says which it is."""
+"""The user's own global batch, with which every other one is compared, and its source."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from benchmarks.peers.job import Job
 
 PROCESS = "benchmarks.peers.keras_tuner_process"
 GIVEN = ("strategy", "workers", "replicas_per_worker")
-FROM_THE_START = ("threads_per_process",)
+FROM_THE_START = ("intra_op_parallelism_threads",)
 """Axes that TensorFlow reads once per process, so they stay at their defaults."""
 
 

@@ -31,6 +31,11 @@ NAMELESS = Factory(name="none", module="none")
 """What stands for the factories of a table, which holds none."""
 EXCHANGE = -1
 """The turn of a run that only exchanged gradients."""
+RENAMED = {
+    "private_threads": "private_threadpool_size",
+    "threads_per_process": "intra_op_parallelism_threads",
+}
+"""Axes by the names that they had when tables were recorded."""
 
 
 class Run(Value):
@@ -119,8 +124,9 @@ def packed(run: Run) -> dict[str, Any]:
 
 def unpacked(row: dict[str, Any]) -> Run:
     """Return the run that was packed."""
+    values = {RENAMED.get(name, name): value for name, value in row["c"].items()}
     return Run(
-        configuration=Configuration.model_validate(row["c"]),
+        configuration=Configuration.model_validate(values),
         turn=row["turn"],
         outcome=Outcome(row["outcome"]),
         reason=row["reason"],

@@ -31,7 +31,7 @@ from autotune.text import closest, hint, parse_seconds
         ),
         ({"arguments": (("image_size", 96),)}, "one device, batch 32, image_size=96"),
         ({"prefetch": 0, "xla": True}, "one device, batch 32, prefetch 0, XLA"),
-        ({"private_threads": 1}, "one device, batch 32, 1 input thread"),
+        ({"private_threadpool_size": 1}, "one device, batch 32, 1 input thread"),
     ],
 )
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:

@@ -15,7 +15,7 @@ WORKERS = Configuration(
     shard_policy="data",
     reduction="ring",
     steps_per_execution=8,
-    threads_per_process=1,
+    intra_op_parallelism_threads=1,
 )
 FACTS = WorkloadFacts(gradient_bytes=4_000, dense_gradient_bytes=4_000)
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -23,7 +23,9 @@ MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica
 
 def test_a_replica_alone_keeps_all_but_its_company() -> None:
     """One device with the steps per call and the threads of the replica, with half its batch."""
-    alone = Configuration(per_replica_batch=64, steps_per_execution=8, threads_per_process=1)
+    alone = Configuration(
+        per_replica_batch=64, steps_per_execution=8, intra_op_parallelism_threads=1
+    )
     assert WORKERS.on_one_device() == alone.on_one_device() == alone
     half = variant(WORKERS, Experiment.HALF, FACTS)
     assert half is not None

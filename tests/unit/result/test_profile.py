@@ -106,7 +106,7 @@ def test_what_the_computing_hides_stands_beside_what_is_added() -> None:
         "computing."
     )
     unsure = found.model_copy(update={"exchange_alone": alone, "hidden": around(0.005)})
-    assert "none of it is surely hidden" in (where_it_goes(unsure) or "")
+    assert "whether any of it is hidden" in (where_it_goes(unsure) or "")
 
 
 def test_what_servers_take_is_said_to_be_unknown() -> None:

@@ -42,14 +42,16 @@ def test_distribution_starts_from_the_best_single_device() -> None:
 def test_groups_of_axes_are_raised_together() -> None:
     """Batch and steps per call go together, then parallel calls with threads and without."""
     pool = [
-        Configuration(num_parallel_calls=calls, private_threads=threads, per_replica_batch=batch)
+        Configuration(
+            num_parallel_calls=calls, private_threadpool_size=threads, per_replica_batch=batch
+        )
         for calls in ("auto", 16)
         for threads in (0, 16)
         for batch in (32, 128)
     ]
     stepped, both, without_threads = groups(Configuration(), pool)
     assert stepped == Configuration(per_replica_batch=128)
-    assert both == stepped.but(num_parallel_calls=16, private_threads=16)
+    assert both == stepped.but(num_parallel_calls=16, private_threadpool_size=16)
     assert without_threads == stepped.but(num_parallel_calls=16)
 
 

@@ -35,7 +35,7 @@ SPACE = parse_space(
             "per_replica_batch": [32, 64, 128, 256, 512],
             "steps_per_execution": [1, 8, 32],
             "prefetch": ["auto", 0],
-            "private_threads": [0, 16],
+            "private_threadpool_size": [0, 16],
             "replicas_per_worker": [2],
         },
     },
@@ -78,8 +78,10 @@ def test_what_a_process_can_change_shares_one() -> None:
     """Batch, steps per call and input need no other process; threads and strategies do."""
     shared = process_for(DEFAULT)
     assert process_for(Configuration(per_replica_batch=512, steps_per_execution=8)) == shared
-    assert process_for(Configuration(prefetch=0, private_threads=16, cache="memory")) == shared
-    assert process_for(Configuration(threads_per_process=1)) != shared
+    assert (
+        process_for(Configuration(prefetch=0, private_threadpool_size=16, cache="memory")) == shared
+    )
+    assert process_for(Configuration(intra_op_parallelism_threads=1)) != shared
     mirrored = Configuration(strategy="mirrored", replicas_per_worker=2)
     assert process_for(mirrored) not in (shared, None)
 

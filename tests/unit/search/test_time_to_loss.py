@@ -27,7 +27,7 @@ def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
     """In gradients that are all noise, the fastest batch is the best."""
     result = tuner(steep(), engine=FakeEngine(steep(), learning=fake_learning(1e6)), options=ASKED)
     assert result.config.global_batch > 32
-    assert any("learning rate: it pays" in each for each in result.reasons)
+    assert any("learning rate: faster to the same loss" in each for each in result.reasons)
 
 
 def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> None:
@@ -35,7 +35,7 @@ def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> 
     result = tuner(speed(), engine=FakeEngine(speed(), learning=fake_learning(1.0)), options=ASKED)
     assert result.config.global_batch == 32
     assert any("the examples to the same loss" in each for each in result.reasons)
-    assert not any("learning rate: it pays" in each for each in result.reasons)
+    assert not any("learning rate: faster to the same loss" in each for each in result.reasons)
 
 
 def test_the_program_carries_the_learning_rate_of_the_comparison(tuner: Tuner) -> None:

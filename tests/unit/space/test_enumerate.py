@@ -142,7 +142,7 @@ def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
             {"example_bytes": 2**20},
             "too much to cache on the free disk",
         ),
-        ({"threads_per_process": [0, 64]}, {}, "than cores (2)"),
+        ({"intra_op_parallelism_threads": [0, 64]}, {}, "than cores (2)"),
         ({"precision": ["float32", "mixed_float16"]}, {}, "only on GPUs"),
         ({"replicas_per_worker": [2, 8]}, {}, "CPU"),
         ({"workers": [2], "shard_policy": ["source", "data"]}, {}, "input_context"),
@@ -265,7 +265,7 @@ def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
 def test_an_endless_product_is_refused() -> None:
     """A space too large to count is refused before it is counted."""
     wide = list(range(1, 61))
-    axes = {"per_replica_batch": wide, "prefetch": wide, "private_threads": wide}
+    axes = {"per_replica_batch": wide, "prefetch": wide, "private_threadpool_size": wide}
     with pytest.raises(SpaceError, match="combinations"):
         found(axes, strategies=["one_device"])
 

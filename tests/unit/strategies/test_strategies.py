@@ -73,7 +73,7 @@ def test_a_strategy_describes_itself(each: Strategy) -> None:
         (GANG.but(replicas_per_worker=2, reduction="nccl", xla=True), GPUS),
         (CORES, TPU),
         (SERVED, CPUS),
-        (SERVED.but(servers=2, steps_per_execution=8, threads_per_process=1), CPUS),
+        (SERVED.but(servers=2, steps_per_execution=8, intra_op_parallelism_threads=1), CPUS),
         (SERVED.but(workers=4), GPUS),
     ],
 )
