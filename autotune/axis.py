@@ -102,7 +102,7 @@ class Condition:
 class Axis:
     """What everything beside the script needs to know about a field beyond its type.
 
-    What is left out is taken for unknown, so that nothing is skipped with a wrong proof.
+    What is left out is taken for unknown, so that nothing is skipped by a wrong bound.
 
     Attributes:
         role: What the axis is to the training; groups of axes are made by it.

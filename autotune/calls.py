@@ -129,11 +129,11 @@ class Others:
         top = module.partition(".")[0]
         return top in sys.stdlib_module_names or (top in _WITHOUT_KERAS and not self._wrapped)
 
-    def _all(self, name: str, tells: Callable[[Any], bool]) -> bool:
+    def _all(self, name: str, holds: Callable[[Any], bool]) -> bool:
         # Meanwhile nothing is known of it: a value may be made of what it takes the place of.
         found = self._bound.pop(name, [])
         try:
-            return bool(found) and all(map(tells, found))
+            return bool(found) and all(map(holds, found))
         finally:
             if found:
                 self._bound[name] = found

@@ -70,5 +70,5 @@ def nobody(_: Event) -> None:
 
 
 def notice_of(what: Wait | str) -> Notice:
-    """Return what whoever reserves an engine is told, as an event."""
+    """Return what an engine reports while it is reserved, as an event."""
     return Notice(text=str(what), waiting=what if isinstance(what, Wait) else None)

@@ -14,8 +14,8 @@ from autotune.value import Value
 
 LIMITS = 0.3
 """From this share on a part is named as what limits the step."""
-SURELY = 0.05
-"""If it is so large beyond doubt."""
+SIGNIFICANT = 0.05
+"""If it is so large at 95 % confidence."""
 _ROUNDING = 1e-9
 
 
@@ -106,7 +106,7 @@ class Breakdown(Value):
     def is_limit(self, part: Part) -> bool:
         """Return whether a part takes much of the step, and is not noise alone."""
         mine = [each.share for each in self.shares if each.part is part]
-        return any(share.value >= LIMITS and share.low >= SURELY for share in mine)
+        return any(share.value >= LIMITS and share.low >= SIGNIFICANT for share in mine)
 
     def has_share(self, part: Part) -> bool:
         """Return whether a part has a share of its own."""
@@ -127,8 +127,8 @@ def breakdown(
 ) -> Breakdown:
     """Return where the time of a step goes.
 
-    Each part is what a timed run took, or a difference of two. One that is significantly negative is none:
-    then others overlap, or something disturbed the runs, and what they leave over is negative.
+    Each part is what a timed run took, or a difference of two. One significantly below zero is
+    none, as others overlap, or something disturbed the runs, and what they leave over is negative.
 
     Args:
         configuration: Whose step.

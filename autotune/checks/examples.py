@@ -72,7 +72,7 @@ def excess(counts: Sequence[Counter[str]], there: Mapping[str, int]) -> int:
 
 
 def _guess(counts: Sequence[Counter[str]], units: str) -> Check:
-    """Judge without the whole dataset: duplicates would show within a replica as well."""
+    """Check without the whole dataset: duplicates would show within a replica as well."""
     total = sum(each.total() for each in counts)
     repeats = total - sum(len(each) for each in counts)
     twice = excess(counts, {})

@@ -25,7 +25,7 @@ MISTAKE = 0.25
 """Share of the way that a training went. The smallest mistake in averaging counts half of the
 gradient or twice of it, which leads half of that way astray at least; this is half of that."""
 CLEAR = 0.01
-"""Share of its own way by which roundings may move a variable that is judged by itself."""
+"""Share of its own way by which roundings may move a variable that is checked by itself."""
 FIGURE = 0.005
 """Share by which a logged loss must differ to be shown with another figure."""
 

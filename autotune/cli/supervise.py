@@ -19,11 +19,11 @@ _PROGRAM = (
     "from autotune.api.work.processes import die_with; die_with(int(sys.argv.pop())); "
     "from autotune.cli import main; main()"
 )
-SETTLED_SECONDS = 10.0
+STABLE_SECONDS = 10.0
 """A part that gives up before that cannot run at all; one that lived longer is started again."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 GRACE_SECONDS = 20.0
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 Log = Callable[[str], None]
 
@@ -78,7 +78,7 @@ class Kept:
             self._process.wait()
 
     def _note_stable(self) -> None:
-        if time.monotonic() - self._started > SETTLED_SECONDS:
+        if time.monotonic() - self._started > STABLE_SECONDS:
             self._stable, self._pause = True, SHORTEST_PAUSE
 
     def _start(self) -> None:
@@ -108,7 +108,7 @@ def supervise(parts: Sequence[Part], log: Log) -> int:
 
 
 def _watch(kept: Sequence[Kept], stop: Event) -> int:
-    while not stop.wait(_LOOK_SECONDS):
+    while not stop.wait(_POLL_SECONDS):
         for each in kept:
             code = each.exit_code()
             if code is not None:

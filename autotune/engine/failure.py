@@ -43,11 +43,11 @@ def trace(exc: BaseException) -> str:
 
 def last_lines(text: str, count: int = LINES) -> str:
     """Return the last lines that hold anything for people who do not know this package."""
-    lines = [line[:_LONGEST_LINE] for line in text.splitlines() if _tells(line)]
+    lines = [line[:_LONGEST_LINE] for line in text.splitlines() if _is_informative(line)]
     return "\n".join(lines[-count:])
 
 
-def _tells(line: str) -> bool:
+def _is_informative(line: str) -> bool:
     """Whether a line of an output is worth reading; of ours are the outer frames of a stack."""
     ours = line.startswith((f'  File "{_OURS}', '  File "<string>"', "Extension modules:"))
     return bool(line.strip()) and not ours

@@ -44,7 +44,7 @@ _ANSWER_SECONDS = 0.5
 _HEAD_SECONDS = 10.0
 """Without the cluster's head, after which the cluster counts as lost. Ray waits for a minute, and
 then ends agents before they have removed their files."""
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class RayAgent(Agent):
@@ -89,7 +89,7 @@ class Bridge:
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
         seen = time.monotonic()
         while time.monotonic() - seen < _HEAD_SECONDS:
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)
             with suppress(OSError), socket.create_connection((host.strip("[]"), int(port)), 2.0):
                 seen = time.monotonic()
         self.close()

@@ -107,8 +107,8 @@ class BudgetEnded(Value):
     """What that phase had taken by then."""
 
 
-class Unsettled(Value):
-    kind: Literal["unsettled"] = "unsettled"
+class NotStationary(Value):
+    kind: Literal["not_stationary"] = "not_stationary"
     seconds: float
     """Duration of its training."""
 
@@ -326,13 +326,13 @@ class Message(Value):
 
 
 PerformanceBound = AllReduceBound | SharedInputBound | OneDeviceBound
-"""Proofs that a configuration cannot win."""
+"""Bounds by which a configuration cannot win."""
 Reason = Annotated[
     Measured
     | Completed
     | Slower
     | BudgetEnded
-    | Unsettled
+    | NotStationary
     | Overdue
     | Killed
     | Exited

@@ -121,7 +121,7 @@ _REASONS = {
     "measured": "throughput measured",
     "completed": "Every process reported what it was run for.",
     "slower": "at most {most:.0%} of the single-device throughput",
-    "unsettled": "throughput did not stabilize within {seconds:.0f} s of training",
+    "not_stationary": "throughput did not stabilize within {seconds:.0f} s of training",
     "killed": "{what}.",
     "exited": "{what}.",
     "orphaned": (

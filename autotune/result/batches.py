@@ -81,7 +81,7 @@ class Gain(NamedTuple):
     progress: Interval
     """Errors of the speed and of the examples needed included."""
     confirmed: bool
-    """Whether the finals measured it again: what led while exploring may have been lucky."""
+    """Whether the finals measured it again: what led while exploring may have led by chance."""
 
     @property
     def pays(self) -> bool:

@@ -302,8 +302,8 @@ def _profile(result: ResultData) -> Iterator[str]:
         yield "No time was left to find out where the time of a step goes."
 
 
-def _proofs(result: ResultData) -> Iterator[str]:
-    """Yield each proof once, with its first trial."""
+def _bounds(result: ResultData) -> Iterator[str]:
+    """Yield each bound once, with its first trial."""
     found: dict[str, int] = {}
     for trial in _current(result):
         if isinstance(trial.reason, PerformanceBound):
@@ -383,7 +383,7 @@ _TOPICS: Mapping[str, Callable[[ResultData], Iterator[str]]] = {
     "gain over the defaults": _defaults,
     "lengths of examples": _lengths,
     "profile": _profile,
-    "proofs": _proofs,
+    "bounds": _bounds,
     FAILED: _failures,
     "memory": _memory,
     "unmatched batch": _unmatched_batch,

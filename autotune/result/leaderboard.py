@@ -53,7 +53,7 @@ class Leaderboard:
     Args:
         trials: Oldest first.
         chosen: The best single device, once the search has chosen it.
-        known: Throughputs of finalists that the search has settled, which used more than their
+        known: Throughputs of finalists that the search has estimated, which used more than their
             rounds of the finals.
         gains: Their speedups, likewise.
         score: Reads off a trial how good it is; more is better.
@@ -109,7 +109,7 @@ class Leaderboard:
         if self._chosen in self._finals:
             return self._chosen
         alone = [c for c in self._finals if not c.distributed]
-        # Those that dropped out early say less, however lucky their few runs were.
+        # Those that dropped out early say less, however fast their few runs were.
         order = {c: (len(self._finals[c]), self._mean(c, final=True)) for c in alone}
         return max(alone, key=lambda c: order[c], default=None)
 

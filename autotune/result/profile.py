@@ -15,9 +15,9 @@ from autotune.strategies import strategy, title
 from autotune.text import sentence
 from autotune.workload import WorkloadFacts
 
-WORTH_TELLING = 0.02
+LEAST_SHOWN = 0.02
 """A smaller share is left out of the sentence."""
-TOLD = 1.2
+REMEDY_SHOWN = 1.2
 """A remedy that made the input so many times as fast is told."""
 WIDEST = 1.0
 """Of a part whose interval is wider than the step, nothing is known."""
@@ -39,7 +39,7 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
 
 
 def where_it_goes(found: Breakdown) -> str | None:
-    shown = [each for each in found.shares if each.share.value >= WORTH_TELLING]
+    shown = [each for each in found.shares if each.share.value >= LEAST_SHOWN]
     if not shown:
         return None
     name = title(found.configuration) if found.configuration.distributed else "one device"
@@ -134,7 +134,7 @@ def waits_for_input(found: Breakdown | None) -> bool:
 
 def callbacks_in_words(callbacks: Callbacks, milliseconds: float) -> str:
     """Return what callbacks take of a step: `callback Watch: 6.2 of 7.6 ms`."""
-    shown = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= WORTH_TELLING * milliseconds]
+    shown = [(n, 1000 * s) for n, s in callbacks if 1000 * s >= LEAST_SHOWN * milliseconds]
     return ", ".join(f"callback {name}: {ms:.3g} of {milliseconds:.3g} ms" for name, ms in shown)
 
 
@@ -154,7 +154,7 @@ def _figure(found: Breakdown, share: Interval) -> str:
 def _left_over(found: Breakdown) -> str:
     """Return what the parts do not account for; nothing where that is little."""
     left = found.unexplained
-    if left is None or abs(left.value) < WORTH_TELLING:
+    if left is None or abs(left.value) < LEAST_SHOWN:
         return ""
     if left.high >= 0:
         return f"; {UNEXPLAINED} {_figure(found, left)}"
@@ -278,7 +278,7 @@ def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
 
 def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
     for each in advice:
-        if each.tried and each.tried.factor >= TOLD and takes(configuration, each.remedy):
+        if each.tried and each.tried.factor >= REMEDY_SHOWN and takes(configuration, each.remedy):
             yield f"{sentence(_measured(each.tried))}"
 
 

@@ -134,7 +134,7 @@ class Ending:
 
     @property
     def bad(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether it calls for attention."""
         return self.outcome not in PRUNED_OR_SKIPPED
 
 
@@ -144,7 +144,7 @@ class Endings:
 
     sentence: str
     causes: Sequence[Ending]
-    """Those first that somebody should look at."""
+    """Those first that call for attention."""
 
 
 def endings(trials: Sequence[Trial]) -> Endings:

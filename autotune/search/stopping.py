@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.plain import Window
-from autotune.reason import BudgetEnded, Measured, Outcome, Slower, Unsettled
+from autotune.reason import BudgetEnded, Measured, NotStationary, Outcome, Slower
 from autotune.stats import (
     UNKNOWN,
     Epoch,
@@ -149,7 +149,7 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < SETTLE_SECONDS or len(windows) < SETTLE_WINDOWS:
         return None
-    return Stop(Outcome.UNSTABLE, Unsettled(seconds=seconds))
+    return Stop(Outcome.UNSTABLE, NotStationary(seconds=seconds))
 
 
 class Budget:

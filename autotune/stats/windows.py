@@ -1,4 +1,4 @@
-"""From the windows of a run: when it has settled, and its rate from then on."""
+"""From the windows of a run: when it is stationary, and its rate from then on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Reading(Value):
 def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
     """Return the index of the first window that counts, or None while there is none.
 
-    From there on the rate has settled, and neither climbs nor falls.
+    From there on the rate is stationary, and neither climbs nor falls.
     """
     start = warmed_up_from(windows, epoch)
     while start is not None and (trend := trend_of(windows[start:])) and trend.drifts:
@@ -60,9 +60,9 @@ def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None
 
 
 def warmed_up_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
-    """Return the index of the first settled window, or None while there is none.
+    """Return the index of the first window after the warm-up, or None while there is none.
 
-    A run has settled with the first of two adjacent blocks, past the floor, whose medians agree.
+    The warm-up is complete with the first of two adjacent blocks, past the floor, whose medians agree.
     """
     start = past_floor(windows, epoch)
     while True:

@@ -273,7 +273,7 @@ class EngineContract(ABC):
         assert bandwidth is None or bandwidth > 0
         assert bandwidth is None or len(engine.machine().hosts) > 1
 
-    def test_inspect_tells_what_the_factories_give(self, engine: Engine) -> None:
+    def test_inspect_reports_what_the_factories_give(self, engine: Engine) -> None:
         """The same facts each time, of a workload that can be trained."""
         facts = engine.execute(InspectionRequest(PROBE))
         assert facts.example_bytes > 0
@@ -281,10 +281,10 @@ class EngineContract(ABC):
         assert facts.examples is None or facts.examples > 0
         assert engine.execute(InspectionRequest(PROBE)).declared == facts.declared
 
-    def test_observe_tells_what_a_training_read_and_became(
+    def test_observe_reports_what_a_training_read_and_became(
         self, engine: Engine, tmp_path: Path
     ) -> None:
-        """A witness per process, a loss per call; a reference trains on the same batches."""
+        """An observation per rank, a loss per call; a reference trains on the same batches."""
         request = self.make_observation(engine, tmp_path / "run", reads=CALLS, kept=1)
         found = engine.execute(request)
         assert found.failure is None
@@ -310,7 +310,7 @@ class EngineContract(ABC):
         assert some is not None
         assert len(some.windows) == 1
 
-    def test_learning_is_told_or_refused(self, engine: Engine, tmp_path: Path) -> None:
+    def test_learning_is_predicted_or_refused(self, engine: Engine, tmp_path: Path) -> None:
         """`learn` tells of the batch that was trained, or why nothing can be told."""
         trial = self.make_observation(engine, tmp_path / "learn").trial
         found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
@@ -333,7 +333,7 @@ class ProcessContract(EngineContract):
             engine.execute(InspectionRequest(BROKEN))
         assert engine.execute(InspectionRequest(PROBE)).weights > 0
 
-    def test_observe_tells_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
+    def test_observe_explains_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
         """It raises nothing, whatever the program does."""
         request = self.make_observation(engine, tmp_path / "run")
         broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))

@@ -28,7 +28,7 @@ BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
 FAILURES = 2
 """One failure may be an accident; so many are none."""
-NO_RIVAL = {
+NO_CHALLENGER = {
     True: (
         "the recommended configuration runs, but the file holds no single-device configuration "
         "that can run here"
@@ -131,7 +131,7 @@ class Contest:
         if not self._turns.trials[self._winner]:
             return Answer.UNCLEAR, too_few(0)
         advised = self._winner.distributed
-        return Answer.UNCLEAR if advised else Answer.HOLDS, NO_RIVAL[advised]
+        return Answer.UNCLEAR if advised else Answer.HOLDS, NO_CHALLENGER[advised]
 
     def _answer(self, question: Question, share: float) -> Answer:
         """Return what the pairs say, if this analysis may spend a share of the false rate."""

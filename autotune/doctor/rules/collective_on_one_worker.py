@@ -45,7 +45,7 @@ def _of_one_worker(module: Module, node: ast.AST) -> Branch | None:
     for each, part in module.up(node):
         if isinstance(each, Function):
             return None
-        if isinstance(each, Branch) and part is not each.test and _tells_workers(each.test):
+        if isinstance(each, Branch) and part is not each.test and _distinguishes_workers(each.test):
             return each
     return None
 
@@ -55,7 +55,7 @@ def _is_done_in_both(module: Module, branch: Branch, together: set[ast.Call]) ->
     return all(together & {it for each in part for it in module.calls_in(each)} for part in parts)
 
 
-def _tells_workers(test: ast.expr) -> bool:
+def _distinguishes_workers(test: ast.expr) -> bool:
     """Return whether a condition holds for some workers only, by number or chief."""
     for each in ast.walk(test):
         if "is_chief" in last_name(each).lower():
