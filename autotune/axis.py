@@ -44,7 +44,7 @@ class Trend(StrEnum):
     """A larger number never makes it larger."""
 
     def at_least(self, value: object, other: object) -> bool:
-        """Return whether the quantity is surely no smaller with a value than with another."""
+        """Return whether the quantity is certainly no smaller with a value than with another."""
         if self is Trend.NONE or (value == other and type(value) is type(other)):
             return True
         if not (isinstance(value, int | float) and isinstance(other, int | float)):

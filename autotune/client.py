@@ -103,7 +103,7 @@ class Client:
             params: Parameters of the workload.
             space: As in `autotune`; a file is read here.
             budget: Time limit; replaces the budget of the options.
-            options: Everything else that a search can be told.
+            options: Everything else that a search takes.
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
             labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.

@@ -70,7 +70,7 @@ class Objective(Protocol):
     direction: ClassVar[Direction]
     follows_throughput: ClassVar[bool] = False
     """Whether the figure is the examples per second times a factor that the configuration has, or
-    that factor divided by them. Only then may the search skip what a bound shows to be slower, and use
+    that factor divided by them. Only then may the search skip what a bound excludes, and use
     what earlier searches measured."""
 
     batches: ClassVar[Batches] = Batches.ALIKE

@@ -68,11 +68,11 @@ class Session(Value):
 
 
 class PastMeasurements:
-    """Past measurements of this user. No method raises: the user is told once.
+    """Past measurements of this user. No method raises: the user is notified once.
 
     Args:
         folder: Where the files are, which need not exist; None keeps nothing.
-        tell: Is told when it cannot be used.
+        notify: Is called when it cannot be used.
     """
 
     def __init__(self, folder: Path | None, notify: Callable[[str], None] = lambda _: None) -> None:

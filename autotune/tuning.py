@@ -81,7 +81,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds; replaces the budget
             of the options.
         out: Output folder. None writes no files; call `Result.save` for them.
-        options: Everything else that a search can be told; None uses the defaults.
+        options: Everything else that a search takes; None uses the defaults.
         model_args: Keyword arguments for `model_fn`.
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
@@ -163,7 +163,7 @@ class Tuner:
             space: Search space.
             budget: Time limit; replaces the budget of the options.
             out: Output folder.
-            options: Everything else that a search can be told.
+            options: Everything else that a search takes.
             model_args: Keyword arguments for `model_fn`.
             dataset_args: Keyword arguments for `dataset_fn`.
             callbacks_fn: Returns the Keras callbacks.
@@ -264,7 +264,7 @@ class Tuner:
         )
 
     def _followed(self, stack: ExitStack) -> Observer:
-        """Return who is told of a search; whatever is shown ends with the stack.
+        """Return what is notified of a search; whatever is shown ends with the stack.
 
         The view appears with the first event, because importing it would delay the engine.
         """

@@ -100,7 +100,7 @@ class Breakdown(Value):
     """The worker for which the others wait, if there is one."""
 
     def share(self, part: Part) -> float:
-        """Return the share of a part, zero if it was not told apart."""
+        """Return the share of a part, zero if it was not measured apart."""
         return next((each.share.value for each in self.shares if each.part is part), 0.0)
 
     def is_limit(self, part: Part) -> bool:
@@ -158,7 +158,7 @@ def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterato
     """Yield shares without what callbacks take, and that: timed itself, in a run of the step.
 
     Python calls them between two calls of the step, so that without this they would count as what
-    a call takes, or as computing: those of an epoch, and all where calls are not told apart.
+    a call takes, or as computing: those of an epoch, and all where calls are not measured apart.
     """
     taken = min(sum(each for _, each in callbacks) / whole, 1.0)
     found = {each.part: each.share for each in shares}

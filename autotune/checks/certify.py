@@ -33,7 +33,7 @@ FEWEST_CALLS = 2
 SECONDS = 2.0
 """That the steps, and the reading before them, should take at most."""
 MOST_READ = 4096
-"""Examples that are read and told apart."""
+"""Examples that are read and distinguished."""
 MOST_BYTES = 128 * 2**20
 """Of examples that are read, and again of those that are kept."""
 COUNTING_SECONDS = 4.0
@@ -45,7 +45,7 @@ _EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
 def family(configuration: Configuration) -> Configuration:
     """Return what stands for all configurations that are distributed in the same way.
 
-    One step per call and several are told apart, because they may be trained by other programs.
+    One step per call and several are distinguished, because they may be trained by other programs.
     """
     usual = {name: default_of(name) for name, axis in axes().items() if axis.speed_only}
     several = configuration.steps_per_execution > 1

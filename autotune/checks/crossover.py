@@ -24,7 +24,7 @@ from autotune.stats import Interval, Noise
 
 DRAWS = 2000
 FARTHEST = 8
-"""A batch so many times as large as the measured one is the farthest that is told."""
+"""A batch so many times as large as the measured one is the farthest that is reported."""
 NEEDED = (Experiment.HELD, Experiment.APART, Experiment.ALONE, Experiment.HALF)
 
 Draws = Mapping[Experiment, np.ndarray]

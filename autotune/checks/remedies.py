@@ -131,7 +131,7 @@ def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
         return not facts.py_dataset
     if remedy is Remedy.DATASET_WORKERS:
         return facts.py_dataset
-    if remedy is Remedy.SOURCE:  # A script has no factory that could be told its share.
+    if remedy is Remedy.SOURCE:  # A script has no factory that could be given its share.
         return facts.fit is None
     return remedy is not Remedy.VECTORIZED_MAP or not facts.batched
 

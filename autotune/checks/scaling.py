@@ -49,7 +49,7 @@ def predict(
         hosts: How many to predict for.
         gradient_bytes: What a host gives to be added up in a step; 0 if that is unknown.
         bandwidth: Bytes a second that a host can send, if that was measured. It tells bytes from
-            latency, which two hosts alone do not, and three not surely.
+            latency, which two hosts alone do not, and three not certainly.
     """
     several = sorted(number for number in steps if number > 1)
     if 1 not in steps or not several:

@@ -36,7 +36,7 @@ def straggler(seconds: Sequence[float]) -> Straggler | None:
 
 
 def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
-    """Return the worker whose step by itself surely takes longer, and what its going would bring.
+    """Return the worker whose own step takes significantly longer, and what its going would bring.
 
     Args:
         seconds: Of a step of each worker by itself, waiting for nobody.

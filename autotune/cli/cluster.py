@@ -29,7 +29,7 @@ app = typer.Typer(
 )
 BOTH = "Pass both factories or neither."
 FAR_APART = 1.0
-"""Seconds between the times of day of two machines from which it is told."""
+"""Seconds between the times of day of two machines from which it is reported."""
 
 
 @runtime_checkable

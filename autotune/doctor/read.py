@@ -38,7 +38,7 @@ def read_texts(path: Path) -> list[Text]:
 def _notebook(path: Path) -> Iterator[Text]:
     """Yield the code cells of a notebook as one text, and those that write a program by themselves.
 
-    A cell that is no Python is told and left out; the others are checked without it.
+    A cell that is no Python is reported and left out; the others are checked without it.
     """
     content, cells, troubles = "", [], []
     for number, cell in enumerate(_code_cells(path), start=1):

@@ -106,7 +106,7 @@ class Task(ABC, Generic[A]):
 
     @abstractmethod
     def payload(self) -> Mapping[str, Any]:
-        """Return what its processes are told, as JSON."""
+        """Return what its processes read, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
         """Write what its processes read."""

@@ -1,4 +1,4 @@
-"""How an exception in a trial is told to the tuner."""
+"""How an exception in a trial is reported to the tuner."""
 
 from __future__ import annotations
 

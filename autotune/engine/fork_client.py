@@ -88,7 +88,7 @@ class ForkClient:
         self._unanswered += 1
         self._send({"fork": order})
         self._wait_for_answers()
-        # It may be gone already, and both may have been told at once.
+        # It may be gone already, and both may have been notified at once.
         return self._newest
 
     def end_children(self) -> None:

@@ -60,7 +60,7 @@ class ForkServer:
             while os.getppid() == self._tuner and self._serve_once():
                 pass
         except ConnectionError:
-            pass  # The tuner closed its end while it was being told something.
+            pass  # The tuner closed its end while something was sent to it.
         self._kill(self._children)
         for pid in self._children:
             os.waitpid(pid, 0)

@@ -105,7 +105,7 @@ def _time(unix: float) -> str:
 
 
 Notify = Callable[[Wait | str], None]
-"""Is told of a wait, or of something else in a sentence."""
+"""Is called with a wait, or with something else in a sentence."""
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def exclusive(
 ) -> Iterator[None]:
     """Wait until no other search is timing on this machine, then keep others waiting.
 
-    Where no lock can be had the search goes on without one, and the user is told.
+    Where no lock can be had the search goes on without one, and the user is notified.
 
     Args:
         what: Names this search to those that wait for it.

@@ -165,7 +165,7 @@ class RayEngine(ProcessEngine):
 
 
 def _address(url: str) -> str:
-    """Return what Ray is told.
+    """Return what Ray is given.
 
     Raises:
         UsageError: The URL is not one of a cluster.

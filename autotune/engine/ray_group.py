@@ -74,7 +74,7 @@ class RemoteGroup(WorkerGroup):
         return sorted(reports, key=lambda report: report.event["at"])
 
     def read(self) -> list[Report]:
-        """Return nothing: a process's end is told together with its last reports."""
+        """Return nothing: a process's end is reported together with its last reports."""
         return []
 
     def exits(self) -> Mapping[int, Exit]:

@@ -28,7 +28,7 @@ SILENCE_SECONDS = 5.0
 _FACTS_SECONDS = 300.0
 _BRING_SECONDS = 60.0
 _NOTICE_SECONDS = 10.0
-"""That a host may take for an agent before the user is told."""
+"""That a host may take for an agent before the user is notified."""
 _AGENTS = 3
 """That a host gets one after the other, where only they are lost."""
 _RETURN_SECONDS = 90.0

@@ -201,7 +201,7 @@ def _rate_factor(configuration: Configuration, facts: WorkloadFacts) -> str | No
 def _scaled_for(
     configuration: Configuration, facts: WorkloadFacts, training: Training
 ) -> list[str]:
-    """Return what is told to the function that scales the rate; nothing where it stays."""
+    """Return what is given to the function that scales the rate; nothing where it stays."""
     if _rate_factor(configuration, facts) is None:
         return []
     if training == "coordinator":

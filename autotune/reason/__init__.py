@@ -146,7 +146,7 @@ class HostLost(Value):
     host: str
     """Its name and address."""
     silent: float | None = None
-    """Seconds without an answer; None where its end was told at once."""
+    """Seconds without an answer; None where its end was known at once."""
     memory: bool = False
     """Whether the cluster ended its agent for want of memory."""
 

@@ -72,7 +72,7 @@ def learning_rate(optimizer: str, factor: float) -> str:
 def _current(result: ResultData) -> list[Trial]:
     """Return the trials without failures of configurations that were measured later.
 
-    The loss of a host is no failure of theirs, and is told.
+    The loss of a host is no failure of theirs, and is reported.
     """
     last = {trial.configuration: trial.number for trial in result.trials if trial.measured}
     return [
@@ -115,7 +115,7 @@ def _eager(result: ResultData) -> Iterator[str]:
 
 
 def _objective(result: ResultData) -> Iterator[str]:
-    """Yield the value of the objective, unless it is what is told anyway."""
+    """Yield the value of the objective, unless it is what is shown anyway."""
     if result.evidence.value and result.value != result.examples_per_second:
         found = result.evidence
         yield f"The {found.quantity} of the recommended configuration is {found.value}."

@@ -18,7 +18,7 @@ from autotune.workload import WorkloadFacts
 LEAST_SHOWN = 0.02
 """A smaller share is left out of the sentence."""
 REMEDY_SHOWN = 1.2
-"""A remedy that made the input so many times as fast is told."""
+"""A remedy that made the input so many times as fast is shown."""
 WIDEST = 1.0
 """Of a part whose interval is wider than the step, nothing is known."""
 SEQUENTIAL = 0.6
@@ -69,8 +69,8 @@ def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()
         yield _exchange(found, facts)
     if strategy(found.configuration.strategy).asynchronous and _is_large(found.unexplained):
         yield (
-            "What the parameter servers take cannot be told apart from what the workers take from "
-            "each other: without servers they would train nothing."
+            "What the parameter servers take cannot be distinguished from what the workers take "
+            "from each other: without servers they would train nothing."
         )
     if found.is_limit(Part.SHARING):
         yield (

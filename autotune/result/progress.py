@@ -19,7 +19,7 @@ PHASES: Mapping[Stage, str] = {
 
 
 class Progress:
-    """The state of a search, as far as its events have told.
+    """The state of a search, as far as its events show.
 
     Args:
         now: A clock in seconds, to go on counting between two events.

@@ -62,7 +62,8 @@ def steady_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None
 def warmed_up_from(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int | None:
     """Return the index of the first window after the warm-up, or None while there is none.
 
-    The warm-up is complete with the first of two adjacent blocks, past the floor, whose medians agree.
+    The warm-up is complete with the first of two adjacent blocks, past the floor, whose medians
+    agree.
     """
     start = past_floor(windows, epoch)
     while True:

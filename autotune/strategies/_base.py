@@ -25,7 +25,7 @@ class Setup(Value):
     modules: tuple[str, ...] = ()
     """What the lines use beside TensorFlow."""
     note: str = ""
-    """What a reader who does not know this strategy should be told, in sentences."""
+    """What a reader who does not know this strategy should know, in sentences."""
 
 
 class Strategy(ABC):

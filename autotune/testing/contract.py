@@ -311,7 +311,7 @@ class EngineContract(ABC):
         assert len(some.windows) == 1
 
     def test_learning_is_predicted_or_refused(self, engine: Engine, tmp_path: Path) -> None:
-        """`learn` tells of the batch that was trained, or why nothing can be told."""
+        """`learn` reports the batch that was trained, or why nothing is known."""
         trial = self.make_observation(engine, tmp_path / "learn").trial
         found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
         assert found.batch == trial.configuration.global_batch

@@ -24,7 +24,7 @@ def check_name(file: Path, name: str) -> None:
             "Fix the file so that it can be imported.",
         ) from exc
     except (OSError, ValueError):
-        return  # It is told when it is imported.
+        return  # It is reported when it is imported.
     bound = {*bound_names(tree)}
     if name.partition(".")[0] in bound or _hides(tree):
         return

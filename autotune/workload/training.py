@@ -1,4 +1,4 @@
-"""What a script's text says of how it trains, so that one without any `fit` is told at once."""
+"""What a script's text says of how it trains, so that one without any `fit` is reported at once."""
 
 from __future__ import annotations
 
@@ -174,4 +174,4 @@ def _parsed(file: Path) -> ast.Module:
     try:
         return ast.parse(_text(file))
     except (ValueError, SyntaxError):
-        return ast.parse(_DYNAMIC[0])  # It is told when the script runs.
+        return ast.parse(_DYNAMIC[0])  # It is reported when the script runs.

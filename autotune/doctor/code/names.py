@@ -77,7 +77,7 @@ class Names(Scopes):
         return [each for each in places if self.class_of(each.value) is owner]
 
     def member_values(self, owner: ast.ClassDef, name: str) -> list[ast.expr | None]:
-        """Return what is assigned to a member; None for what cannot be told."""
+        """Return what is assigned to a member; None for what is unknown."""
         found: list[ast.expr | None] = [
             self._assigned(each)
             for each in self.attributes[name]

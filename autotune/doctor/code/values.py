@@ -61,7 +61,7 @@ class Values(Graphs):
         return _reached(Part(node), self._back)
 
     def is_end(self, part: Part) -> bool:
-        """Return whether it cannot be told what a part comes from."""
+        """Return whether it is unknown what a part comes from."""
         return not any(self._back(part))
 
     def ingredients(self, node: ast.expr, without: Collection[str] = ()) -> set[Node]:
@@ -124,7 +124,7 @@ class Values(Graphs):
         return node, part.path, part.maker
 
     def _made(self, part: Part) -> Iterator[Part | Kind | str | None]:
-        """Yield what a part comes from, or what makes it: None where that cannot be told."""
+        """Yield what a part comes from, or what makes it: None where that is unknown."""
         match part.node:
             case ast.arg(arg=name, annotation=annotation):
                 kind = made_by(self.dotted(_plain(annotation))) if annotation else None
@@ -162,7 +162,7 @@ class Values(Graphs):
             yield from self._back(part)
 
     def _back(self, part: Part) -> Iterator[Part | None]:
-        """Yield what a part may come from; None where that cannot be told."""
+        """Yield what a part may come from; None where that is unknown."""
         match part.node:
             case ast.Name() | ast.Attribute() as node:
                 yield from self._read(part, node)

@@ -88,7 +88,7 @@ def is_average(module: Module, node: ast.expr) -> bool:
 
 
 def batch_of_average(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return the number of examples that TensorFlow is told to divide a loss by, if it is told."""
+    """Return the number of examples that TensorFlow divides a loss by, if one is given."""
     if not isinstance(node, ast.Call) or not is_average(module, node):
         return None
     return argument(node, None, "global_batch_size")

@@ -74,7 +74,7 @@ def _is_divided(module: Module, node: ast.expr) -> bool:
 
 
 def _divides_itself(module: Module, node: ast.expr) -> bool:
-    """Return whether it is a loss of Keras 3 that nobody told how to reduce."""
+    """Return whether it is a loss of Keras 3 without a given reduction."""
     made = of.only_value(module, node) if isinstance(node, ast.Name) else node
     if module.kind(node) is not Kind.LOSS or not module.has_keras_3:
         return False

@@ -171,7 +171,7 @@ def _loss_name(loss: Any) -> str:
 
 
 def _rows_of(batch: Any) -> int | None:
-    """Return how many rows a batch has; None where they cannot be told."""
+    """Return how many rows a batch has; None where they are unknown."""
     parts = tf.nest.flatten(batch)
     if not all(isinstance(each, tf.Tensor) and each.shape.rank for each in parts):
         return None

@@ -1,4 +1,4 @@
-"""One of the processes of a task: what it is told, and how it tells what it found."""
+"""One of the processes of a task: what it is given, and how it reports what it found."""
 
 from __future__ import annotations
 

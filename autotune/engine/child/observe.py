@@ -71,7 +71,7 @@ def _wrap(program: ModuleType, name: str, then: Callable[[Any], None]) -> None:
 
 
 def _whole(program: ModuleType, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Count all examples, if that is asked for and they can be told apart."""
+    """Count all examples, if that is asked for and they can be distinguished."""
     if not request["counting_seconds"]:
         return None
     with fit_reached(program) if hasattr(program, "run_script") else nullcontext():

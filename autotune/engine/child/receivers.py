@@ -131,7 +131,7 @@ def _knows_keras(module: str) -> bool:
 
 
 def _holds_keras(found: Any) -> bool:
-    """Whether something is Keras's, or is told in the manner of scikit-learn to work with it."""
+    """Whether something is Keras's, or is made in the manner of scikit-learn to work with it."""
     if isinstance(found, type):
         return _uses_keras(found)
     if _uses_keras(type(found)):

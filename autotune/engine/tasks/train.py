@@ -86,7 +86,7 @@ class TrialTask(Task[A]):
         super().prepare(folder)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return what the training is told, and the fields of the task."""
+        """Return what the training reads, and the fields of the task."""
         own = [each.name for each in fields(self) if each.name != "trial"]
         return {**self.trial.payload(), **{name: getattr(self, name) for name in own}}
 

@@ -116,8 +116,8 @@ def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     many = ALONE.but(py_dataset_workers=4)
     found = Candidates(configurations=(ALONE, many), limits=(), batch_matched={})
     rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
-    own_default = {each.remedy: each.tried for each in advise(facts, found, rates)}
-    assert Remedy.PARALLEL_CALLS not in own_default
-    tried = own_default[Remedy.DATASET_WORKERS]
+    told = {each.remedy: each.tried for each in advise(facts, found, rates)}
+    assert Remedy.PARALLEL_CALLS not in told
+    tried = told[Remedy.DATASET_WORKERS]
     assert tried is not None
     assert tried.factor == 3

@@ -35,7 +35,7 @@ def step(configuration: Configuration, milliseconds: float, **shares: float) -> 
     )
 
 
-def own_default(
+def told(
     found: Breakdown, facts: WorkloadFacts = FACTS, rates: dict[Configuration, Rated] | None = None
 ) -> str:
     here = Candidates(configurations=(found.configuration,), limits=(), batch_matched={})
@@ -53,13 +53,13 @@ def test_every_part_has_its_milliseconds() -> None:
 
 def test_the_exchange_stands_beside_the_computing() -> None:
     """With the size of the gradients, and whether it costs more than it saves, if that is known."""
-    text = own_default(step(GANG, 50.0, exchange=0.8, compute=0.2))
+    text = told(step(GANG, 50.0, exchange=0.8, compute=0.2))
     assert "(8.4 MB per replica) adds 40 ms to each step; computing them takes 10 ms" in text
     assert "more than the other replicas save" in text
-    assert "more than" not in own_default(step(GANG, 50.0, exchange=0.4, compute=0.6))
-    assert "adds 40 ms to each step: a larger" in own_default(step(GANG, 50.0, exchange=0.8))
+    assert "more than" not in told(step(GANG, 50.0, exchange=0.4, compute=0.6))
+    assert "adds 40 ms to each step: a larger" in told(step(GANG, 50.0, exchange=0.8))
     sparse = WorkloadFacts(dense_gradient_bytes=100_000, gradient_bytes=8_400_000)
-    text = own_default(step(GANG, 50.0, exchange=0.8, compute=0.2), sparse)
+    text = told(step(GANG, 50.0, exchange=0.8, compute=0.2), sparse)
     assert "(0.1 MB of dense ones per replica, and sparse ones) adds 40 ms" in text
 
 
@@ -115,13 +115,13 @@ def test_what_servers_take_is_said_to_be_unknown() -> None:
         strategy="parameter_server", workers=2, servers=1, per_replica_batch=32, shard_policy="data"
     )
     found = step(served, 50.0, compute=0.2).model_copy(update={"unexplained": around(0.8)})
-    assert "parameter servers take cannot be told apart" in own_default(found)
-    assert "parameter servers take" not in own_default(step(served, 50.0, compute=0.9))
+    assert "parameter servers take cannot be distinguished" in told(found)
+    assert "parameter servers take" not in told(step(served, 50.0, compute=0.9))
 
 
 def test_a_slow_generator_is_told_by_the_example() -> None:
     """A step of 32 examples that waits 320 ms reads one in 10 ms."""
-    text = own_default(step(ALONE, 320.0, input=0.99), WorkloadFacts(python_input=True))
+    text = told(step(ALONE, 320.0, input=0.99), WorkloadFacts(python_input=True))
     assert "input-bound, at about 10 ms per example" in text
     assert "Python code produces the examples" in text
     assert "declare `input_context`" in text
@@ -138,7 +138,7 @@ def test_a_slow_generator_is_told_by_the_example() -> None:
 )
 def test_work_that_is_thrown_away_is_told(facts: WorkloadFacts, words: str) -> None:
     """With DATA sharding every worker runs all of the input; what else there is is proposed."""
-    text = own_default(step(GANG, 640.0, input=0.9), facts)
+    text = told(step(GANG, 640.0, input=0.9), facts)
     assert (
         "each of the 2 workers runs the whole input pipeline and discards all but its share" in text
     )
@@ -149,18 +149,18 @@ def test_work_that_is_thrown_away_is_told(facts: WorkloadFacts, words: str) -> N
 def test_who_shards_at_the_source_throws_nothing_away() -> None:
     """A worker's own pipeline reads its own share only, and so do files; it is not told to."""
     facts = WorkloadFacts(python_input=True, dataset_takes=("input_context",))
-    text = own_default(step(GANG.but(shard_policy="source"), 640.0, input=0.9), facts)
+    text = told(step(GANG.but(shard_policy="source"), 640.0, input=0.9), facts)
     assert "more workers" in text
     assert "shard policy source" not in text
     for policy in ("source", "file"):
         own = GANG.but(shard_policy=policy)
         assert read_by_one(own, WorkloadFacts(file_shards=2)) == 32
-        assert "discards" not in own_default(step(own, 640.0, input=0.9))
+        assert "discards" not in told(step(own, 640.0, input=0.9))
 
 
 def test_remedies_are_told_in_order() -> None:
     """A cache leaves nothing of the work, parallel calls shorten it, workers only divide it."""
-    text = own_default(step(ALONE, 320.0, input=0.99))
+    text = told(step(ALONE, 320.0, input=0.99))
     places = [text.index(each) for each in ("(1) a cache", "`num_parallel_calls`", "`batch_size`")]
     places += [text.index(each) for each in ("`input_context`", "more workers")]
     assert places == sorted(places)
@@ -171,20 +171,20 @@ def test_what_was_measured_of_a_remedy_is_told() -> None:
     cached = ALONE.but(cache="memory")
     rates = {ALONE: Rated(2, 100.0), cached: Rated(7, 3400.0)}
     words = "ached in memory: 34 times the examples per second (trial 7 against 2)"
-    assert f"(1) c{words};" in own_default(step(ALONE, 320.0, input=0.99), rates=rates)
-    assert own_default(step(cached, 9.4, compute=1.0), rates=rates) == f"C{words}."
+    assert f"(1) c{words};" in told(step(ALONE, 320.0, input=0.99), rates=rates)
+    assert told(step(cached, 9.4, compute=1.0), rates=rates) == f"C{words}."
 
 
 def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
     """Twice the work of one worker leaves the others idle for half of it."""
     late = Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))
-    text = own_default(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": late}))
+    text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": late}))
     assert "Worker 1 is a straggler: it works 2.0 times as long per step" in text
     assert "100, 200 ms of CPU time by worker" in text
     assert "idle for about 50% of that" in text
     gain = Interval(low=1.0, value=1.2, high=1.4)
     host = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=gain)
-    text = own_default(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": host}))
+    text = told(step(GANG, 200.0, compute=1.0).model_copy(update={"straggler": host}))
     assert "Worker 1 on 10.0.0.2 is a straggler: by itself its step takes 2.0 times" in text
     assert "(100, 200, 100 ms by worker)" in text
     assert "Predicted, not measured: without it the 2 others would process 1.2 times" in text
@@ -193,16 +193,16 @@ def test_a_straggler_is_told_with_the_share_of_waiting() -> None:
 def test_a_sequential_model_is_told() -> None:
     """Where half the batch takes nearly as long, the chain of operations is named."""
     found = step(ALONE, 20.0, compute=0.9, call=0.1).model_copy(update={"fixed": around(0.8)})
-    assert "Half the batch would take 90%" in own_default(found)
-    assert "sequence of small operations, so more replicas gain little" in own_default(found)
+    assert "Half the batch would take 90%" in told(found)
+    assert "sequence of small operations, so more replicas gain little" in told(found)
 
 
 def test_a_model_is_not_blamed_without_proof() -> None:
     """Where nobody knows what a call takes, or all wait for input, the model may be innocent."""
     unknown = step(ALONE, 20.0, compute=1.0).model_copy(update={"fixed": around(0.8)})
-    assert "most of a step is fixed cost" in own_default(unknown)
+    assert "most of a step is fixed cost" in told(unknown)
     waiting = step(ALONE, 320.0, input=0.99, call=0.0).model_copy(update={"fixed": around(0.8)})
-    assert "Half the batch" not in own_default(waiting)
+    assert "Half the batch" not in told(waiting)
 
 
 @pytest.mark.parametrize("batch", [None, around(0.5)], ids=["nowhere", "somewhere"])
@@ -233,5 +233,5 @@ def test_the_gradients_with_which_it_would_pay_are_told(value: float, shown: str
 def test_the_overhead_of_a_call_is_no_sequential_model() -> None:
     """Where the call itself takes the time, the model is not blamed."""
     found = step(ALONE, 1.0, call=0.6, compute=0.4).model_copy(update={"fixed": around(0.9)})
-    assert "Calling the step function takes 0.6 ms" in own_default(found)
-    assert "sequence of small operations" not in own_default(found)
+    assert "Calling the step function takes 0.6 ms" in told(found)
+    assert "sequence of small operations" not in told(found)
