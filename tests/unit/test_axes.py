@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import Field, ValidationError
 
-from autotune import config, plugins
+from autotune import config, installed
 from autotune.axis import Axis, AxisRole, Line, Place, Trend
 from autotune.config import Configuration, axes, register_axes, unregister_axes
 from autotune.options import SearchOptions
@@ -177,7 +177,7 @@ def test_installed_packages_bring_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry point of the group names the class that declares them."""
     unregister_axes(TestAxes)
     entry = EntryPoint("test", f"{__name__}:TestAxes", "autotune.axes")
-    monkeypatch.setattr(plugins, "entry_points", lambda *, group: [entry] if group else [])
+    monkeypatch.setattr(installed, "entry_points", lambda *, group: [entry] if group else [])
     config._declarations.cache_clear()
     config._forget()
     assert "ordered" in axes()

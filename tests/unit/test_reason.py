@@ -57,7 +57,7 @@ DATA: dict[str, Any] = {
     "signal": 11,
 }
 """Data of all kinds, by name."""
-WORDS = {"name", "who", "title", "mine", "first"}
+WORDS = {"name", "units", "title", "mine", "first"}
 SHARES = {"share", "explained", "ratio"}
 SPACE = parse_space(
     {

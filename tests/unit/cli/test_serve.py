@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from typer.testing import Result
 
-from autotune import extras
+from autotune import installed
 from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
@@ -102,9 +102,9 @@ def test_a_service_without_its_packages_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     """In one sentence, before anything of it is imported."""
-    find = extras.find_spec
+    find = installed.find_spec
     monkeypatch.setattr(
-        extras, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
+        installed, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
     )
     done = run(*words)
     assert done.exit_code == 2
