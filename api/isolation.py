@@ -1,4 +1,4 @@
-"""A network namespace for a search, so that nobody outside reaches the servers of its gang.
+"""A network namespace for a search, so that nobody outside reaches the servers of its processes.
 
 TensorFlow's worker server listens on every address and asks nobody who they are. Within a
 namespace of its own, every address is a loopback that only the search's processes see.
@@ -42,7 +42,7 @@ class Network:
     """The network that a search has."""
 
     own: bool
-    """Nobody outside reaches the servers of its gang."""
+    """Nobody outside reaches the servers of its processes."""
     why: str = ""
     """Why it is the machine's, in a few words."""
 

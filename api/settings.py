@@ -32,7 +32,7 @@ from pydantic_settings import (
 from autotune.api.errors import SettingsError
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
-from autotune.api.log import LogStyle, say
+from autotune.api.log import LogStyle, log
 from autotune.api.needs import Labels
 from autotune.api.workloads import (
     Declared,
@@ -71,7 +71,7 @@ class Patience(Value):
     lease: float = Field(default=30.0, gt=0)
     """An attempt that was not heard of for so long has lost its job."""
     renewal: float = Field(default=5.0, gt=0)
-    look: float = Field(default=0.3, gt=0)
+    poll: float = Field(default=0.3, gt=0)
     """Between looks at whether the job was cancelled."""
     idle: float = Field(default=1.0, gt=0)
     """Between looks for a job."""
@@ -98,7 +98,7 @@ class Web(Value):
     """Most bytes of a request's body."""
     heartbeat: float = Field(default=15.0, gt=0)
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
-    look: float = Field(default=0.5, gt=0)
+    poll: float = Field(default=0.5, gt=0)
     """Seconds between looks for events of a job that somebody follows."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
@@ -136,10 +136,10 @@ class Settings(BaseSettings):
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO
-    """Whether searches get a network of their own, in which nobody reaches their gangs. An engine
+    """Whether searches get a network of their own, in which nobody reaches their processes. An engine
     that is a URL, or `ray`, is out of reach from there, so `auto` gives its searches none."""
     retention_days: int | None = Field(default=None, ge=7, le=36_500)
-    """Jobs that ended so long ago are removed, with their files; None keeps them for good. Never
+    """Jobs that ended so long ago are removed, with their files; None keeps them. Never
     sooner than idempotency keys are forgotten."""
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
@@ -200,10 +200,10 @@ class Settings(BaseSettings):
     def registered(self) -> dict[str, Registered]:
         """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
-        with _told("An installed package's workload"):
+        with _registering("An installed package's workload"):
             found = installed()
         for name, each in declared.items():
-            with _told(f"The workload {name!r}"):
+            with _registering(f"The workload {name!r}"):
                 found[name] = registered(each)
         for name, workload in found.items():
             check_bounded(name, workload)
@@ -227,7 +227,7 @@ class _FileWatch:
             workloads = load_settings(self._settings.file).workloads
             return self._settings.model_copy(update={"workloads": workloads}).registered()
         except SettingsError as exc:
-            say("The changed settings are not taken over.", logging.ERROR, error=str(exc))
+            log("The changed settings are not taken over.", logging.ERROR, error=str(exc))
             return None
 
     def _changed_at(self) -> int | None:
@@ -281,7 +281,7 @@ def _whole_at_once(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _registering(what: str) -> Iterator[None]:
     try:
         yield
     except SettingsError:

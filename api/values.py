@@ -23,7 +23,7 @@ from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-LOCAL_OWNER = "local"
+LOCAL_PROJECT = "local"
 """Owner of the jobs of a service without keys."""
 
 
@@ -158,7 +158,7 @@ class JobEvent(Described):
     body: Event
 
 
-class Story(Value):
+class JobDetail(Value):
     """All that there is to tell of a job, of one moment."""
 
     job: Job
@@ -264,7 +264,7 @@ class ProcessIdentity(Value):
     """Clock ticks from the boot to its start."""
 
 
-class Claim(Value):
+class ClaimedJob(Value):
     """A job that a worker has just taken, and what is known of it."""
 
     token: LeaseToken
@@ -290,10 +290,10 @@ class OrphanedProcesses(Value):
     job_id: str
     attempt: int
     marker: str
-    birth: ProcessIdentity | None
+    identity: ProcessIdentity | None
 
 
-class Outcome(Value):
+class JobOutcome(Value):
     """How an attempt ends its job."""
 
     state: State

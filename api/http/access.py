@@ -28,7 +28,7 @@ from autotune.api.identity import TrustedProxy
 from autotune.api.log import about
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, is_session
-from autotune.api.values import LOCAL_OWNER
+from autotune.api.values import LOCAL_PROJECT
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -41,7 +41,9 @@ TRUSTED_SECONDS = 2.0
 MOST_TRUSTED = 1024
 COOKIE = "autotune_session"
 """Its name, without the port."""
-EVERYBODY = Caller(id=LOCAL_OWNER, name=LOCAL_OWNER, project=LOCAL_OWNER, scopes=frozenset(Scope))
+EVERYBODY = Caller(
+    id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
+)
 """Who asks a service without keys."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
 """Answers a request that is not let in."""

@@ -19,8 +19,8 @@ from autotune.value import Described, Value
 
 def _without(model: type[Value], *fields: str) -> dict[str, Any]:
     """Return the fields of a model but for some, which take no time to read then."""
-    told = model.model_fields.items()
-    return {name: (field.annotation, field) for name, field in told if name not in fields}
+    found = model.model_fields.items()
+    return {name: (field.annotation, field) for name, field in found if name not in fields}
 
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from autotune.result.saved import configuration_text
 router = APIRouter(tags=["files"])
 
 
-class Part(StrEnum):
+class ProgramFile(StrEnum):
     """Which of the programs."""
 
     TRAIN = "train"
@@ -36,11 +36,11 @@ class Part(StrEnum):
 
 
 FILES: Final = {
-    Part.TRAIN: ("train.py", "text/x-python"),
-    Part.LAUNCH: ("launch.py", "text/x-python"),
-    Part.SLURM: (SLURM, "text/x-shellscript"),
-    Part.JOBSET: (JOBSET, "application/yaml"),
-    Part.RAY: (RAY, "text/x-python"),
+    ProgramFile.TRAIN: ("train.py", "text/x-python"),
+    ProgramFile.LAUNCH: ("launch.py", "text/x-python"),
+    ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
+    ProgramFile.JOBSET: (JOBSET, "application/yaml"),
+    ProgramFile.RAY: (RAY, "text/x-python"),
 }
 """The name of the file of each, and its media type."""
 
@@ -92,7 +92,9 @@ def get_config(
     response_class=Response,
     responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
 )
-def get_script(job_id: JobId, key: Reader, jobs: TheJobs, part: Part = Part.TRAIN) -> Response:
+def get_script(
+    job_id: JobId, key: Reader, jobs: TheJobs, part: ProgramFile = ProgramFile.TRAIN
+) -> Response:
     """Get train.py, exactly as timed, or a file that starts all its workers."""
     name, media_type = FILES[part]
     found = jobs.recommendation(job_id, key.project).programs()[name]

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
 
@@ -66,16 +66,16 @@ class _OfJobs(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield what the database tells, and whether it does."""
         try:
-            found = [*_told(self._jobs)]
+            found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:
-            say("The metrics do not include jobs.", logging.WARNING)
+            log("The metrics do not include jobs.", logging.WARNING)
             found = []
         what = "Whether the database responds."
         yield GaugeMetricFamily("autotune_database_up", what, 1 if found else 0)
         yield from found
 
 
-def _told(jobs: Jobs) -> Iterator[Metric]:
+def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
     states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
     for state, count in jobs.counts().items():
         states.add_metric([state], count)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import response_to, route_of
-from autotune.api.log import about, say
+from autotune.api.log import about, log
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -95,7 +95,7 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
     method, route = scope["method"], route_of(scope)
     metrics: Metrics = scope["app"].state.service.metrics
     metrics.count(method, route, status, seconds)
-    say(
+    log(
         "Request answered.",
         method=method if method.isalpha() else "?",
         route=route,

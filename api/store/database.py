@@ -126,14 +126,14 @@ def _translated() -> Iterator[None]:
 
 def cause_of(error: DatabaseUnavailable) -> str:
     """Return the first line of what the database said, which holds no values."""
-    said = getattr(error.__cause__, "orig", None)
-    return (str(said).strip().splitlines() or [""])[0].rstrip(".")
+    original = getattr(error.__cause__, "orig", None)
+    return (str(original).strip().splitlines() or [""])[0].rstrip(".")
 
 
 def _is_full(error: Exception) -> bool:
-    said = getattr(error, "orig", None)
-    code = getattr(said, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_FULL or getattr(said, "sqlstate", None) == _DISK_FULL
+    original = getattr(error, "orig", None)
+    code = getattr(original, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_FULL or getattr(original, "sqlstate", None) == _DISK_FULL
 
 
 def _engines(url: str) -> tuple[Engine, Engine]:

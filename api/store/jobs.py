@@ -43,7 +43,7 @@ from autotune.api.store.reading import (
 from autotune.api.store.removal import REMOVED
 from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
 from autotune.api.store.workers import there
-from autotune.api.values import Filter, Job, JobEvent, Page, SeenWorker, Story, Tuning
+from autotune.api.values import Filter, Job, JobDetail, JobEvent, Page, SeenWorker, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -91,8 +91,8 @@ class Jobs:
             lock(connection, f"quota {project}")
             if idempotency_key:
                 mark = request.fingerprint
-                claim = {"project": project, "key": idempotency_key, "fingerprint": mark}
-                earlier = _claim_key(connection, claim, job_id)
+                entry = {"project": project, "key": idempotency_key, "fingerprint": mark}
+                earlier = _take_key(connection, entry, job_id)
                 if earlier is not None:
                     return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
@@ -172,13 +172,13 @@ class Jobs:
             read_job(connection, job_id, project)
             return read_events(connection, job_id, after, most)
 
-    def story(self, job_id: str, project: str | None) -> Story:
+    def detail(self, job_id: str, project: str | None) -> JobDetail:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
             query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
-            return Story(
+            return JobDetail(
                 job=job,
                 trials=read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1),
                 events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
@@ -284,21 +284,21 @@ def _cancel(connection: Connection, job_id: str) -> bool:
 def _cancelling(state: State) -> Step:
     if state is not State.QUEUED:
         return Step(to=State.CANCELLING, events=[Cancelling()])
-    told: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
-    return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
+    added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
+    return Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
 
 
-def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
+def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
     # Waits for a transaction that adds the same key in this moment.
-    added = insert_new(connection, idempotency, **claim, job_id=job_id, created_at=Now())
+    added = insert_new(connection, idempotency, **entry, job_id=job_id, created_at=Now())
     if connection.execute(added.returning(idempotency.c.job_id)).first():
         return None
-    mine = (idempotency.c.project == claim["project"], idempotency.c.key == claim["key"])
+    mine = (idempotency.c.project == entry["project"], idempotency.c.key == entry["key"])
     query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
     found: str
     found, fingerprint = connection.execute(query).one()
-    if fingerprint != claim["fingerprint"]:
+    if fingerprint != entry["fingerprint"]:
         raise IdempotencyMismatch(
             "This idempotency key was already used with another request.",
             "Use a new key for a new request.",

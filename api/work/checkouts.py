@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.workloads import Commit
 
 SECONDS = 60.0
@@ -54,7 +54,7 @@ class Checkouts:
 
     def of(self, commit: Commit) -> Path | None:
         """Return the folder with the files of a commit, if they are there."""
-        made = self._place(commit)
+        made = self._folder_of(commit)
         return made if made.is_dir() else None
 
     def fetch(self, commits: Iterable[Commit]) -> None:
@@ -64,7 +64,7 @@ class Checkouts:
                 try:
                     self._make(each)
                 except _FAILURES as exc:
-                    say(
+                    log(
                         "A workload's repository cannot be had.",
                         logging.ERROR,
                         repository=_public(each.repository),
@@ -72,7 +72,7 @@ class Checkouts:
                         error=_public(_why(exc)),
                     )
 
-    def _place(self, commit: Commit) -> Path:
+    def _folder_of(self, commit: Commit) -> Path:
         named = hashlib.sha256(commit.repository.encode()).hexdigest()[:12]
         return self._folder / f"{named}-{commit.commit}"
 
@@ -87,7 +87,7 @@ class Checkouts:
             _unpack(_archive(own, commit, git), own / "files", self._most_bytes)
             # Another worker may have been sooner, with the same.
             if self.of(commit) is None:
-                (own / "files").rename(self._place(commit))
+                (own / "files").rename(self._folder_of(commit))
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
@@ -165,8 +165,8 @@ def _opened(file: IO[bytes]) -> tarfile.TarFile:
 
 
 def _why(exc: Exception) -> str:
-    said = getattr(exc, "stderr", None)
-    return (said or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"
+    output = getattr(exc, "stderr", None)
+    return (output or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"
 
 
 def _public(text: str) -> str:

@@ -89,10 +89,10 @@ class Stuck(Value):
     """For the log alone."""
 
 
-Answer = Found | GaveUp | Stuck
+FinalMessage = Found | GaveUp | Stuck
 """What the search says at last."""
 Message = Annotated[
-    Event | Begun | Studied | RunBegun | RunOver | Answer,
+    Event | Begun | Studied | RunBegun | RunOver | FinalMessage,
     Field(discriminator="kind"),
 ]
 message = TypeAdapter[Message](Message)
@@ -106,11 +106,11 @@ def line(what: Message) -> bytes:
     try:
         return message.dump_json(what) + b"\n"
     except PydanticSerializationError:
-        told = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
-        return told.encode("utf-8", "replace") + b"\n"
+        text = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
+        return text.encode("utf-8", "replace") + b"\n"
 
 
-def last_word(error: Exception) -> GaveUp | Stuck | None:
+def final_message(error: Exception) -> GaveUp | Stuck | None:
     """Return how a search tells that it ended by an error; None if it does not understand it.
 
     What is wrong with the workload or its measurement is for whoever asked. What is wrong with

@@ -28,7 +28,7 @@ def this_host() -> str:
     return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
 
 
-def birth(pid: int) -> ProcessIdentity | None:
+def identity(pid: int) -> ProcessIdentity | None:
     """Return who a process is, or None if it is gone."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -43,7 +43,7 @@ def recorded(process: ProcessIdentity) -> list[psutil.Process]:
     """Return the process that was recorded, unless it is gone and its number another's."""
     with suppress(psutil.Error):
         found = psutil.Process(process.pid)
-        if birth(process.pid) == process:
+        if identity(process.pid) == process:
             return [found]
     return []
 

@@ -18,7 +18,7 @@ from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import LeaseToken
 from autotune.api.work import messages
-from autotune.api.work.messages import Answer, Begun, Message
+from autotune.api.work.messages import Begun, FinalMessage, Message
 from autotune.api.work.tuner import Tuner
 
 Result = TypeVar("Result")
@@ -50,7 +50,7 @@ class Lease:
         self._token = token
         self._patience = patience
         self._clock = clock
-        self._renewed = self._looked = clock()
+        self._renewed = self._polled = clock()
         self._state = State.RUNNING
 
     def keep(self) -> State:
@@ -60,9 +60,9 @@ class Lease:
         try:
             if now - self._renewed >= self._patience.renewal:
                 self.renew()
-            elif now - self._looked >= self._patience.look:
+            elif now - self._polled >= self._patience.poll:
                 self._state = attempts.status(self._database, self._token)
-                self._looked = now
+                self._polled = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
             self._check()
@@ -72,7 +72,7 @@ class Lease:
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
         self._state = attempts.renew(self._database, self._token, self._patience.lease)
-        self._renewed = self._looked = now
+        self._renewed = self._polled = now
         reach(FailPoint.AFTER_RENEWAL)
 
     def insist(self, write: Callable[[], Result]) -> Result:
@@ -89,7 +89,7 @@ class Lease:
             raise superseded()
 
 
-class Cause(StrEnum):
+class EndCause(StrEnum):
     """Why an attempt was over."""
 
     ANSWERED = "answered"
@@ -126,18 +126,18 @@ class Supervision:
         self._patience = patience
         self._stopping = stopping
         self._heard = 0
-        self._unwritten: deque[attempts.Report] = deque()
+        self._unwritten: deque[attempts.AttemptReport] = deque()
         self._began: float | None = None
-        self._asked: tuple[Cause, float] | None = None
-        self.answer: Answer | None = None
+        self._asked: tuple[EndCause, float] | None = None
+        self.final: FinalMessage | None = None
         """What the process said at last."""
 
     @property
-    def asked(self) -> Cause | None:
+    def asked(self) -> EndCause | None:
         """Why the search was asked to end; None if it was not."""
         return self._asked and self._asked[0]
 
-    def follow(self) -> Cause:
+    def follow(self) -> EndCause:
         """Return why the attempt is over; its processes may still run."""
         cause = None
         while cause is None:
@@ -147,20 +147,20 @@ class Supervision:
             state = self._lease.keep()
             self._write()
             cause = self._cause(state, ended=ended)
-        if cause is Cause.ANSWERED:
+        if cause is EndCause.ANSWERED:
             reach(FailPoint.FOUND)
             self._lease.insist(self._write_all)
             self._let_it_leave()
         return cause
 
-    def _hear(self, said: list[Message]) -> None:
-        for each in said:
+    def _hear(self, received: list[Message]) -> None:
+        for each in received:
             self._heard += 1
             self._unwritten.append(report(self._heard, each))
             if isinstance(each, Begun):
                 self._began = time.monotonic()
-            elif isinstance(each, Answer):
-                self.answer = each
+            elif isinstance(each, FinalMessage):
+                self.final = each
 
     def _write(self) -> None:
         """Record what was heard; what cannot be recorded now is tried again in the next turn."""
@@ -176,13 +176,13 @@ class Supervision:
             self._unwritten.popleft()
             reach(FailPoint.AFTER_MESSAGE)
 
-    def _cause(self, state: State, *, ended: bool) -> Cause | None:
-        if self.answer is not None:
-            return Cause.ANSWERED
+    def _cause(self, state: State, *, ended: bool) -> EndCause | None:
+        if self.final is not None:
+            return EndCause.ANSWERED
         if ended:
-            return self._asked[0] if self._asked else Cause.DIED
+            return self._asked[0] if self._asked else EndCause.DIED
         if self._stopping():
-            return Cause.STOPPED
+            return EndCause.STOPPED
         self._ask(state)
         if self._asked and time.monotonic() - self._asked[1] > self._patience.interrupt:
             return self._asked[0]
@@ -195,12 +195,12 @@ class Supervision:
             self._asked = cause, time.monotonic()
             self._tuner.interrupt()
 
-    def _reason_to_end(self, state: State) -> Cause | None:
+    def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:
-            return Cause.CANCELLED
+            return EndCause.CANCELLED
         most = self._seconds + self._patience.overrun
         if self._began is not None and time.monotonic() - self._began > most:
-            return Cause.OVERRAN
+            return EndCause.OVERRAN
         return None
 
     def _let_it_leave(self) -> None:
@@ -210,8 +210,8 @@ class Supervision:
             self._lease.keep()
 
 
-def report(number: int, what: Message) -> attempts.Report:
-    return attempts.Report(number=number, **_content(what))
+def report(number: int, what: Message) -> attempts.AttemptReport:
+    return attempts.AttemptReport(number=number, **_content(what))
 
 
 def _content(what: Message) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "AUTOTUNE_SERVICE_ENGINE": "serving:mixed",
-        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.3, "look": 0.3}',
-        "AUTOTUNE_SERVICE_WEB": '{"look": 0.3}',
+        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.3, "poll": 0.3}',
+        "AUTOTUNE_SERVICE_WEB": '{"poll": 0.3}',
     }
     process = subprocess.Popen(
         [command, "serve", "--port", "0", *options],

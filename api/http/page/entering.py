@@ -48,7 +48,7 @@ class PageRoute(APIRoute):
             try:
                 return await usual(request)
             except (ServiceError, RequestValidationError, HTTPException) as exc:
-                return told(request, exc)
+                return error_page(request, exc)
 
         return handle
 
@@ -65,10 +65,10 @@ def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
         wanted = _safe(f"{url.path}?{url.query}" if url.query else url.path)
         query = "" if wanted == HOME else f"?{urlencode({'next': wanted})}"
         return RedirectResponse(f"{SIGN_IN}{query}", SEE_OTHER)
-    return told(connection, error)
+    return error_page(connection, error)
 
 
-def told(connection: HTTPConnection, error: Exception) -> Response:
+def error_page(connection: HTTPConnection, error: Exception) -> Response:
     """Return the page for an error; what it says is what a program would be told."""
     plain = response_to(error, route_of(connection.scope))
     problem = Problem.model_validate(json.loads(bytes(plain.body)))

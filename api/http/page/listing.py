@@ -24,7 +24,7 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ListedJob:
     """A job in the list, and what there is to tell of it in a sentence."""
 
     job: Job
@@ -42,7 +42,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    lines: tuple[Line, ...]
+    jobs: tuple[ListedJob, ...]
     filters: tuple[Link, ...]
     labels: tuple[Link, ...]
     """The labels that all of them have; each leads to the list without it."""
@@ -56,7 +56,7 @@ class ListView:
 
 def list_view(page: Page, query: ListQuery) -> ListView:
     return ListView(
-        lines=tuple(map(_line, page.tunings)),
+        jobs=tuple(map(_listed, page.tunings)),
         filters=tuple(
             Link(text=text, address=_address(query, states), current=set(states) == {*query.state})
             for text, states in FILTERS.items()
@@ -84,9 +84,9 @@ def space_name(job: Job) -> str:
     return job.space if isinstance(job.space, str) else job.space.name
 
 
-def _line(job: Job) -> Line:
+def _listed(job: Job) -> ListedJob:
     settings = (params_text(job), f"space {space_name(job)}", f"budget {roughly(job.seconds)}")
-    return Line(
+    return ListedJob(
         job=job,
         settings=", ".join(filter(None, settings)),
         short=job.summary or job.reason or _so_far(job),

@@ -29,7 +29,7 @@ MODELS = """
 engine = "serving:engine"
 [patience]
 idle = 0.3
-look = 0.3
+poll = 0.3
 """
 
 

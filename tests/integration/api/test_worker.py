@@ -18,7 +18,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import attempts, tables
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -264,11 +264,11 @@ def test_a_job_knows_the_code_that_it_measured(
     declared = {"digits": Declared(model="toy.py:f", dataset="toy.py:g")}
     own = settings.model_copy(update={"root": tmp_path, "workloads": declared})
     worker, job = Worker(database, own), jobs.submit(asked.model_copy(update={"params": {}}), "me")
-    claimed = attempts.claim(database, worker._post(), 5.0)
+    claimed = attempts.claim(database, worker._info(), 5.0)
     assert claimed is not None
     code = own.registry().codes(tmp_path)["digits"]
     assert jobs.get(job.id, None).code == code
-    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.record(database, claimed.token, AttemptReport(number=1, trial=ended_trial()))
     attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     (tmp_path / "toy.py").write_text("f = g = 2")
     assert worker.run_one()

@@ -86,7 +86,7 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         engine="service_engines:quick",
         machine=FAKE_MACHINE,
         quotas=Quotas(queued=10**9, device_seconds=1e12),
-        web=Web(hosts=("testserver",), look=0.01, heartbeat=0.05),
+        web=Web(hosts=("testserver",), poll=0.01, heartbeat=0.05),
     )
 
 

@@ -73,11 +73,11 @@ def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -
 def test_what_starts_a_gang_is_what_a_search_saves(
     client: TestClient,
     conclude: Callable[[Result], Job],
-    gang: Result,
+    worker_group: Result,
     tmp_path: Path,
 ) -> None:
     """All five files, each to be had alone, byte for byte."""
-    job, folder = conclude(gang), gang.save(tmp_path)
+    job, folder = conclude(worker_group), worker_group.save(tmp_path)
     for part, (name, media_type) in FILES.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
         assert answer.content == (folder / name).read_bytes()

@@ -12,7 +12,7 @@ from autotune.api.callers import Scope
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, LeaseToken
@@ -182,7 +182,7 @@ def test_a_stream_goes_on_as_things_happen(
     with client.stream("GET", f"/v1/tunings/{token.job_id}/events") as answer:
         lines = answer.iter_lines()
         assert "event: claimed" in lines
-        attempts.record(database, token, Report(number=1, events=[Notice(text="look")]))
+        attempts.record(database, token, AttemptReport(number=1, events=[Notice(text="look")]))
         assert "event: notice" in lines
         assert ": still there" in lines
         jobs.cancel(token.job_id, None)

@@ -14,11 +14,11 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import Claim, Job, WorkerInfo
+from autotune.api.values import ClaimedJob, Job, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
 from tests.trials import ended_trial
@@ -54,12 +54,14 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
     return jobs.submit(asked, "me")
 
 
-def measured(database: Database) -> Claim:
+def measured(database: Database) -> ClaimedJob:
     """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
     told = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
-    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial(), events=told))
+    attempts.record(
+        database, claimed.token, AttemptReport(number=1, trial=ended_trial(), events=told)
+    )
     return claimed
 
 
@@ -73,7 +75,7 @@ def test_an_unreadable_job_is_listed_with_the_others(
     assert found[job.id].reason == UNREADABLE
     assert found[job.id].workload == "digits"
     assert found[other.id].reason is None
-    told = jobs.story(job.id, "me").job
+    told = jobs.detail(job.id, "me").job
     assert told.model_copy(update={"waiting": None}) == found[job.id]
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
 

@@ -15,7 +15,7 @@ from autotune.api.isolation import Network
 from autotune.api.work import child
 from autotune.api.work.child import interruptible
 from autotune.api.work.messages import Message, RunBegun, RunOver
-from autotune.api.work.orders import Order
+from autotune.api.work.orders import SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Stop
 from autotune.engine.lock import Tell
@@ -80,7 +80,7 @@ def test_what_the_holder_of_the_machine_wrote_is_not_told(
 ) -> None:
     """Any account of the machine may write it, and who asked for the job has no Ctrl-C."""
     monkeypatch.setattr(child, "new_engine", lambda _: BusyEngine(lambda _: 100.0))
-    order = Order(
+    order = SearchOrder(
         name="job",
         model="m.py:m",
         dataset="m.py:d",
