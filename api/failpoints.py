@@ -44,7 +44,7 @@ class FailPoint(StrEnum):
     AFTER_MESSAGE = "after-message"
     """A message was recorded."""
     AFTER_RENEWAL = "after-renewal"
-    """The lease was renewed, or the state looked at."""
+    """The lease was renewed, or the state read."""
     FOUND = "found"
     """The result was received; the processes still run."""
     GONE = "gone"

@@ -1,4 +1,4 @@
-"""People who sign in at a reverse proxy before the service, which tells in headers who asks."""
+"""People who sign in at a reverse proxy before the service, which names them in headers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TrustedProxy(Value):
     user: _HeaderName = "X-Forwarded-User"
     groups: _HeaderName = "X-Forwarded-Groups"
     projects: Annotated[Mapping[str, Grant], Field(min_length=1)]
-    """By group; of somebody in several, the first one that is listed here tells the project."""
+    """By group; a person in several gets the project of the first that is listed here."""
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
         """Return the person who asks; None if it is not the proxy that does, or it names none."""

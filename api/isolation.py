@@ -69,7 +69,6 @@ def enter(wanted: str) -> Network:
 
 
 def check() -> None:
-    """Make sure that searches can have networks of their own."""
     refused = refusal()
     if refused is not None:
         raise SettingsError(
@@ -103,7 +102,6 @@ def _try_and_leave() -> None:
 
 
 def _separate() -> None:
-    """Make the namespace, with a loopback in it."""
     try:
         _unshare(_NEW_NETWORK)
     except PermissionError:

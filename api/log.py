@@ -54,7 +54,6 @@ class _Json(logging.Formatter):
 
 
 def write_log(style: LogStyle) -> None:
-    """Have this process write its log, as lines for people or as JSON."""
     handler = logging.StreamHandler()
     plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     handler.setFormatter(_Json() if style is LogStyle.JSON else plain)

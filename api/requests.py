@@ -206,7 +206,6 @@ def _check_names(options: SearchOptions) -> None:
 
 @cache
 def _objectives() -> tuple[str, ...]:
-    """Return the names of all objectives; what packages register is looked for once."""
     return tuple(objective_names())
 
 

@@ -72,9 +72,9 @@ class Patience(Value):
     """An attempt that was not heard of for so long has lost its job."""
     renewal: float = Field(default=5.0, gt=0)
     poll: float = Field(default=0.3, gt=0)
-    """Between looks at whether the job was cancelled."""
+    """Between checks whether the job was cancelled."""
     idle: float = Field(default=1.0, gt=0)
-    """Between looks for a job."""
+    """Between queries for a job."""
     interrupt: float = Field(default=30.0, gt=0)
     """After it was asked to end, a search may save what it found, for which it needs ten seconds on
     a busy machine; then it is killed."""
@@ -99,20 +99,11 @@ class Web(Value):
     heartbeat: float = Field(default=15.0, gt=0)
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
     poll: float = Field(default=0.5, gt=0)
-    """Seconds between looks for events of a job that somebody follows."""
+    """Seconds between queries for events of a job that is followed."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
     streams_per_key: int = Field(default=50, ge=1)
     """Most of them that one key may have open."""
-
-
-GONE = {
-    "oidc": "Have a reverse proxy sign people in, and describe it in [proxy].",
-    "webhooks": "Follow jobs by their events, or wait for them by the client.",
-    "web.requests": "Have the proxy before the service bound how often somebody may ask.",
-    "web.connections": "Have the proxy before the service bound the connections.",
-}
-"""Settings that there were once, and what to do instead."""
 
 
 class Settings(BaseSettings):
@@ -136,8 +127,8 @@ class Settings(BaseSettings):
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO
-    """Whether searches get a network of their own, in which nobody reaches their processes. An engine
-    that is a URL, or `ray`, is out of reach from there, so `auto` gives its searches none."""
+    """Whether searches get a network namespace, in which nobody reaches their processes.
+    With an engine that is a URL, or `ray`, which is out of reach from there, `auto` is `off`."""
     retention_days: int | None = Field(default=None, ge=7, le=36_500)
     """Jobs that ended so long ago are removed, with their files; None keeps them. Never
     sooner than idempotency keys are forgotten."""
@@ -145,9 +136,9 @@ class Settings(BaseSettings):
     patience: Patience = Patience()
     web: Web = Web()
     proxy: TrustedProxy | None = None
-    """A proxy at which people sign in; without it there are API keys alone."""
+    """A proxy at which people sign in; None for API keys alone."""
     machine: Machine | None = None
-    """What jobs are measured on, where that is not this host; None has the engine look."""
+    """What jobs are measured on, where that is not this host; None has the engine inspect it."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
     log: LogStyle = LogStyle.TEXT
     """How API and workers write their logs: as text, or as a line of JSON each."""
@@ -189,7 +180,6 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        """Return all workloads, which follow the settings file."""
         return Registry(self.registered(), _FileWatch(self).renewed)
 
     @property
@@ -198,7 +188,6 @@ class Settings(BaseSettings):
         return Path(named) if isinstance(named, str | Path) else None
 
     def registered(self) -> dict[str, Registered]:
-        """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
         with _registering("An installed package's workload"):
             found = installed()
@@ -247,26 +236,12 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)
 
-    _check_variables()
     try:
         return FromFile(**given)
     except ValidationError as exc:
-        _check_gone(".".join(map(str, exc.errors()[0]["loc"])))
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
-
-
-def _check_variables() -> None:
-    for variable in os.environ:
-        if variable.upper().startswith(PREFIX):
-            _check_gone(variable.upper().removeprefix(PREFIX).lower().replace("__", "."))
-
-
-def _check_gone(setting: str) -> None:
-    for name, instead in GONE.items():
-        if setting == name or setting.startswith(f"{name}."):
-            raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
 
 
 @contextmanager

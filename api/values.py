@@ -1,4 +1,4 @@
-"""The values that the service's parts hand to each other."""
+"""The values that the service's parts pass to each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from autotune.value import WHOLE, Described, Scalar, Value
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LOCAL_PROJECT = "local"
-"""Owner of the jobs of a service without keys."""
+"""Project of the jobs of a service without keys."""
 
 
 class Tuning(SearchOptions):
@@ -45,7 +45,6 @@ class Tuning(SearchOptions):
 
     @property
     def options(self) -> SearchOptions:
-        """The options of the search."""
         return SearchOptions(**{name: getattr(self, name) for name in SearchOptions.model_fields})
 
     @property
@@ -55,7 +54,6 @@ class Tuning(SearchOptions):
 
 
 def moment(seconds: float) -> datetime:
-    """Return a time of the database as a date."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -64,7 +62,6 @@ def _seconds(given: object) -> object:
 
 
 def address(job_id: str) -> str:
-    """Return the address of a job."""
     return f"/v1/tunings/{job_id}"
 
 
@@ -136,7 +133,7 @@ class Job(Tuning):
     reason: str | None
     """Why it failed, or what it waits for."""
     code: str | None = None
-    """The digest of the workload's code that it measured, as workers tell it of theirs."""
+    """The digest of the workload's code that it measured, as in `workloads` of its worker."""
     code_changed: bool = False
     """Whether the code was edited while it was measured, so that trials are not of one version."""
     waiting: Waiting | None = None
@@ -159,7 +156,7 @@ class JobEvent(Described):
 
 
 class JobDetail(Value):
-    """All that there is to tell of a job, of one moment."""
+    """A job with its latest trials and events, at one moment."""
 
     job: Job
     trials: tuple[Trial, ...]
@@ -204,7 +201,7 @@ class LeaseToken(Value):
 
 
 class WorkerInfo(Value):
-    """Where a worker stands."""
+    """What a worker has, and measures on."""
 
     worker: str
     devices: str

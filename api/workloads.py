@@ -66,7 +66,7 @@ class Registered:
     dataset: str = ""
     description: str = ""
     parameters: type[BaseModel] = NoParameters
-    """Each field is one scalar; the model forbids others, whatever its own settings say."""
+    """Each field is one scalar; the model forbids others, whatever its own settings are."""
     for_dataset: frozenset[str] = frozenset()
     """Parameters that go to the dataset factory; the others go to the model factory."""
     commit: Commit | None = None
@@ -74,7 +74,6 @@ class Registered:
     and installed modules."""
 
     def validate(self, given: Mapping[str, Scalar]) -> Params:
-        """Return all parameters, completed by their defaults."""
         self._refuse_unknown(given)
         try:
             checked = self._checked(given)
@@ -265,7 +264,6 @@ class Registry:
         return self._workloads
 
     def codes(self, root: Path) -> dict[str, str]:
-        """Return the digest of the code of each workload as it is now, by name."""
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:

@@ -1,7 +1,7 @@
 """Who may come in, and what for.
 
-Every request is looked at before any route sees it, so that none can be open by mistake. What a key
-must be good for is declared at each route.
+Every request is authenticated before any route gets it, so that none can be open by mistake. The
+scope that it needs is declared at each route.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FILES = ("/docs/files/", "/page/")
 """Begins the addresses of files that come with the service, the same for everybody."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TRUSTED_SECONDS = 2.0
-"""A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
+"""A recognised key is cached for so long; a revocation takes effect after it."""
 MOST_TRUSTED = 1024
 COOKIE = "autotune_session"
 """Its name, without the port."""
@@ -78,7 +78,6 @@ class Guard:
         )
 
     def forget(self, secret: str) -> None:
-        """Look a secret up again the next time."""
         self._trusted.pop(_mark(secret), None)
 
     async def _known(self, keyring: Keyring, secret: str) -> Caller:
@@ -93,7 +92,7 @@ class Guard:
 
 
 def _mark(secret: str) -> bytes:
-    """Return what is kept of a secret for a moment."""
+    """Return the digest by which a secret is cached."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -57,7 +57,7 @@ TrialNumber = Annotated[
     int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
 ]
 _OF_A_PAGE = {
-    # Without `inline` it could be looked at only after a download.
+    # Without `inline` it could be opened only after a download.
     "Content-Disposition": 'inline; filename="report.html"',
     # The page may do what it brings along, and has nothing to do with this service otherwise.
     "Content-Security-Policy": f"sandbox allow-scripts; frame-ancestors 'none'; {policy()}",

@@ -1,4 +1,4 @@
-"""What Prometheus is told."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -43,13 +43,11 @@ class Metrics:
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request; a method that is none of HTTP's must not make a series of its own."""
         known = method if method in METHODS else "other"
         self._requests.labels(known, route, status).inc()
         self._latency.labels(known, route).observe(seconds)
 
     def text(self, jobs: Jobs) -> bytes:
-        """Return everything in Prometheus' text format; of the jobs, if the database answers."""
         own = CollectorRegistry()
         own.register(_OfJobs(jobs))
         return generate_latest(self._registry) + generate_latest(own)
@@ -64,7 +62,7 @@ class _OfJobs(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what the database tells, and whether it does."""
+        """Yield the metrics of the database, and whether it responds."""
         try:
             found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:

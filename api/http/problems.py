@@ -85,7 +85,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     }
     for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
 }
-"""What OpenAPI says of the problems that every route may answer with."""
+"""The problems that every route may answer with, for OpenAPI."""
 
 
 def problem(
@@ -135,7 +135,6 @@ async def handle(request: Request, error: Exception) -> Response:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the route of a request and not its address, which may hold anything."""
     return getattr(scope.get("route"), "path", None) or "none"
 
 

@@ -31,7 +31,6 @@ Notify = Callable[[str], None]
 
 
 def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: bool = True) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
     if not keys:
         _check_loopback(host)
     named = _called_by(host, settings)
@@ -65,7 +64,6 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first, because they would not end by themselves."""
         self._service.streams.close()
         await super().shutdown(sockets)
 

@@ -1,4 +1,4 @@
-"""Event streams: one loop looks at each job that is followed, for all who follow it."""
+"""Event streams: one loop polls each job that is followed, for all its followers."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from autotune.text import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
 RARER = 4
-"""A job that waits for a worker is looked at so many times more rarely."""
+"""A job that waits for a worker is polled so many times more rarely."""
 Again = Callable[[], Awaitable[object]]
 """Lets a caller in again, or raises what is against it."""
 
 
 class EventBroadcaster:
-    """What happened to one job, as it comes. To be used within one event loop."""
+    """Events of one job, for all its followers. To be used within one event loop."""
 
     def __init__(self, jobs: Jobs, job_id: str, poll: float) -> None:
         self._jobs = jobs
@@ -60,7 +60,6 @@ class EventBroadcaster:
         return False
 
     def close(self) -> None:
-        """End; followers get what there is and no more."""
         self._task.cancel()
         self._end()
 
@@ -196,7 +195,6 @@ def _encoded(event: JobEvent) -> bytes:
 
 
 async def _admitted(again: Again) -> bool:
-    """Return whether a follower may still follow, which may end before the job does."""
     try:
         await again()
     except (KeyRefused, NotFound, ScopeMissing):

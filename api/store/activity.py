@@ -1,4 +1,4 @@
-"""What a service has done lately, for whoever watches it."""
+"""What a service has done lately, for its metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autotune.api.store.tables import jobs, totals
 from autotune.reason import Outcome
 
 LATEST = 100
-"""Jobs of which waits and runs are told."""
+"""Jobs whose waits and runs are reported."""
 _ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
 """Names of totals by which it is found out whether there is room."""
 _TRIALS = "trials "

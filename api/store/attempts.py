@@ -78,7 +78,7 @@ class AttemptReport:
     trial: Trial | None = None
     """A trial that ended."""
     running: Configuration | None = None
-    """The configuration that runs from now on; None where the message says nothing of that."""
+    """The configuration that runs from now on; None where the message does not change it."""
     idle: bool = False
     """Nothing runs any more."""
     began: bool = False
@@ -125,7 +125,6 @@ def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
 
 
 def status(database: Database, token: LeaseToken) -> State:
-    """Return the state of the job of an attempt, without lengthening the lease."""
     with database.reading() as connection:
         state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
     if state is None:
@@ -216,13 +215,11 @@ def swept(database: Database, what: OrphanedProcesses) -> None:
 
 
 def _free(connection: Connection, token: LeaseToken) -> None:
-    """Give the devices back within a transaction that ends the attempt."""
     values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
     connection.execute(update(leases).where(_held_by(token)).values(values))
 
 
 def _is_attempt(token: LeaseToken) -> ColumnElement[bool]:
-    """Whether a row of attempts is that of a token."""
     return and_(attempts.c.job_id == token.job_id, attempts.c.number == token.attempt)
 
 
@@ -232,7 +229,6 @@ def _is_current(token: LeaseToken) -> ColumnElement[bool]:
 
 
 def _held_by(token: LeaseToken) -> ColumnElement[bool]:
-    """Whether a row of leases is that of a token."""
     mine = {"devices": token.devices, "job_id": token.job_id, "attempt": token.attempt}
     return and_(*(leases.c[name] == value for name, value in mine.items()))
 
@@ -272,7 +268,6 @@ def _status(trial: Trial) -> dict[str, Cell]:
 
 
 def _begun(token: LeaseToken, *among: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether an attempt at the job of a token has begun its search."""
     mine = (attempts.c.job_id == token.job_id, attempts.c.began_at.is_not(None))
     return exists().where(*mine, *among)
 

@@ -104,7 +104,6 @@ class Database:
                 Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
     def close(self) -> None:
-        """Close all connections; the next transaction opens new ones."""
         self._reader.dispose()
         self._writer.dispose()
 
@@ -125,7 +124,7 @@ def _translated() -> Iterator[None]:
 
 
 def cause_of(error: DatabaseUnavailable) -> str:
-    """Return the first line of what the database said, which holds no values."""
+    """Return the first line of the database's own error, which holds no values."""
     original = getattr(error.__cause__, "orig", None)
     return (str(original).strip().splitlines() or [""])[0].rstrip(".")
 
@@ -250,7 +249,6 @@ def _now_postgresql(element: Now, compiler: Any, **options: Any) -> str:
 
 
 def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether a lease lasts."""
     return expires_at > Now()
 
 

@@ -52,14 +52,14 @@ from autotune.trial import Trial
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
-MOST_TOLD = 400
-"""Of the trials, and of the events, in the story of a job."""
+MOST_SHOWN = 400
+"""Of the trials, and of the events, in the detail of a job."""
 EVERY_JOB = Filter()
 Machines = Callable[[Needs], Sequence[Machine]]
 
 
 class Jobs:
-    """Takes in jobs and tells of them. Threads may share it.
+    """Takes in jobs, reads and cancels them. Threads may share it.
 
     Everywhere `project` is the project of the caller; None finds jobs of all projects. A job of
     another project is not found.
@@ -103,7 +103,6 @@ class Jobs:
         return job
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
-        """Return what a job was asked for with, to ask for the same again."""
         with self._database.reading() as connection:
             return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
@@ -112,7 +111,6 @@ class Jobs:
             return read_job(connection, job_id, project)
 
     def placed(self, job_id: str, project: str | None) -> Job:
-        """Return a job as it stands, and what it waits for."""
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
@@ -125,7 +123,6 @@ class Jobs:
         before: str | None = None,
         limit: int = 20,
     ) -> Page:
-        """Return some jobs, newest first."""
         most = max(1, min(limit, MOST_JOBS))
         query = jobs_query(project, wanted).limit(most + 1)
         with self._database.reading() as connection:
@@ -139,11 +136,6 @@ class Jobs:
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
         found = tuple(map(job_of, rows[:most]))
         return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
-
-    def trials(self, job_id: str, project: str | None) -> tuple[Trial, ...]:
-        with self._database.reading() as connection:
-            read_job(connection, job_id, project)
-            return read_trials(connection, job_id)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
@@ -180,8 +172,8 @@ class Jobs:
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
             return JobDetail(
                 job=job,
-                trials=read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1),
-                events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
+                trials=read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
+                events=read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
                 now=now,
                 spent=seconds,
                 recommendation=None if kept is None else whole(connection, job_id, kept),
@@ -206,7 +198,6 @@ class Jobs:
             return whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
-        """Return the recommendation of a job as JSON without its trials, and how many these are."""
         with self._database.reading() as connection:
             return ending(connection, job_id, project)
 
@@ -224,7 +215,6 @@ class Jobs:
             return float(connection.execute(query).scalar_one())
 
     def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
-        """Return the workers that are there; each with its job if that is of the project."""
         with self._database.reading() as connection:
             return there(connection, project)
 
@@ -245,7 +235,6 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    """Return the database of some settings; the tables are made if there are none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
     try:
@@ -307,7 +296,6 @@ def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str
 
 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
-    """Return a job, and what it waits for."""
     row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
     return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 

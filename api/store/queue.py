@@ -30,7 +30,7 @@ from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
 
 AT_ONCE = 50
-"""Jobs that one transaction tells of."""
+"""Jobs that one transaction marks."""
 _COLUMNS = [
     jobs.c[name]
     for name in (
@@ -52,7 +52,6 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
 
 
 def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
-    """Return the next job for a worker; others may take it or change it meanwhile."""
     return next((row for row in queued(connection) if _fits(info, row)), None)
 
 
@@ -68,7 +67,7 @@ def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
 
 
 def mark_unserved(database: Database) -> None:
-    """Tell, once, what jobs wait for that no worker serves; take it back where one has come."""
+    """Set the reason of jobs that no worker serves, once; clear it where one has come."""
     with database.reading() as connection:
         workers = there(connection)
         rows = [each for each in queued(connection) if each.state != State.CANCELLING]
@@ -86,7 +85,6 @@ def mark_unserved(database: Database) -> None:
 
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
-    """Return what a job waits for; None if it does not wait."""
     if job.state == State.RUNNING and not _has_begun(connection, job):
         return Waiting(kind=WaitsFor.MACHINE)
     if job.state != State.QUEUED:
@@ -137,11 +135,10 @@ def _in_turns(
 
 
 def _fits(info: WorkerInfo, job: Row[Any]) -> bool:
-    """Return whether a job is one for a worker."""
     if job.state == State.CANCELLING:  # Ending it can be done by any.
         return True
     return (
-        # What was measured on other devices says nothing here.
+        # Measurements on other devices do not hold here.
         job.devices in (None, info.devices)
         and (info.workloads is None or job.workload in info.workloads)
         and _needs(job.needs).met_by(info.machine, info.labels)

@@ -1,7 +1,7 @@
 """The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON.
 
 What a job was asked for is one document, `request`; beside it stand the values that queries need.
-Columns of the names of `Job` and `SeenWorker` hold what these say.
+Columns of the names of `Job` and `SeenWorker` have the meaning that these document.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class EventRow(Base, table=True):
     job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     trial: int | None = None
-    """The number of the trial that it tells of, which is not in its body."""
+    """The number of its trial, which is not in its body."""
     body: str = Field(sa_type=Text)
     at: float
 
@@ -184,7 +184,7 @@ class LeaseRow(Base, table=True):
 
 
 class WorkerRow(Base, table=True):
-    """A worker that looks for jobs, or runs one."""
+    """A worker that is there, idle or not."""
 
     __tablename__ = "workers"
 

@@ -23,7 +23,7 @@ SEEN_SECONDS = 90.0
 def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> bool:
     """Note that a worker is there, and forget those that are gone; return whether it is drained.
 
-    `draining` is what it was told last, for a database that has forgotten it meanwhile.
+    `draining` is the last state, for a database that has forgotten it meanwhile.
     """
     values = {
         "devices": info.devices,
@@ -73,7 +73,7 @@ def remember_machine(database: Database, devices: str, machine: Machine) -> None
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
-    """Return what some devices were when somebody last looked, or None."""
+    """Return the machine of some devices as last inspected, or None."""
     query = select(leases.c.machine).where(leases.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()
@@ -85,7 +85,6 @@ def _gone() -> ColumnElement[bool]:
 
 
 def _rows() -> Select[Any]:
-    """Return the query for workers, each with the job that it runs."""
     runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
     query = select(workers, leases.c.job_id, jobs.c.project)
     return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)

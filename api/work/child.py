@@ -40,16 +40,14 @@ from autotune.workload import (
 )
 
 BUSY = "Another search uses the machine; this one begins after it."
-"""What the engine says of it is for whoever sits at the machine."""
+"""In place of the engine's own notice, which is for the user of the machine."""
 Send = Callable[[Message], None]
 
 
 def main(arguments: list[str], network: Network) -> None:
-    """Read the order, search, and tell the worker everything.
+    """Read the order, search, and send the worker all messages.
 
-    Args:
-        arguments: The worker's process id, and the descriptor for messages.
-        network: Which network this process has.
+    `arguments` are the worker's process id, and the descriptor for messages.
     """
     processes.die_with(int(arguments[0]))
     send = _sender(int(arguments[1]))
@@ -96,7 +94,7 @@ def _search(order: SearchOrder, send: Send, network: Network) -> Result:
         send(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
         result = tune(_request(order), engine, _observer(order, send))
-        # It is made: only closing and telling are left.
+        # The result is made: only closing and sending are left.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if result.unsaved:
         # Another worker has room; it goes on with the trials that the database holds.
@@ -111,7 +109,7 @@ def _busy(wait: Wait | str) -> events.Notice:
 
 
 def _save(result: Result, order: SearchOrder) -> None:
-    """Write the files of a result, which is told already; only the operator may miss them."""
+    """Write the files of a result, which is sent already; only the operator may miss them."""
     try:
         result.save(order.out)
     except (OutputError, OSError) as exc:
@@ -165,15 +163,10 @@ _EXCLUDED = SetAside(deaths=MOST_DEATHS)
 
 
 def interruptible(engine: Engine, send: Send, excluded: Collection[Configuration]) -> Engine:
-    """Return an engine that tells what it runs, stays interrupted, and runs nothing set aside.
+    """Return an engine that sends what it runs, stays interrupted, and runs nothing excluded.
 
     Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
     this one comes again before the next run.
-
-    Args:
-        engine: The real one.
-        tell: Is told before and after each run.
-        aside: Configurations that are not run.
     """
     return cast("Engine", _Interruptible(engine, send, excluded))
 

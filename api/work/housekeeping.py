@@ -77,7 +77,6 @@ def _left(what: OrphanedProcesses) -> list[psutil.Process]:
 
 
 def _unused(folder: Path, since: float) -> Iterator[Path]:
-    """Yield the jobs' folders in which nothing was begun since a moment."""
     with suppress(OSError):
         for each in folder.iterdir():
             if each.is_dir() and each.stat().st_mtime < since:

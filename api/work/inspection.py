@@ -1,4 +1,4 @@
-"""Looks at the machine on which a worker's trials run."""
+"""Inspects the machine on which a worker's trials run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ class Inspection:
         """What the machine is, as far as that is known."""
 
     def inspect(self) -> None:
-        """Look at the machine, unless that was done, or somebody is measuring on it now.
+        """Inspect the machine, unless that was done, or a search is measuring on it now.
 
-        A look imports TensorFlow and takes seconds; until it has succeeded what was seen at an
-        earlier one counts.
+        This imports TensorFlow and takes seconds; until it succeeds the last known machine counts.
         """
         if self._sure:
             return
@@ -42,7 +41,7 @@ class Inspection:
             log("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
 
     def take(self, seen: Machine) -> None:
-        """Take in what a look, or a search, has found the machine to be."""
+        """Record the machine as an inspection, or a search, has found it."""
         if not self._sure:
             self._sure, self.machine = True, seen
             with suppress(DatabaseUnavailable):
@@ -60,7 +59,7 @@ class Inspection:
 
 
 class _MeasuredOn(Exception):
-    """Somebody measures on the machine."""
+    """A search measures on the machine."""
 
 
 def _give_up(why: object) -> None:

@@ -1,6 +1,6 @@
-"""What a worker and its child process tell each other, a line of JSON each.
+"""The messages from the child process to its worker, a line of JSON each.
 
-The child hands on the events of its search as they are.
+Events of the search are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Stuck(Value):
 
 
 FinalMessage = Found | GaveUp | Stuck
-"""What the search says at last."""
+"""The last message of a search."""
 Message = Annotated[
     Event | Begun | Studied | RunBegun | RunOver | FinalMessage,
     Field(discriminator="kind"),
@@ -101,7 +101,7 @@ message = TypeAdapter[Message](Message)
 def line(what: Message) -> bytes:
     """Return a message as a line; what no text may hold is a question mark in it.
 
-    What a workload says may hold it, as the name of a file does that is not in UTF-8.
+    A workload's error may hold it, as the name of a file does that is not in UTF-8.
     """
     try:
         return message.dump_json(what) + b"\n"
@@ -111,7 +111,7 @@ def line(what: Message) -> bytes:
 
 
 def final_message(error: Exception) -> GaveUp | Stuck | None:
-    """Return how a search tells that it ended by an error; None if it does not understand it.
+    """Return the last message of a search that ended by an error; None for an unexpected one.
 
     What is wrong with the workload or its measurement is for whoever asked. What is wrong with
     the host is for the operator: whoever asked gets a fixed sentence.
@@ -147,6 +147,6 @@ def _roots(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_of_the_disk(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
-        # Of its code the lowest byte; the others tell more closely what it is.
+        # Of its code the lowest byte; the others refine it.
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_SQLITE
     return is_of_the_disk(error)

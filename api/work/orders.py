@@ -74,7 +74,6 @@ def order(
 
 
 def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
-    """Return what names a factory or script on this host."""
     if workload.commit is None or not text:
         return text
     files = checkouts.of(workload.commit)

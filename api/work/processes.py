@@ -49,7 +49,6 @@ def recorded(process: ProcessIdentity) -> list[psutil.Process]:
 
 
 def marked(marker: str) -> list[psutil.Process]:
-    """Return the processes that carry the marker of an attempt, but for this one."""
     found = []
     for each in psutil.process_iter():
         with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""One attempt while its process runs: its worker hears it, keeps the lease, and ends it in time."""
+"""One attempt while its process runs: its messages, its lease, and its end in time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def awake() -> float:
 
 
 class Lease:
-    """Renews a lease in time, and looks at the state of the job on the way.
+    """Renews a lease in time, and polls the state of the job.
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
@@ -93,9 +93,9 @@ class EndCause(StrEnum):
     """Why an attempt was over."""
 
     ANSWERED = "answered"
-    """Its process told a result, or why there is none."""
+    """Its process sent a result, or why there is none."""
     DIED = "died"
-    """Its process went without a word."""
+    """Its process ended without a last message."""
     CANCELLED = "cancelled"
     """Somebody cancelled the job."""
     OVERRAN = "overran"
@@ -130,7 +130,7 @@ class Supervision:
         self._began: float | None = None
         self._asked: tuple[EndCause, float] | None = None
         self.final: FinalMessage | None = None
-        """What the process said at last."""
+        """The last message of the process."""
 
     @property
     def asked(self) -> EndCause | None:
@@ -138,7 +138,6 @@ class Supervision:
         return self._asked and self._asked[0]
 
     def follow(self) -> EndCause:
-        """Return why the attempt is over; its processes may still run."""
         cause = None
         while cause is None:
             # Checked before listening: what it wrote before its exit is then heard in this turn.
@@ -189,7 +188,6 @@ class Supervision:
         return None
 
     def _ask(self, state: State) -> None:
-        """Ask the search to end with what it has, once."""
         cause = self._reason_to_end(state)
         if cause and not self._asked:
             self._asked = cause, time.monotonic()

@@ -95,7 +95,6 @@ class Tuner:
         return self._process.poll()
 
     def go(self, order: SearchOrder) -> None:
-        """Give it its order; before that it does nothing."""
         channel = self._process.stdin
         with suppress(BrokenPipeError):
             if channel is not None:
@@ -103,7 +102,7 @@ class Tuner:
                 channel.close()
 
     def listen(self, seconds: float) -> list[Message]:
-        """Return what it says, waiting at most that long for it to say something."""
+        """Return its messages, waiting at most that long for the first."""
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         lines: list[bytes] = []
@@ -117,7 +116,6 @@ class Tuner:
         return [self._places.shortened(message.validate_json(line)) for line in lines]
 
     def interrupt(self) -> None:
-        """Ask it to end with what it has found."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
 
@@ -132,7 +130,6 @@ class Tuner:
         return gone
 
     def close(self) -> None:
-        """Let go of what it might still have said."""
         self._process.wait()
         os.close(self._channel)
         if self._adopts:

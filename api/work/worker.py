@@ -45,12 +45,12 @@ _EDITED = "The workload's code has changed since its first trials; ask for it ag
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 FORGET_SECONDS = 3600.0
-"""Between looks for such keys, and for jobs that are too old to be kept."""
+"""Between removals of such keys, and of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
-"""Between looks for repositories that could not be had."""
+"""Between attempts at repositories that could not be had."""
 INSPECT_SECONDS = 60.0
-"""Between looks at a machine that is not known yet."""
+"""Between inspections of a machine that is not known yet."""
 
 
 class Worker:
@@ -92,7 +92,6 @@ class Worker:
             workers.leave(self._database, self._info())
 
     def _info(self) -> WorkerInfo:
-        """Return where it stands, and what it has now."""
         return WorkerInfo(
             worker=self._name,
             devices=self._devices,
@@ -131,7 +130,6 @@ class Worker:
         return False
 
     def run_one(self) -> bool:
-        """Run the next job, if there is one; return whether there was."""
         lease = self._settings.patience.lease
         info = self._info()
         if self._shown is not None and info != self._shown:
@@ -167,7 +165,6 @@ class Worker:
         return self._tune(lease, claimed, what)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
-        """Return how a job ends that is not to be run at all."""
         if claimed.job.state is State.CANCELLING:
             return JobOutcome(state=State.CANCELLED)
         if claimed.unreadable is not None:
@@ -212,7 +209,6 @@ class Worker:
         )
 
     def _order(self, tuner: Tuner, lease: Lease, claimed: ClaimedJob, what: SearchOrder) -> None:
-        """Record the process, and then give it its order."""
         identity = tuner.identity
         if identity is not None:
             lease.insist(lambda: attempts.note_process(self._database, claimed.token, identity))
@@ -261,7 +257,6 @@ class Worker:
         return self._codes().get(claimed.job.workload)
 
     def _codes(self) -> dict[str, str]:
-        """Return the workloads that it can run now, with the digests of their code."""
         codes = self._registry.codes(self._settings.root)
         commits = {name: each.commit for name, each in self._registry.workloads.items()}
         lacking = {
@@ -296,7 +291,6 @@ class Worker:
 
 
 def main(arguments: list[str]) -> None:
-    """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
     settings = load_settings(Path(arguments[0]) if arguments else None)
     write_log(settings.log)
     os.umask(PRIVATE)

@@ -40,7 +40,7 @@ class JobView:
     job: Job
     phase: str
     news: str
-    """What is said aloud when it has changed: the phase, and at last how it ended."""
+    """Announced by screen readers when it has changed: the phase, at last how it ended."""
     kinds: tuple[str, ...]
     """The events by which it is followed."""
     spent: float
@@ -88,9 +88,7 @@ def job_view(detail: JobDetail) -> JobView:
         best=() if found else tuple(_best(leaderboard)),
         downloads=_downloads(job.url, found) if found else {},
         shown=parts(found) if found else parts_so_far(leaderboard),
-        outputs=tuple(t for t in reversed(detail.trials) if t.detail and not t.measured)[
-            :MOST_OUTPUTS
-        ],
+        outputs=_outputs(detail.trials),
         left_out="" if found else left_out(job.trials - len(detail.trials)),
         facts=_facts(job),
         labels=label_links(job),
@@ -103,7 +101,6 @@ def job_view(detail: JobDetail) -> JobView:
 
 
 def left_out(count: int) -> str:
-    """Return how many trials are not in sight, in words."""
     if count <= 0:
         return ""
     return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
@@ -124,7 +121,8 @@ def _note(best: Entry) -> str:
 
 
 def _outputs(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    return tuple(each for each in reversed(trials) if each.detail and not each.measured)
+    failed = [each for each in reversed(trials) if each.detail and not each.measured]
+    return tuple(failed[:MOST_OUTPUTS])
 
 
 def _downloads(base: str, found: Result) -> dict[str, str]:
@@ -182,7 +180,6 @@ def _phase_of(what: Event) -> str | None:
 
 
 def _running(detail: JobDetail) -> tuple[float, TrialStarted] | None:
-    """Return the trial that runs and since when, if one does."""
     if detail.job.state is not State.RUNNING:
         return None
     for event in reversed(detail.events):

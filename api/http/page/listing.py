@@ -25,7 +25,7 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ListedJob:
-    """A job in the list, and what there is to tell of it in a sentence."""
+    """A job in the list, and its texts."""
 
     job: Job
     settings: str
@@ -109,7 +109,6 @@ def _without(label: str, query: ListQuery) -> Link:
 
 
 def _address(query: ListQuery, states: Sequence[State], before: str | None = None) -> str:
-    """Return where a list is that differs from the one at hand in its states or its page."""
     pairs = [*_pairs(query, states), *([("before", before)] if before else [])]
     return f"/?{urlencode(pairs)}" if pairs else "/"
 

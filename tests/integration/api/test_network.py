@@ -184,7 +184,7 @@ def test_a_gang_trains_within_its_own_network(
     assert Worker(database, settings.model_copy(update=changes)).run_one()
     measured = [
         each.configuration.workers
-        for each in jobs.trials(job.id, None)
+        for each in jobs.detail(job.id, None).trials
         if each.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     ]
     assert 2 in measured

@@ -202,7 +202,7 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
     with pytest.raises(Superseded):
         WRITES[write](database, token)
     assert jobs.get(job.id, "me") == before
-    assert jobs.trials(job.id, "me") == ()
+    assert jobs.detail(job.id, "me").trials == ()
 
 
 def test_a_clock_that_was_put_back_does_not_lock_the_devices(

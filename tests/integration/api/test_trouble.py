@@ -76,7 +76,7 @@ def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.DONE, attempt), ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == jobs.trials(job.id, None)
+    assert found.trials == jobs.detail(job.id, None).trials
     return found
 
 

@@ -63,7 +63,7 @@ def check_ended_once(jobs: Jobs, job: Job) -> Job:
     told = jobs.events(job.id, None)
     assert [each.number for each in told] == list(range(1, len(told) + 1))
     assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
-    recorded = jobs.trials(job.id, None)
+    recorded = jobs.detail(job.id, None).trials
     assert [each.number for each in recorded] == list(range(len(recorded)))
     return jobs.get(job.id, None)
 
@@ -73,7 +73,7 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     ended = check_ended_once(jobs, job)
     assert ended.state is State.DONE, ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == jobs.trials(job.id, None)
+    assert found.trials == jobs.detail(job.id, None).trials
     assert "import" in found.script
     return ended
 
@@ -218,7 +218,9 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, SetAside)]
+    crashed = [
+        each for each in jobs.detail(job.id, None).trials if isinstance(each.reason, SetAside)
+    ]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 

@@ -139,29 +139,6 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     assert settings.network == given
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ('[oidc]\nissuer = "https://x"\n', "oidc"),
-        ("[webhooks]\nmost = 3\n", "webhooks"),
-        ("[web]\nrequests = 3\n", "web.requests"),
-        ("[web]\nconnections = 30\n", "web.connections"),
-    ],
-)
-def test_a_setting_that_is_gone_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str
-) -> None:
-    """In the file and in the environment, with what to do instead."""
-    path = tmp_path / "service.toml"
-    path.write_text(text)
-    with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as file:
-        load_settings(path)
-    monkeypatch.setenv(f"AUTOTUNE_SERVICE_{name.upper().replace('.', '__')}", "{}")
-    with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
-        load_settings()
-    assert str(file.value) == str(variable.value)
-
-
 def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
     """Otherwise whoever sends a header would be let in, or nobody."""
     path = tmp_path / "service.toml"

@@ -84,7 +84,7 @@ class Ledger:
             told += page
         assert [each.number for each in told] == list(range(1, len(told) + 1))
         assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
-        recorded = self._jobs.trials(job_id, None)
+        recorded = self._jobs.detail(job_id, None).trials
         assert [each.number for each in recorded] == list(range(len(recorded)))
         said = Counter(each.body.trial.number for each in told if isinstance(each.body, TrialEnded))
         assert said == Counter(range(len(recorded)))

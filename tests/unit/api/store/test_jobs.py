@@ -95,7 +95,7 @@ def test_device_seconds_are_limited(
 def test_jobs_of_others_are_not_found(jobs: Jobs, asked: JobRequest) -> None:
     """Everything about somebody else's job looks as if there were none."""
     job = jobs.submit(asked, "me")
-    for call in (jobs.get, jobs.trials, jobs.events, jobs.cancel, jobs.recommendation):
+    for call in (jobs.get, jobs.detail, jobs.events, jobs.cancel, jobs.recommendation):
         with pytest.raises(NotFound):
             call(job.id, "you")
     assert jobs.page("you").tunings == ()

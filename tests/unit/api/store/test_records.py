@@ -124,7 +124,7 @@ def test_reading_something_unreadable_leaves_no_reader_behind(
     change(trials.c.record, ('"number":', '"index":'))
     for _ in range(4):
         with pytest.raises(UnreadableRecord):
-            jobs.trials(job.id, "me")
+            jobs.detail(job.id, "me")
         jobs.submit(asked, f"owner {_}")
 
 
