@@ -74,8 +74,9 @@ class _OfJobs(Collector):
 
 
 def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
+    activity = jobs.activity()
     states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
-    for state, count in jobs.counts().items():
+    for state, count in activity.states.items():
         states.add_metric([state], count)
     yield states
     what, labels = (
@@ -83,15 +84,14 @@ def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
         ["workload", "devices", "needs"],
     )
     unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
-    for kind, number in jobs.unserved().items():
+    for kind, number in activity.unserved.items():
         unserved.add_metric(kind, number)
     yield unserved
-    activity = jobs.activity()
     trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
     for outcome, number in activity.trials.items():
         trials.add_metric([outcome], number)
     yield trials
-    spent = jobs.device_seconds()
+    spent = activity.device_seconds
     yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
     found, latest = jobs.workers(None), f"of the latest {LATEST} jobs that ended."
     for name, text, value in (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -25,7 +25,7 @@ from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
-from autotune.api.store.queue import unserved, waiting
+from autotune.api.store.queue import waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     COLUMNS,
@@ -37,11 +37,9 @@ from autotune.api.store.reading import (
     read_trials,
     row_of,
     spent,
-    total_of,
     whole,
 )
-from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
+from autotune.api.store.tables import idempotency, jobs, labels, trials
 from autotune.api.store.workers import there
 from autotune.api.values import Filter, Job, JobDetail, JobEvent, Page, SeenWorker, Tuning
 from autotune.api.workloads import Registry
@@ -201,19 +199,6 @@ class Jobs:
         with self._database.reading() as connection:
             return ending(connection, job_id, project)
 
-    def counts(self) -> dict[State, int]:
-        query = select(jobs.c.state, func.count()).group_by(jobs.c.state)
-        with self._database.reading() as connection:
-            found = {row[0]: row[1] for row in connection.execute(query).all()}
-        return {state: found.get(state, 0) for state in State}
-
-    def device_seconds(self) -> float:
-        """Return the seconds that all jobs have spent on their searches, removed ones too."""
-        removed = select(totals.c.value).where(totals.c.name == REMOVED).scalar_subquery()
-        query = select(total_of() + func.coalesce(removed, 0.0))
-        with self._database.reading() as connection:
-            return float(connection.execute(query).scalar_one())
-
     def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
         with self._database.reading() as connection:
             return there(connection, project)
@@ -221,10 +206,6 @@ class Jobs:
     def activity(self) -> Activity:
         with self._database.reading() as connection:
             return activity(connection)
-
-    def unserved(self) -> Mapping[tuple[str, str, str], int]:
-        with self._database.reading() as connection:
-            return unserved(connection)
 
     def check(self) -> None:
         """Make sure that the database answers, has the schema of this version, and has room."""

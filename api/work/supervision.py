@@ -46,9 +46,9 @@ class Lease:
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
-        self._database = database
-        self._token = token
-        self._patience = patience
+        self.database = database
+        self.token = token
+        self.patience = patience
         self._clock = clock
         self._renewed = self._polled = clock()
         self._state = State.RUNNING
@@ -58,10 +58,10 @@ class Lease:
         self._check()
         now = self._clock()
         try:
-            if now - self._renewed >= self._patience.renewal:
+            if now - self._renewed >= self.patience.renewal:
                 self.renew()
-            elif now - self._polled >= self._patience.poll:
-                self._state = attempts.status(self._database, self._token)
+            elif now - self._polled >= self.patience.poll:
+                self._state = attempts.status(self.database, self.token)
                 self._polled = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
@@ -71,7 +71,7 @@ class Lease:
     def renew(self) -> None:
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
-        self._state = attempts.renew(self._database, self._token, self._patience.lease)
+        self._state = attempts.renew(self.database, self.token, self.patience.lease)
         self._renewed = self._polled = now
         reach(FailPoint.AFTER_RENEWAL)
 
@@ -82,10 +82,10 @@ class Lease:
                 return write()
             except DatabaseUnavailable:
                 self._check()
-                time.sleep(min(_RETRY_SECONDS, self._patience.lease / 10))
+                time.sleep(min(_RETRY_SECONDS, self.patience.lease / 10))
 
     def _check(self) -> None:
-        if self._clock() - self._renewed > self._patience.lease * 2 / 3:
+        if self._clock() - self._renewed > self.patience.lease * 2 / 3:
             raise superseded()
 
 
@@ -107,23 +107,12 @@ class EndCause(StrEnum):
 class Supervision:
     """Follows the process of an attempt until something ends it."""
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
-        self,
-        database: Database,
-        token: LeaseToken,
-        lease: Lease,
-        tuner: Tuner,
-        *,
-        seconds: float,
-        patience: Patience,
-        stopping: Callable[[], bool],
+    def __init__(
+        self, lease: Lease, tuner: Tuner, *, seconds: float, stopping: Callable[[], bool]
     ) -> None:
-        self._database = database
-        self._token = token
         self._lease = lease
         self._tuner = tuner
         self._seconds = seconds
-        self._patience = patience
         self._stopping = stopping
         self._heard = 0
         self._unwritten: deque[attempts.AttemptReport] = deque()
@@ -171,7 +160,7 @@ class Supervision:
     def _write_all(self) -> None:
         while self._unwritten:
             reach(FailPoint.BEFORE_MESSAGE)
-            attempts.record(self._database, self._token, self._unwritten[0])
+            attempts.record(self._lease.database, self._lease.token, self._unwritten[0])
             self._unwritten.popleft()
             reach(FailPoint.AFTER_MESSAGE)
 
@@ -183,7 +172,7 @@ class Supervision:
         if self._stopping():
             return EndCause.STOPPED
         self._ask(state)
-        if self._asked and time.monotonic() - self._asked[1] > self._patience.interrupt:
+        if self._asked and time.monotonic() - self._asked[1] > self._lease.patience.interrupt:
             return self._asked[0]
         return None
 
@@ -196,7 +185,7 @@ class Supervision:
     def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:
             return EndCause.CANCELLED
-        most = self._seconds + self._patience.overrun
+        most = self._seconds + self._lease.patience.overrun
         if self._began is not None and time.monotonic() - self._began > most:
             return EndCause.OVERRAN
         return None

@@ -184,12 +184,9 @@ class Worker:
             reach(FailPoint.STARTED)
             self._order(tuner, lease, claimed, what)
             supervision = Supervision(
-                self._database,
-                claimed.token,
                 lease,
                 tuner,
                 seconds=what.options.budget or claimed.job.seconds,
-                patience=self._settings.patience,
                 stopping=self._stop.is_set,
             )
             cause = supervision.follow()

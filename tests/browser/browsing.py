@@ -70,9 +70,9 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
         process.wait()
 
 
-def _first_key(told: str) -> str:
+def _first_key(shown: str) -> str:
     """Return the key from the file that is named where no terminal can show it."""
-    return Path(told.partition(": in ")[2].partition(";")[0]).read_text().strip()
+    return Path(shown.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
 def sign_in(page: Page, key: str) -> None:

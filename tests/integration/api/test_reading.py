@@ -35,8 +35,8 @@ def test_a_recommendation_is_told_without_its_trials(
     assert claimed is not None
     kept = '{"margin": 0.05, "over_default": null, "summary": "é"}'
     attempts.finish(database, claimed.token, Ending(state=State.DONE, recommendation=kept))
-    told, _ = jobs.short_recommendation(job.id, "me")
-    assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}
+    shown, _ = jobs.short_recommendation(job.id, "me")
+    assert json.loads(shown) == {"margin": 0.05, "over_default": None, "summary": "é"}
     with pytest.raises(NotFound):
         jobs.short_recommendation(job.id, "somebody else")
 

@@ -136,7 +136,7 @@ def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Databas
         earlier = tables.attempts.c.began_at - 100
         connection.execute(update(tables.attempts).values(began_at=earlier))
     attempts.finish(database, claimed.token, JobOutcome(state=State.FAILED))
-    spent = jobs.device_seconds()
+    spent = jobs.activity().device_seconds
     age(database, job, 10)
     assert store.remove_ended(database, DAY_SECONDS) == 1
-    assert jobs.device_seconds() == pytest.approx(spent) == pytest.approx(100, abs=5)
+    assert jobs.activity().device_seconds == pytest.approx(spent) == pytest.approx(100, abs=5)

@@ -64,8 +64,8 @@ def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: 
     claimed = take(database)
     assert (claimed.job.id, claimed.token.attempt) == (first.id, 1)
     assert claimed.job.state is State.RUNNING
-    told = [each.body for each in jobs.events(first.id, "me")]
-    assert told == [Queued(), Claimed(attempt=1, kept=0)]
+    shown = [each.body for each in jobs.events(first.id, "me")]
+    assert shown == [Queued(), Claimed(attempt=1, kept=0)]
 
 
 def labelled(asked: JobRequest, **labels: str) -> JobRequest:
@@ -261,8 +261,8 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
     token = take(database).token
     assert jobs.cancel(job.id, "me").state is State.CANCELLING
     assert attempts.finish(database, token, DONE) is State.CANCELLED
-    told = [each.body for each in jobs.events(job.id, "me", after=2)]
-    assert told == [
+    shown = [each.body for each in jobs.events(job.id, "me", after=2)]
+    assert shown == [
         Cancelling(),
         Ended(state=State.CANCELLED, summary=DONE.summary, reason=CANCELLED),
     ]

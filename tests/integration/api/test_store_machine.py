@@ -179,11 +179,11 @@ class StoreMachine(RuleBasedStateMachine):
     def events_have_no_gaps_and_one_end(self) -> None:
         """Look through all events."""
         for name, model in self.jobs.items():
-            told = self.service.events(name, "me")
-            assert [each.number for each in told] == list(range(1, len(told) + 1))
-            ends = [each for each in told if isinstance(each.body, Ended)]
+            shown = self.service.events(name, "me")
+            assert [each.number for each in shown] == list(range(1, len(shown) + 1))
+            ends = [each for each in shown if isinstance(each.body, Ended)]
             assert len(ends) == (model.state in FINAL)
-            assert not ends or told[-1] == ends[0]
+            assert not ends or shown[-1] == ends[0]
 
     def _holders(self) -> list[Model]:
         return [model for model in self.jobs.values() if model.token]

@@ -68,8 +68,8 @@ def endings(database: Database) -> list[str | None]:
 
 
 def reasons(jobs: Jobs, job: Job) -> list[str]:
-    told = [each.body for each in jobs.events(job.id, None)]
-    return [each.reason for each in told if isinstance(each, Released)]
+    shown = [each.body for each in jobs.events(job.id, None)]
+    return [each.reason for each in shown if isinstance(each, Released)]
 
 
 def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:

@@ -60,9 +60,9 @@ def alive(database: Database) -> int:
 
 def check_ended_once(jobs: Jobs, job: Job) -> Job:
     """Make sure that nothing is lost and nothing is there twice."""
-    told = jobs.events(job.id, None)
-    assert [each.number for each in told] == list(range(1, len(told) + 1))
-    assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
+    shown = jobs.events(job.id, None)
+    assert [each.number for each in shown] == list(range(1, len(shown) + 1))
+    assert [each for each in shown if isinstance(each.body, Ended)] == [shown[-1]]
     recorded = jobs.detail(job.id, None).trials
     assert [each.number for each in recorded] == list(range(len(recorded)))
     return jobs.get(job.id, None)

@@ -51,14 +51,14 @@ class Target:
 
     def findings(self, **options: object) -> list[str]:
         """Return what Schemathesis finds, each with a call that shows it."""
-        told = {
+        shown = {
             "headers": {"Authorization": f"Bearer {self.secret}"},
             "generation": {"max-examples": EXAMPLES, "deterministic": True, "no-shrink": True},
             # Not all that fits the schema is registered, or can run on a machine.
             "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, 422]}},
             **options,
         }
-        config = SchemathesisConfig.from_dict(told)
+        config = SchemathesisConfig.from_dict(shown)
         schema = schemathesis.openapi.from_asgi("/openapi.json", self.app, config=config)
         schema = schema.include(path=ONLY) if ONLY else schema
         return [each for event in from_schema(schema).execute() for each in _findings(event)]

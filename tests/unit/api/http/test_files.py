@@ -111,15 +111,15 @@ def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:
 
 def test_spaces_are_listed(client: TestClient) -> None:
     """With the one that `auto` stands for."""
-    told = client.get("/v1/spaces").json()
-    assert told["auto"] == "cpu"
-    assert "quick" in {each["name"] for each in told["spaces"]}
+    shown = client.get("/v1/spaces").json()
+    assert shown["auto"] == "cpu"
+    assert "quick" in {each["name"] for each in shown["spaces"]}
 
 
 def test_the_machine_is_told(client: TestClient) -> None:
     """As the operator has declared it, or as the engine sees it."""
-    told = client.get("/v1/machine").json()
-    assert told == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
+    shown = client.get("/v1/machine").json()
+    assert shown == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
 
 
 def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:

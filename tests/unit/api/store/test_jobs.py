@@ -119,11 +119,11 @@ def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) ->
     job = jobs.submit(asked, "me")
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
-    told = [each.body for each in jobs.events(job.id, "me", after=1)]
+    shown = [each.body for each in jobs.events(job.id, "me", after=1)]
     reason = jobs.get(job.id, "me").reason
     assert reason
     assert "cancelled. Ask for it again" in reason
-    assert told == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
+    assert shown == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
 
 
 def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: JobRequest) -> None:

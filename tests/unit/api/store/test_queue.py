@@ -72,13 +72,13 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     )
     assert found.waiting == Waiting(kind=WaitsFor.WORKER)
     assert found.waiting.sentence == "No worker that is there can run it."
-    told = [each.body for each in jobs.events(job.id, "me")]
-    assert told.count(Notice(text=found.reason)) == 1
-    assert [*jobs.unserved()] == [("digits", "", "at least 1 H100 device")]
+    shown = [each.body for each in jobs.events(job.id, "me")]
+    assert shown.count(Notice(text=found.reason)) == 1
+    assert [*jobs.activity().unserved] == [("digits", "", "at least 1 H100 device")]
     workers.seen(database, PAIR)
     queue.mark_unserved(database)
     assert jobs.placed(job.id, "me").reason is None
-    assert jobs.unserved() == {}
+    assert jobs.activity().unserved == {}
 
 
 def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> None:

@@ -34,9 +34,9 @@ def change(database: Database) -> Change:
     """Rewrites what is kept of all jobs."""
 
     def change(column: object, replaced: tuple[str, str]) -> None:
-        told = func.replace(column, *replaced)
+        shown = func.replace(column, *replaced)
         with database.writing() as connection:
-            connection.execute(update(column.table).values({column.name: told}))
+            connection.execute(update(column.table).values({column.name: shown}))
 
     return change
 
@@ -58,9 +58,9 @@ def measured(database: Database) -> ClaimedJob:
     """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
-    told = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
+    shown = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
     attempts.record(
-        database, claimed.token, AttemptReport(number=1, trial=ended_trial(), events=told)
+        database, claimed.token, AttemptReport(number=1, trial=ended_trial(), events=shown)
     )
     return claimed
 
@@ -75,8 +75,8 @@ def test_an_unreadable_job_is_listed_with_the_others(
     assert found[job.id].reason == UNREADABLE
     assert found[job.id].workload == "digits"
     assert found[other.id].reason is None
-    told = jobs.detail(job.id, "me").job
-    assert told.model_copy(update={"waiting": None}) == found[job.id]
+    shown = jobs.detail(job.id, "me").job
+    assert shown.model_copy(update={"waiting": None}) == found[job.id]
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
 
 
@@ -110,10 +110,10 @@ def test_an_unreadable_event_is_told_as_one(
     """No number is missing, and a stream goes on behind it."""
     measured(database)
     change(events.c.body, ('"kind":"notice"', '"kind":"hint"'))
-    told = jobs.events(job.id, "me")
-    assert [each.number for each in told] == [1, 2, 3, 4]
-    assert told[2].body == Notice(text=UNREADABLE)
-    assert told[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
+    shown = jobs.events(job.id, "me")
+    assert [each.number for each in shown] == [1, 2, 3, 4]
+    assert shown[2].body == Notice(text=UNREADABLE)
+    assert shown[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_reading_something_unreadable_leaves_no_reader_behind(

@@ -64,9 +64,9 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
         queue.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert "on the devices 'pod-1'" in (found.reason or "")
-    told = [each.body for each in jobs.events(job.id, "me")]
-    assert told.count(Notice(text=found.reason or "")) == 1
-    assert jobs.unserved() == {("digits", "pod-1", ""): 1}
+    shown = [each.body for each in jobs.events(job.id, "me")]
+    assert shown.count(Notice(text=found.reason or "")) == 1
+    assert jobs.activity().unserved == {("digits", "pod-1", ""): 1}
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
@@ -90,7 +90,7 @@ def test_what_a_job_waited_for_is_forgotten_once_it_runs(
     workers.leave(database, OLD)
     queue.mark_unserved(database)
     workers.seen(database, OLD)
-    assert jobs.unserved() == {}
+    assert jobs.activity().unserved == {}
     assert attempts.claim(database, OLD, 30.0) is not None
     assert jobs.get(job.id, "me").reason is None
 

@@ -112,6 +112,6 @@ def test_a_reason_is_a_text_that_every_database_takes() -> None:
 @pytest.mark.parametrize("what", [GaveUp(reason="caf\udce9"), Notice(text="caf\udce9")], ids=repr)
 def test_a_message_may_hold_what_is_no_text(what: GaveUp | Notice) -> None:
     """As a name that is not in UTF-8 does; the search does not die of telling it."""
-    told = message.validate_json(line(what))
-    assert isinstance(told, GaveUp | Notice)
-    assert "caf?" in str(told)
+    shown = message.validate_json(line(what))
+    assert isinstance(shown, GaveUp | Notice)
+    assert "caf?" in str(shown)

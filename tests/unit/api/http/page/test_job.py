@@ -158,10 +158,12 @@ def test_a_reason_that_is_told_nowhere_else_stays(
     assert "Where the time goes" in page
 
 
-@pytest.mark.parametrize(("left_out", "told"), [(1, "The first trial is"), (2, "The first 2 are")])
-def test_it_is_told_how_many_trials_are_left_out(left_out: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("left_out", "text_shown"), [(1, "The first trial is"), (2, "The first 2 are")]
+)
+def test_it_is_told_how_many_trials_are_left_out(left_out: int, text_shown: str) -> None:
     """In one or in several."""
-    assert told_left_out(left_out).startswith(told)
+    assert told_left_out(left_out).startswith(text_shown)
     assert told_left_out(0) == ""
 
 
@@ -189,7 +191,9 @@ def test_what_starts_a_gang_is_shown_and_to_be_had(
     page = client.get(f"/tunings/{conclude(worker_group).id}").text
     files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py")
     links = dict(re.findall(r'<a href="([^"]+)" download[^>]*>([^<]+)</a>', page))
-    addresses = [next(each for each, told in links.items() if told == name) for name in files]
+    addresses = [
+        next(each for each, text_shown in links.items() if text_shown == name) for name in files
+    ]
     assert programs_of(page) == [client.get(each).text for each in addresses]
 
 
@@ -312,8 +316,8 @@ def test_the_legend_names_what_is_drawn(
     record(database, measured, trial.model_copy(update=changes))
     legend = re.search(r'<ul class="legend"[^>]*>(.*?)</ul>', show(measured.job_id), re.DOTALL)
     assert legend
-    told = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
-    assert told == "one device stopped early, significantly slower the best single device"
+    text_shown = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
+    assert text_shown == "one device stopped early, significantly slower the best single device"
 
 
 def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
