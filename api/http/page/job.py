@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
-from autotune.api.http.page.listing import Link, label_links, params_text, space_name
+from autotune.api.http.page.listing import label_links, params_text, space_name
 from autotune.api.states import State
 from autotune.api.values import LOCAL_PROJECT, Job, JobDetail
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
@@ -35,69 +34,33 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobView:
-    job: Job
-    phase: str
-    news: str
-    """Announced by screen readers when it has changed: the phase, at last how it ended."""
-    kinds: tuple[str, ...]
-    """The events by which it is followed."""
-    spent: float
-    """Seconds of the budget that are used."""
-    ticking: bool
-    """Whether they go on."""
-    clocks: tuple[str, str]
-    """What is used, and all of it."""
-    running: tuple[float, TrialStarted] | None
-    """When the running trial began, and what it is."""
-    best: tuple[Figure, ...]
-    """The best so far of each kind; empty once there is a result."""
-    downloads: Mapping[str, str]
-    """Names of files, and their addresses."""
-    shown: Mapping[str, Any]
-    """What the fragments show: of the result, or of the trials so far."""
-    outputs: tuple[Trial, ...]
-    """Trials that failed and have printed something, the latest first."""
-    left_out: str
-    """How many trials came before those in sight, in words; empty if none did."""
-    facts: Mapping[str, str]
-    """What was asked for, and is known of the job."""
-    labels: tuple[Link, ...]
-    """Each leads to all jobs that have it."""
-    once: str
-    """Sent along by the button that repeats it, so that two clicks make one job."""
-    moments: Mapping[str, float]
-    history: Sequence[tuple[float, str]]
-    """What happened and when, the latest first."""
-
-
-def job_view(detail: JobDetail) -> JobView:
+def job_view(detail: JobDetail) -> dict[str, Any]:
+    """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found = detail.job, detail.recommendation
     leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
-    return JobView(
-        job=job,
-        phase=_phase(detail),
-        news=" ".join(filter(None, (sentence(_phase(detail)), job.summary or job.reason))),
-        kinds=KINDS,
-        spent=round(min(detail.spent, job.seconds), 1),
-        ticking=job.state is State.RUNNING and detail.spent > 0,
-        clocks=(clock(detail.spent), clock(job.seconds)),
-        running=_running(detail),
-        best=() if found else tuple(_best(leaderboard)),
-        downloads=_downloads(job.url, found) if found else {},
-        shown=parts(found) if found else parts_so_far(leaderboard),
-        outputs=_outputs(detail.trials),
-        left_out="" if found else left_out(job.trials - len(detail.trials)),
-        facts=_facts(job),
-        labels=label_links(job),
-        once=secrets.token_urlsafe(18),
-        moments={name: at for name, at in moments.items() if at},
-        history=[
+    return {
+        "job": job,
+        "phase": _phase(detail),
+        "news": " ".join(filter(None, (sentence(_phase(detail)), job.summary or job.reason))),
+        "kinds": KINDS,
+        "spent": round(min(detail.spent, job.seconds), 1),
+        "ticking": job.state is State.RUNNING and detail.spent > 0,
+        "clocks": (clock(detail.spent), clock(job.seconds)),
+        "running": _running(detail),
+        "best": () if found else tuple(_best(leaderboard)),
+        "downloads": _downloads(job.url, found) if found else {},
+        "shown": parts(found) if found else parts_so_far(leaderboard),
+        "outputs": _outputs(detail.trials),
+        "left_out": "" if found else left_out(job.trials - len(detail.trials)),
+        "facts": _facts(job),
+        "labels": label_links(job),
+        "once": secrets.token_urlsafe(18),
+        "moments": {name: at for name, at in moments.items() if at},
+        "history": [
             (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
-    )
+    }
 
 
 def left_out(count: int) -> str:
