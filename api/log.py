@@ -19,7 +19,6 @@ _known: ContextVar[Mapping[str, str]] = ContextVar("known", default=MappingProxy
 class LogStyle(StrEnum):
     TEXT = "text"
     JSON = "json"
-    """A line of JSON each."""
 
 
 @contextmanager
@@ -37,8 +36,6 @@ def known() -> Mapping[str, str]:
 
 
 class _Json(logging.Formatter):
-    """Writes a line of JSON: time, level and sentence, and the fields beside them."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", None)
         sentence = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `log` passes

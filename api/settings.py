@@ -48,7 +48,6 @@ from autotune.value import Value
 
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"
-"""Variable that names the settings file."""
 DEVICES = "devices"
 """File of the data folder that holds the name of what jobs are measured on."""
 PRIVATE = 0o077

@@ -71,7 +71,6 @@ class WaitsFor(StrEnum):
     WORKER = "worker"
     """One that can run it; none that is there can."""
     TURN = "turn"
-    """Its turn."""
     MACHINE = "machine"
     """Its worker's machine, on which another search may run; the job's own has not begun."""
 
@@ -164,9 +163,7 @@ class JobDetail(Value):
     events: tuple[JobEvent, ...]
     """The latest ones, oldest first."""
     now: float
-    """The time of the moment."""
     spent: float
-    """Seconds that its search has taken so far."""
     recommendation: Result | None
 
 
@@ -178,9 +175,7 @@ class Filter(Value):
     since: float | None = None
     """Created at this time or later."""
     until: float | None = None
-    """Created before this time."""
     labels: tuple[Selector, ...] = ()
-    """With all of these labels."""
 
 
 class Page(Described):
@@ -268,13 +263,10 @@ class ClaimedJob(Value):
     marker: str
     job: Job
     kept: tuple[Trial, ...] = ()
-    """Trials of earlier attempts."""
     study: str | None
     """What the study of the earlier attempts was made for."""
     used_seconds: float
-    """Time that earlier attempts spent on the search."""
     deaths: int
-    """How many earlier attempts died or were lost."""
     killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
@@ -298,9 +290,7 @@ class JobOutcome(Value):
     summary: str | None = None
     reason: str | None = None
     recommendation: str | None = None
-    """The recommendation as JSON, without its trials."""
     code_changed: bool = False
-    """Whether the workload's code was edited meanwhile."""
 
 
 class Mistake(Described):

@@ -46,12 +46,9 @@ class Arguments(Value):
 
 
 class Commit(Value):
-    """A commit of a git repository that holds a workload's files."""
-
     repository: Annotated[
         str, Field(pattern=r"^(https|ssh|file)://[^\s\x00-\x1f-][^\s\x00-\x1f]*$")
     ]
-    """Its address."""
     commit: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
     """Its full id; a branch would be something else tomorrow."""
 
@@ -171,7 +168,6 @@ class Declared(Value):
     repository: str | None = None
     """Address of the git repository that holds its files; None for files that are here."""
     commit: str | None = None
-    """Which of the repository's commits."""
 
 
 def registered(declared: Declared) -> Registered:

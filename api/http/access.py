@@ -31,7 +31,6 @@ from autotune.api.store.auth import Keyring, is_session
 from autotune.api.values import LOCAL_PROJECT
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods that change nothing."""
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/sign-in"})
 FILES = ("/docs/files/", "/page/")
 """Begins the addresses of files that come with the service, the same for everybody."""

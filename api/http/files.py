@@ -24,15 +24,11 @@ class ProgramFile(StrEnum):
     """Which of the programs."""
 
     TRAIN = "train"
-    """It trains."""
     LAUNCH = "launch"
     """It starts the processes of a worker group on one machine."""
     SLURM = "slurm"
-    """It starts them on several machines, under Slurm."""
     JOBSET = "jobset"
-    """It starts them on several machines, as a JobSet of Kubernetes."""
     RAY = "ray"
-    """It starts them on several machines, on a Ray cluster."""
 
 
 FILES: Final = {

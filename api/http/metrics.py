@@ -21,8 +21,6 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Metrics:
-    """Counts requests and event streams of this process."""
-
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(

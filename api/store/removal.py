@@ -13,7 +13,6 @@ from autotune.api.store.tables import attempts, events, idempotency, jobs, total
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
 REMOVED = "device_seconds"
-"""Name of the total of what removed jobs have spent."""
 
 
 def forget_keys(database: Database, older_seconds: float) -> None:

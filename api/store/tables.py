@@ -47,8 +47,6 @@ def _job_reference() -> Any:
 
 
 class JobRow(Base, table=True):
-    """A tuning job."""
-
     __tablename__ = "jobs"
     __table_args__ = (
         UniqueConstraint("id"),
@@ -62,7 +60,6 @@ class JobRow(Base, table=True):
     )
 
     seq: int | None = Field(default=None, primary_key=True)
-    """The order in which jobs came."""
     id: str
     """Its name for the outside, which cannot be guessed."""
     project: str
@@ -100,8 +97,6 @@ class JobRow(Base, table=True):
 
 
 class AttemptRow(Base, table=True):
-    """One worker's try at a job."""
-
     __tablename__ = "attempts"
     __table_args__ = (Index(None, "host", "swept"),)
 
@@ -184,8 +179,6 @@ class LeaseRow(Base, table=True):
 
 
 class WorkerRow(Base, table=True):
-    """A worker that is there, idle or not."""
-
     __tablename__ = "workers"
 
     name: str = Field(primary_key=True)

@@ -46,7 +46,6 @@ class Studied(Value):
 
     kind: Literal["studied"] = "studied"
     study: str
-    """What it was made for."""
 
 
 class RunBegun(Value):
@@ -90,7 +89,6 @@ class Stuck(Value):
 
 
 FinalMessage = Found | GaveUp | Stuck
-"""The last message of a search."""
 Message = Annotated[
     Event | Begun | Studied | RunBegun | RunOver | FinalMessage,
     Field(discriminator="kind"),

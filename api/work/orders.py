@@ -28,7 +28,6 @@ class SearchOrder(Value):
     """What the child is to do; it does nothing before it has read this."""
 
     name: str
-    """Names the search to others that wait for the machine."""
     model: str
     dataset: str
     model_arguments: tuple[tuple[str, Scalar], ...]
@@ -36,16 +35,12 @@ class SearchOrder(Value):
     space: str | Space
     options: SearchOptions
     out: Path
-    """Folder of this attempt."""
     engine: str
     isolation: Isolation = Isolation.AUTO
-    """Whether it must have a network of its own."""
     kept: tuple[Trial, ...] = ()
-    """Trials of earlier attempts."""
     study: str | None = None
     """What their study was made for."""
     excluded: tuple[Configuration, ...] = ()
-    """Configurations that are not to be run any more."""
 
 
 def order(

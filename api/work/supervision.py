@@ -97,16 +97,11 @@ class EndCause(StrEnum):
     DIED = "died"
     """Its process ended without a last message."""
     CANCELLED = "cancelled"
-    """Somebody cancelled the job."""
     OVERRAN = "overran"
-    """The search did not end within its budget."""
     STOPPED = "stopped"
-    """The worker was asked to stop."""
 
 
 class Supervision:
-    """Follows the process of an attempt until something ends it."""
-
     def __init__(
         self, lease: Lease, tuner: Tuner, *, seconds: float, stopping: Callable[[], bool]
     ) -> None:

@@ -76,8 +76,6 @@ def once(typed: Typed, asked: JobRequest) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field with what stands in it."""
-
     name: str
     label: str
     kind: str = "string"

@@ -22,7 +22,6 @@ from autotune.text import clock, rate_with_error, roughly, sentence, share
 from autotune.trial import Trial
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
-"""The names of the events of a stream."""
 MOST_OUTPUTS = 20
 """Of the trials that failed; the others are at their addresses."""
 _STATES = {

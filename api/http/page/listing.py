@@ -21,7 +21,6 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
     "Failed": (State.FAILED,),
     "Cancelled": (State.CANCELLED,),
 }
-"""What the list may be narrowed down to."""
 
 
 @dataclass(frozen=True, kw_only=True)

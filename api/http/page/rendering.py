@@ -30,7 +30,6 @@ KINDS = {
     "docs.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
-"""The files beside the pages, and their media types."""
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
