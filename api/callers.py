@@ -12,7 +12,7 @@ class Scope(StrEnum):
     """What a caller may do in its project."""
 
     READ = "read"
-    """Look at jobs, at what may be asked for, at the workers and at the metrics."""
+    """Read jobs, workloads, spaces, workers and metrics."""
     WRITE = "write"
     """Ask for jobs, and cancel them."""
     ADMIN = "admin"
@@ -29,6 +29,5 @@ class Caller(Value):
     scopes: frozenset[Scope] = frozenset()
 
     def require(self, scope: Scope) -> None:
-        """Make sure that it may do something."""
         if scope not in self.scopes:
             raise ScopeMissing(f"This key lacks the scope {scope}.", "Use a key that has it.")

@@ -18,7 +18,7 @@ from autotune.space import Space, space_for
 class Catalog:
     """Knows what may be asked for. Threads may share it.
 
-    The workers look at their machines and write down what they are.
+    The workers inspect their machines and record what they are.
     """
 
     def __init__(self, settings: Settings, registry: Registry, database: Database) -> None:
@@ -45,7 +45,6 @@ class Catalog:
         return found
 
     def machines(self, needs: Needs) -> tuple[Machine, ...]:
-        """Return what jobs with some needs may be measured on, as far as that is known."""
         if self._declared is not None:
             return (self._declared,)
         with self._database.reading() as connection:

@@ -1,6 +1,6 @@
 """Every error that the service raises on purpose.
 
-Each has a `kind`, a word by which programs can tell it from others: its name, in lower case.
+Each has a `kind`, a word for programs: its name, in lower case.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class SettingsError(UsageError):
 class ServiceError(AutotuneError):
     """Base of all errors of a running service."""
 
-    # What a command that asks the service ends with; over HTTP the `kind` tells them apart.
+    # What a command that asks the service ends with; over HTTP `kind` distinguishes them.
     exit_code: ClassVar[int] = 3
     kind: ClassVar[str] = "service-error"
 
@@ -101,7 +101,7 @@ class Superseded(ServiceError):
 
 
 class MachineUnknown(ServiceError):
-    """Nobody could look at the machine."""
+    """No worker has inspected the machine."""
 
 
 class DatabaseUnavailable(ServiceError):
@@ -121,5 +121,4 @@ class DiskFull(DatabaseUnavailable):
 
 
 def no_such_job() -> NotFound:
-    """Return the error of a job that is not there for whoever asks."""
     return NotFound("Job not found.", "Check the id.")

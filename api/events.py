@@ -71,7 +71,7 @@ def brief(what: Event) -> Event:
     return what
 
 
-def said(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind
+def sentence_of(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind
     """Return an event in a sentence; None for one that only changes a view."""
     match what:
         case Queued():
@@ -85,8 +85,8 @@ def said(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind
             return f"{plural(plan.configurations, 'configuration')} in the search space"
         case events.TrialEnded(trial=trial):
             value = trial.examples_per_second
-            told = f", {rate(value)} examples/s" if value else ""
-            return f"Trial {trial.number}: {trial.outcome}{told}"
+            throughput = f", {rate(value)} examples/s" if value else ""
+            return f"Trial {trial.number}: {trial.outcome}{throughput}"
         case events.Preparing(what=text) | events.Notice(text=text):
             return text
         case Cancelling():

@@ -1,4 +1,4 @@
-"""People who sign in at a reverse proxy before the service, which tells in headers who asks."""
+"""People who sign in at a reverse proxy before the service, which names them in headers."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class TrustedProxy(Value):
     user: _HeaderName = "X-Forwarded-User"
     groups: _HeaderName = "X-Forwarded-Groups"
     projects: Annotated[Mapping[str, Grant], Field(min_length=1)]
-    """By group; of somebody in several, the first one that is listed here tells the project."""
+    """By group; a person in several gets the project of the first that is listed here."""
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
         """Return the person who asks; None if it is not the proxy that does, or it names none."""
-        told = header(self.user)
-        if not told or not self._is_proxy(peer):
+        users = header(self.user)
+        if not users or not self._is_proxy(peer):
             return None
-        if len(told) > 1 or not told[0].isprintable() or not 0 < len(told[0]) <= LONGEST:
+        if len(users) > 1 or not users[0].isprintable() or not 0 < len(users[0]) <= LONGEST:
             raise KeyRefused(f"The header {self.user} names no person.", "Ask the operator.")
         mine = {each.strip() for line in header(self.groups) for each in line.split(",")}
         grants = [grant for group, grant in self.projects.items() if group in mine]
@@ -49,7 +49,7 @@ class TrustedProxy(Value):
             raise ScopeMissing("None of your groups may use this service.", "Ask the operator.")
         project = grants[0].project
         scopes = frozenset().union(*(each.scopes for each in grants if each.project == project))
-        return Caller(id=f"{PERSON}{told[0]}", name=told[0], project=project, scopes=scopes)
+        return Caller(id=f"{PERSON}{users[0]}", name=users[0], project=project, scopes=scopes)
 
     def _is_proxy(self, peer: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""A network namespace for a search, so that nobody outside reaches the servers of its gang.
+"""A network namespace for a search, so that nobody outside reaches the servers of its processes.
 
 TensorFlow's worker server listens on every address and asks nobody who they are. Within a
 namespace of its own, every address is a loopback that only the search's processes see.
@@ -42,7 +42,7 @@ class Network:
     """The network that a search has."""
 
     own: bool
-    """Nobody outside reaches the servers of its gang."""
+    """Nobody outside reaches the servers of its processes."""
     why: str = ""
     """Why it is the machine's, in a few words."""
 
@@ -69,7 +69,6 @@ def enter(wanted: str) -> Network:
 
 
 def check() -> None:
-    """Make sure that searches can have networks of their own."""
     refused = refusal()
     if refused is not None:
         raise SettingsError(
@@ -103,7 +102,6 @@ def _try_and_leave() -> None:
 
 
 def _separate() -> None:
-    """Make the namespace, with a loopback in it."""
     try:
         _unshare(_NEW_NETWORK)
     except PermissionError:

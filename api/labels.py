@@ -18,5 +18,4 @@ Selector = Annotated[str, Field(pattern=f"^{_NAME}:{_TEXT}$")]
 
 
 def selectors(labels: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what finds each of some labels."""
     return tuple(f"{name}:{text}" for name, text in sorted(labels.items()))

@@ -19,12 +19,11 @@ _known: ContextVar[Mapping[str, str]] = ContextVar("known", default=MappingProxy
 class LogStyle(StrEnum):
     TEXT = "text"
     JSON = "json"
-    """A line of JSON each."""
 
 
 @contextmanager
 def about(**fields: str) -> Iterator[None]:
-    """Add fields to all that is said within: which request it is, and whose."""
+    """Add fields to all log lines within: which request it is, and whose."""
     token = _known.set({**_known.get(), **fields})
     try:
         yield
@@ -37,39 +36,36 @@ def known() -> Mapping[str, str]:
 
 
 class _Json(logging.Formatter):
-    """Writes a line of JSON: time, level and sentence, and the fields beside them."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", None)
-        said = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `say` gives
-        told = {
+        sentence = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `log` passes
+        shown = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
-            "message": said,
+            "message": sentence,
             **{name: each for name, each in (fields or {}).items() if each is not None},
         }
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told)
+            shown["exception"] = self.formatException(record.exc_info)
+        return json.dumps(shown)
 
 
 def write_log(style: LogStyle) -> None:
-    """Have this process write its log, as lines for people or as JSON."""
     handler = logging.StreamHandler()
     plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     handler.setFormatter(_Json() if style is LogStyle.JSON else plain)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    # Each look at the schema, of which a worker makes several in a second, would say two sentences.
+    # Each check of the schema, of which a worker makes several in a second, would log two lines.
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
-def say(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
+def log(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
     """Log a sentence with its fields, which are in `record.fields`."""
-    told = {**_known.get(), **fields}
-    shown = " ".join(f"{name}={value}" for name, value in told.items() if value is not None)
-    logger.log(level, "%s [%s]", sentence, shown, extra={"fields": told})
+    all_fields = {**_known.get(), **fields}
+    shown = " ".join(f"{name}={value}" for name, value in all_fields.items() if value is not None)
+    logger.log(level, "%s [%s]", sentence, shown, extra={"fields": all_fields})
 
 
 def note(action: str, target: str, **fields: Field) -> None:
     """Log who changed what; the key and the address are those of the request at hand."""
-    say("A change was made.", logging.INFO, action=action, target=target, **fields)
+    log("A change was made.", logging.INFO, action=action, target=target, **fields)

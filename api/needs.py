@@ -20,7 +20,7 @@ def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(set(labels)))
 
 
-# The bounds come first, so that the JSON schema tells them.
+# The bounds come first, so that the JSON schema has them.
 Labels = Annotated[tuple[Label, ...], Field(max_length=16), AfterValidator(_in_order)]
 
 
@@ -55,7 +55,6 @@ class Needs(Described):
 
 
 def _devices(machine: Machine | None) -> list[str]:
-    """Return the names of what trains: accelerators, or else the hosts themselves."""
     if machine is None:
         return []
     accelerators = [f"GPU {name}" for name in machine.gpus] + ["TPU"] * machine.tpus

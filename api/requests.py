@@ -125,9 +125,9 @@ def checked(
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
     if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
-        told = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
+        asked = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
         raise InvalidBudget(
-            f"{told} is not allowed.",
+            f"{asked} is not allowed.",
             f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
         )
 
@@ -206,7 +206,6 @@ def _check_names(options: SearchOptions) -> None:
 
 @cache
 def _objectives() -> tuple[str, ...]:
-    """Return the names of all objectives; what packages register is looked for once."""
     return tuple(objective_names())
 
 

@@ -32,7 +32,7 @@ from pydantic_settings import (
 from autotune.api.errors import SettingsError
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
-from autotune.api.log import LogStyle, say
+from autotune.api.log import LogStyle, log
 from autotune.api.needs import Labels
 from autotune.api.workloads import (
     Declared,
@@ -48,7 +48,6 @@ from autotune.value import Value
 
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"
-"""Variable that names the settings file."""
 DEVICES = "devices"
 """File of the data folder that holds the name of what jobs are measured on."""
 PRIVATE = 0o077
@@ -71,10 +70,10 @@ class Patience(Value):
     lease: float = Field(default=30.0, gt=0)
     """An attempt that was not heard of for so long has lost its job."""
     renewal: float = Field(default=5.0, gt=0)
-    look: float = Field(default=0.3, gt=0)
-    """Between looks at whether the job was cancelled."""
+    poll: float = Field(default=0.3, gt=0)
+    """Between checks whether the job was cancelled."""
     idle: float = Field(default=1.0, gt=0)
-    """Between looks for a job."""
+    """Between queries for a job."""
     interrupt: float = Field(default=30.0, gt=0)
     """After it was asked to end, a search may save what it found, for which it needs ten seconds on
     a busy machine; then it is killed."""
@@ -98,8 +97,8 @@ class Web(Value):
     """Most bytes of a request's body."""
     heartbeat: float = Field(default=15.0, gt=0)
     """A stream in which nothing happens for so many seconds gets a comment, so that it lives."""
-    look: float = Field(default=0.5, gt=0)
-    """Seconds between looks for events of a job that somebody follows."""
+    poll: float = Field(default=0.5, gt=0)
+    """Seconds between queries for events of a job that is followed."""
     streams: int = Field(default=500, ge=1)
     """Most event streams at a time."""
     streams_per_key: int = Field(default=50, ge=1)
@@ -136,18 +135,18 @@ class Settings(BaseSettings):
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO
-    """Whether searches get a network of their own, in which nobody reaches their gangs. An engine
-    that is a URL, or `ray`, is out of reach from there, so `auto` gives its searches none."""
+    """Whether searches get a network namespace, in which nobody reaches their processes.
+    With an engine that is a URL, or `ray`, which is out of reach from there, `auto` is `off`."""
     retention_days: int | None = Field(default=None, ge=7, le=36_500)
-    """Jobs that ended so long ago are removed, with their files; None keeps them for good. Never
+    """Jobs that ended so long ago are removed, with their files; None keeps them. Never
     sooner than idempotency keys are forgotten."""
     quotas: Quotas = Quotas()
     patience: Patience = Patience()
     web: Web = Web()
     proxy: TrustedProxy | None = None
-    """A proxy at which people sign in; without it there are API keys alone."""
+    """A proxy at which people sign in; None for API keys alone."""
     machine: Machine | None = None
-    """What jobs are measured on, where that is not this host; None has the engine look."""
+    """What jobs are measured on, where that is not this host; None has the engine inspect it."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
     log: LogStyle = LogStyle.TEXT
     """How API and workers write their logs: as text, or as a line of JSON each."""
@@ -189,7 +188,6 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        """Return all workloads, which follow the settings file."""
         return Registry(self.registered(), _FileWatch(self).renewed)
 
     @property
@@ -198,12 +196,11 @@ class Settings(BaseSettings):
         return Path(named) if isinstance(named, str | Path) else None
 
     def registered(self) -> dict[str, Registered]:
-        """Return all workloads: examples, entry points, and the file's, which win."""
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
-        with _told("An installed package's workload"):
+        with _registering("An installed package's workload"):
             found = installed()
         for name, each in declared.items():
-            with _told(f"The workload {name!r}"):
+            with _registering(f"The workload {name!r}"):
                 found[name] = registered(each)
         for name, workload in found.items():
             check_bounded(name, workload)
@@ -227,7 +224,7 @@ class _FileWatch:
             workloads = load_settings(self._settings.file).workloads
             return self._settings.model_copy(update={"workloads": workloads}).registered()
         except SettingsError as exc:
-            say("The changed settings are not taken over.", logging.ERROR, error=str(exc))
+            log("The changed settings are not taken over.", logging.ERROR, error=str(exc))
             return None
 
     def _changed_at(self) -> int | None:
@@ -281,7 +278,7 @@ def _whole_at_once(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _registering(what: str) -> Iterator[None]:
     try:
         yield
     except SettingsError:

@@ -23,7 +23,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
     """It ended because somebody wanted it to; what it had found by then may be there."""
     FAILED = "failed"
-    """It ended without a recommendation; the reason says why."""
+    """It ended without a recommendation; see its reason."""
 
 
 NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
@@ -48,7 +48,6 @@ UNFINISHED = frozenset(State) - FINAL
 
 
 def transition(before: State, after: State) -> State:
-    """Return the state after a step."""
     if after not in NEXT[before]:
         raise IllegalTransition(
             f"A job that is {before} cannot become {after}.",

@@ -1,4 +1,4 @@
-"""The values that the service's parts hand to each other."""
+"""The values that the service's parts pass to each other."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-LOCAL_OWNER = "local"
-"""Owner of the jobs of a service without keys."""
+LOCAL_PROJECT = "local"
+"""Project of the jobs of a service without keys."""
 
 
 class Tuning(SearchOptions):
@@ -45,7 +45,6 @@ class Tuning(SearchOptions):
 
     @property
     def options(self) -> SearchOptions:
-        """The options of the search."""
         return SearchOptions(**{name: getattr(self, name) for name in SearchOptions.model_fields})
 
     @property
@@ -55,7 +54,6 @@ class Tuning(SearchOptions):
 
 
 def moment(seconds: float) -> datetime:
-    """Return a time of the database as a date."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -64,7 +62,6 @@ def _seconds(given: object) -> object:
 
 
 def address(job_id: str) -> str:
-    """Return the address of a job."""
     return f"/v1/tunings/{job_id}"
 
 
@@ -74,7 +71,6 @@ class WaitsFor(StrEnum):
     WORKER = "worker"
     """One that can run it; none that is there can."""
     TURN = "turn"
-    """Its turn."""
     MACHINE = "machine"
     """Its worker's machine, on which another search may run; the job's own has not begun."""
 
@@ -136,7 +132,7 @@ class Job(Tuning):
     reason: str | None
     """Why it failed, or what it waits for."""
     code: str | None = None
-    """The digest of the workload's code that it measured, as workers tell it of theirs."""
+    """The digest of the workload's code that it measured, as in `workloads` of its worker."""
     code_changed: bool = False
     """Whether the code was edited while it was measured, so that trials are not of one version."""
     waiting: Waiting | None = None
@@ -158,8 +154,8 @@ class JobEvent(Described):
     body: Event
 
 
-class Story(Value):
-    """All that there is to tell of a job, of one moment."""
+class JobDetail(Value):
+    """A job with its latest trials and events, at one moment."""
 
     job: Job
     trials: tuple[Trial, ...]
@@ -167,9 +163,7 @@ class Story(Value):
     events: tuple[JobEvent, ...]
     """The latest ones, oldest first."""
     now: float
-    """The time of the moment."""
     spent: float
-    """Seconds that its search has taken so far."""
     recommendation: Result | None
 
 
@@ -181,9 +175,7 @@ class Filter(Value):
     since: float | None = None
     """Created at this time or later."""
     until: float | None = None
-    """Created before this time."""
     labels: tuple[Selector, ...] = ()
-    """With all of these labels."""
 
 
 class Page(Described):
@@ -204,7 +196,7 @@ class LeaseToken(Value):
 
 
 class WorkerInfo(Value):
-    """Where a worker stands."""
+    """What a worker has, and measures on."""
 
     worker: str
     devices: str
@@ -264,20 +256,17 @@ class ProcessIdentity(Value):
     """Clock ticks from the boot to its start."""
 
 
-class Claim(Value):
+class ClaimedJob(Value):
     """A job that a worker has just taken, and what is known of it."""
 
     token: LeaseToken
     marker: str
     job: Job
     kept: tuple[Trial, ...] = ()
-    """Trials of earlier attempts."""
     study: str | None
     """What the study of the earlier attempts was made for."""
     used_seconds: float
-    """Time that earlier attempts spent on the search."""
     deaths: int
-    """How many earlier attempts died or were lost."""
     killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
@@ -290,10 +279,10 @@ class OrphanedProcesses(Value):
     job_id: str
     attempt: int
     marker: str
-    birth: ProcessIdentity | None
+    identity: ProcessIdentity | None
 
 
-class Outcome(Value):
+class JobOutcome(Value):
     """How an attempt ends its job."""
 
     state: State
@@ -301,9 +290,7 @@ class Outcome(Value):
     summary: str | None = None
     reason: str | None = None
     recommendation: str | None = None
-    """The recommendation as JSON, without its trials."""
     code_changed: bool = False
-    """Whether the workload's code was edited meanwhile."""
 
 
 class Mistake(Described):

@@ -46,12 +46,9 @@ class Arguments(Value):
 
 
 class Commit(Value):
-    """A commit of a git repository that holds a workload's files."""
-
     repository: Annotated[
         str, Field(pattern=r"^(https|ssh|file)://[^\s\x00-\x1f-][^\s\x00-\x1f]*$")
     ]
-    """Its address."""
     commit: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
     """Its full id; a branch would be something else tomorrow."""
 
@@ -66,7 +63,7 @@ class Registered:
     dataset: str = ""
     description: str = ""
     parameters: type[BaseModel] = NoParameters
-    """Each field is one scalar; the model forbids others, whatever its own settings say."""
+    """Each field is one scalar; the model forbids others, whatever its own settings are."""
     for_dataset: frozenset[str] = frozenset()
     """Parameters that go to the dataset factory; the others go to the model factory."""
     commit: Commit | None = None
@@ -74,7 +71,6 @@ class Registered:
     and installed modules."""
 
     def validate(self, given: Mapping[str, Scalar]) -> Params:
-        """Return all parameters, completed by their defaults."""
         self._refuse_unknown(given)
         try:
             checked = self._checked(given)
@@ -172,7 +168,6 @@ class Declared(Value):
     repository: str | None = None
     """Address of the git repository that holds its files; None for files that are here."""
     commit: str | None = None
-    """Which of the repository's commits."""
 
 
 def registered(declared: Declared) -> Registered:
@@ -265,7 +260,6 @@ class Registry:
         return self._workloads
 
     def codes(self, root: Path) -> dict[str, str]:
-        """Return the digest of the code of each workload as it is now, by name."""
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:

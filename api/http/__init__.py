@@ -1,5 +1,5 @@
 """The service over HTTP: thin routes, each of which calls one function of the service's core.
 
-`app` puts it together, `access` says who may do what, `problems` how an error is answered,
+`app` puts it together, `access` authorises callers, `problems` how an error is answered,
 `answers` what the answers hold. Only this package knows FastAPI.
 """

@@ -1,7 +1,7 @@
 """Who may come in, and what for.
 
-Every request is looked at before any route sees it, so that none can be open by mistake. What a key
-must be good for is declared at each route.
+Every request is authenticated before any route gets it, so that none can be open by mistake. The
+scope that it needs is declared at each route.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from autotune.api.identity import TrustedProxy
 from autotune.api.log import about
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, is_session
-from autotune.api.values import LOCAL_OWNER
+from autotune.api.values import LOCAL_PROJECT
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Methods that change nothing."""
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/sign-in"})
 FILES = ("/docs/files/", "/page/")
 """Begins the addresses of files that come with the service, the same for everybody."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TRUSTED_SECONDS = 2.0
-"""A key that was just recognised is not looked up again for so long; nor is it known as revoked."""
+"""A recognised key is cached for so long; a revocation takes effect after it."""
 MOST_TRUSTED = 1024
 COOKIE = "autotune_session"
 """Its name, without the port."""
-EVERYBODY = Caller(id=LOCAL_OWNER, name=LOCAL_OWNER, project=LOCAL_OWNER, scopes=frozenset(Scope))
+EVERYBODY = Caller(
+    id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
+)
 """Who asks a service without keys."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
 """Answers a request that is not let in."""
@@ -76,7 +77,6 @@ class Guard:
         )
 
     def forget(self, secret: str) -> None:
-        """Look a secret up again the next time."""
         self._trusted.pop(_mark(secret), None)
 
     async def _known(self, keyring: Keyring, secret: str) -> Caller:
@@ -91,7 +91,7 @@ class Guard:
 
 
 def _mark(secret: str) -> bytes:
-    """Return what is kept of a secret for a moment."""
+    """Return the digest by which a secret is cached."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -18,9 +18,8 @@ from autotune.value import Described, Value
 
 
 def _without(model: type[Value], *fields: str) -> dict[str, Any]:
-    """Return the fields of a model but for some, which take no time to read then."""
-    told = model.model_fields.items()
-    return {name: (field.annotation, field) for name, field in told if name not in fields}
+    found = model.model_fields.items()
+    return {name: (field.annotation, field) for name, field in found if name not in fields}
 
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ else:
 class TrialAnswer(_Trial):
     """One run of one configuration, and what became of it."""
 
-    # Read from what is kept of a trial, of which not everything is told.
+    # Read from the record of a trial, which has more fields.
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
@@ -62,16 +61,16 @@ class TrialsAnswer(Described):
 
 
 _INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
-"""Fields of a result that are nobody's business, ..."""
+"""Internal fields of a result."""
 _APART = {"trials", "compared"}
-"""... or have an answer of their own."""
+"""Fields of a result that have routes of their own."""
 _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))
 
 
 class RecommendationAnswer(_Result):
     """The result of a job: the best configuration, how sure it is, why, and the program for it."""
 
-    # Read from what is kept of a result, of which not everything is told.
+    # Read from the record of a result, which has more fields.
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     summary: str

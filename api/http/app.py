@@ -42,7 +42,7 @@ PARTS = (tunings, files, operating, routes, entering, rendering)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-# Of a page that shows what a request has sent, the length would tell what else is on it.
+# The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 
 

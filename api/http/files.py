@@ -20,27 +20,23 @@ from autotune.result.saved import configuration_text
 router = APIRouter(tags=["files"])
 
 
-class Part(StrEnum):
+class ProgramFile(StrEnum):
     """Which of the programs."""
 
     TRAIN = "train"
-    """It trains."""
     LAUNCH = "launch"
     """It starts the processes of a worker group on one machine."""
     SLURM = "slurm"
-    """It starts them on several machines, under Slurm."""
     JOBSET = "jobset"
-    """It starts them on several machines, as a JobSet of Kubernetes."""
     RAY = "ray"
-    """It starts them on several machines, on a Ray cluster."""
 
 
 FILES: Final = {
-    Part.TRAIN: ("train.py", "text/x-python"),
-    Part.LAUNCH: ("launch.py", "text/x-python"),
-    Part.SLURM: (SLURM, "text/x-shellscript"),
-    Part.JOBSET: (JOBSET, "application/yaml"),
-    Part.RAY: (RAY, "text/x-python"),
+    ProgramFile.TRAIN: ("train.py", "text/x-python"),
+    ProgramFile.LAUNCH: ("launch.py", "text/x-python"),
+    ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
+    ProgramFile.JOBSET: (JOBSET, "application/yaml"),
+    ProgramFile.RAY: (RAY, "text/x-python"),
 }
 """The name of the file of each, and its media type."""
 
@@ -57,7 +53,7 @@ TrialNumber = Annotated[
     int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
 ]
 _OF_A_PAGE = {
-    # Without `inline` it could be looked at only after a download.
+    # Without `inline` it could be opened only after a download.
     "Content-Disposition": 'inline; filename="report.html"',
     # The page may do what it brings along, and has nothing to do with this service otherwise.
     "Content-Security-Policy": f"sandbox allow-scripts; frame-ancestors 'none'; {policy()}",
@@ -92,7 +88,9 @@ def get_config(
     response_class=Response,
     responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
 )
-def get_script(job_id: JobId, key: Reader, jobs: TheJobs, part: Part = Part.TRAIN) -> Response:
+def get_script(
+    job_id: JobId, key: Reader, jobs: TheJobs, part: ProgramFile = ProgramFile.TRAIN
+) -> Response:
     """Get train.py, exactly as timed, or a file that starts all its workers."""
     name, media_type = FILES[part]
     found = jobs.recommendation(job_id, key.project).programs()[name]

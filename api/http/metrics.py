@@ -1,4 +1,4 @@
-"""What Prometheus is told."""
+"""Metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
 
@@ -21,8 +21,6 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Metrics:
-    """Counts requests and event streams of this process."""
-
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
@@ -43,13 +41,11 @@ class Metrics:
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request; a method that is none of HTTP's must not make a series of its own."""
         known = method if method in METHODS else "other"
         self._requests.labels(known, route, status).inc()
         self._latency.labels(known, route).observe(seconds)
 
     def text(self, jobs: Jobs) -> bytes:
-        """Return everything in Prometheus' text format; of the jobs, if the database answers."""
         own = CollectorRegistry()
         own.register(_OfJobs(jobs))
         return generate_latest(self._registry) + generate_latest(own)
@@ -64,20 +60,21 @@ class _OfJobs(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what the database tells, and whether it does."""
+        """Yield the metrics of the database, and whether it responds."""
         try:
-            found = [*_told(self._jobs)]
+            found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:
-            say("The metrics do not include jobs.", logging.WARNING)
+            log("The metrics do not include jobs.", logging.WARNING)
             found = []
         what = "Whether the database responds."
         yield GaugeMetricFamily("autotune_database_up", what, 1 if found else 0)
         yield from found
 
 
-def _told(jobs: Jobs) -> Iterator[Metric]:
+def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
+    activity = jobs.activity()
     states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
-    for state, count in jobs.counts().items():
+    for state, count in activity.states.items():
         states.add_metric([state], count)
     yield states
     what, labels = (
@@ -85,15 +82,14 @@ def _told(jobs: Jobs) -> Iterator[Metric]:
         ["workload", "devices", "needs"],
     )
     unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
-    for kind, number in jobs.unserved().items():
+    for kind, number in activity.unserved.items():
         unserved.add_metric(kind, number)
     yield unserved
-    activity = jobs.activity()
     trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
     for outcome, number in activity.trials.items():
         trials.add_metric([outcome], number)
     yield trials
-    spent = jobs.device_seconds()
+    spent = activity.device_seconds
     yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
     found, latest = jobs.workers(None), f"of the latest {LATEST} jobs that ended."
     for name, text, value in (

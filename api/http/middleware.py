@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import response_to, route_of
-from autotune.api.log import about, say
+from autotune.api.log import about, log
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -31,7 +31,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Headers of every answer that says nothing else."""
+"""Default headers of every answer."""
 
 
 def is_request_id(text: str) -> bool:
@@ -40,7 +40,7 @@ def is_request_id(text: str) -> bool:
 
 
 class Envelope:
-    """Seals every answer, and notes it. An ASGI middleware, behind that of the request's id."""
+    """Adds headers to every answer, and logs it; an ASGI middleware within that of the id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -95,7 +95,7 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
     method, route = scope["method"], route_of(scope)
     metrics: Metrics = scope["app"].state.service.metrics
     metrics.count(method, route, status, seconds)
-    say(
+    log(
         "Request answered.",
         method=method if method.isalpha() else "?",
         route=route,
@@ -108,7 +108,7 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
 
 
 def client_of(scope: Scope) -> str:
-    """Return where a request comes from; as a proxy says it, that may be any text."""
+    """Return where a request comes from; a proxy may have put any text there."""
     host = (scope.get("client") or ("-",))[0]
     return host if re.fullmatch(r"[\w.:%-]{1,64}", host, re.ASCII) else "?"
 

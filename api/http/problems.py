@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.log import known, say
+from autotune.api.log import known, log
 from autotune.api.values import Mistake, Problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -85,7 +85,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     }
     for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
 }
-"""What OpenAPI says of the problems that every route may answer with."""
+"""The problems that every route may answer with, for OpenAPI."""
 
 
 def problem(
@@ -135,7 +135,6 @@ async def handle(request: Request, error: Exception) -> Response:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the route of a request and not its address, which may hold anything."""
     return getattr(scope.get("route"), "path", None) or "none"
 
 
@@ -161,7 +160,7 @@ def _unfit(error: RequestValidationError) -> Problem:
     if found and found[0]["type"] == "json_invalid":
         return problem("malformed-body", "The body is not valid JSON.", "Fix it and try again.")
     mistakes = [
-        Mistake(location=_place(each["loc"]), message=_printable(each["msg"]))
+        Mistake(location=_location(each["loc"]), message=_printable(each["msg"]))
         for each in found[:MOST_MISTAKES]
     ]
     first = mistakes[0]
@@ -201,7 +200,7 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _place(location: tuple[str | int, ...]) -> str:
+def _location(location: tuple[str | int, ...]) -> str:
     return _printable(".".join(map(str, location)))[:LONGEST_PLACE]
 
 
@@ -214,7 +213,7 @@ def _note(error: Exception, what: Problem, route: str) -> None:
     """Log what is behind an error of the service's own; callers learn nothing of it."""
     root = _root(error)
     place = {} if isinstance(error, ServiceError) else {"where": _where(error)}
-    say(
+    log(
         "A request failed.",
         logging.ERROR if what.status == 500 else logging.WARNING,
         kind=what.code,
@@ -233,8 +232,8 @@ def _root(error: BaseException) -> BaseException:
 
 def _text(error: BaseException) -> str:
     """Return the first line of an error; what a database adds to it may hold values."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    first = (said.splitlines() or [""])[0]
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    first = (text.splitlines() or [""])[0]
     for what, instead in _HIDDEN:
         first = what.sub(instead, first)
     return first[:LONGEST_TEXT]

@@ -27,11 +27,10 @@ SWITCH_SECONDS = 0.001
 
 FIRST_KEY = "first-key"
 """File of the data folder for the first key, where no terminal can show it."""
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = True) -> None:
-    """Serve until SIGTERM or Ctrl-C."""
+def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: bool = True) -> None:
     if not keys:
         _check_loopback(host)
     named = _called_by(host, settings)
@@ -49,7 +48,7 @@ def serve(settings: Settings, host: str, port: int, tell: Tell, *, keys: bool = 
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        ready = partial(_announce, listener, service, tell, named.data)
+        ready = partial(_announce, listener, service, notify, named.data)
         _Server(config, service, ready).run(sockets=[listener])
 
 
@@ -65,7 +64,6 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first, because they would not end by themselves."""
         self._service.streams.close()
         await super().shutdown(sockets)
 
@@ -114,15 +112,15 @@ def _opened(settings: Settings, *, keys: bool) -> Service:
         ) from exc
 
 
-def _announce(listener: socket.socket, service: Service, tell: Tell, folder: Path) -> None:
+def _announce(listener: socket.socket, service: Service, notify: Notify, folder: Path) -> None:
     host, port = listener.getsockname()[:2]
-    tell(f"autotune is listening on http://{in_address(host)}:{port}")
+    notify(f"autotune is listening on http://{in_address(host)}:{port}")
     # Made no sooner: it would be lost if the service could not start.
     first = service.keyring and service.keyring.first()
     if first and sys.stdout.isatty():
-        tell(f"First API key (all scopes), shown only once: {first.secret}")
+        notify(f"First API key (all scopes), shown only once: {first.secret}")
     elif first:
-        # What is printed here may be kept in a journal for good.
+        # What is printed here may be kept in a journal permanently.
         kept = folder / FIRST_KEY
         kept.write_text(f"{first.secret}\n", "utf-8")
-        tell(f"First API key (all scopes): in {kept.absolute()}; keep it elsewhere and remove it")
+        notify(f"First API key (all scopes): in {kept.absolute()}; keep it elsewhere and remove it")

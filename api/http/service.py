@@ -34,7 +34,6 @@ class Service:
 
 
 def open_service(settings: Settings, *, keys: bool) -> Service:
-    """Return the service of some settings, with the schema up to date."""
     registry = settings.registry()
     database = open_database(settings)
     catalog = Catalog(settings, registry, database)

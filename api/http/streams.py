@@ -1,4 +1,4 @@
-"""Event streams: one loop looks at each job that is followed, for all who follow it."""
+"""Event streams: one loop polls each job that is followed, for all its followers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autotune.api.errors import (
 )
 from autotune.api.events import Ended, Queued, Released
 from autotune.api.http.metrics import Metrics
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.settings import Web
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobEvent
@@ -30,21 +30,21 @@ from autotune.text import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
 RARER = 4
-"""A job that waits for a worker is looked at so many times more rarely."""
+"""A job that waits for a worker is polled so many times more rarely."""
 Again = Callable[[], Awaitable[object]]
 """Lets a caller in again, or raises what is against it."""
 
 
-class Feed:
-    """What happened to one job, as it comes. To be used within one event loop."""
+class EventBroadcaster:
+    """Events of one job, for all its followers. To be used within one event loop."""
 
-    def __init__(self, jobs: Jobs, job_id: str, look: float) -> None:
+    def __init__(self, jobs: Jobs, job_id: str, poll: float) -> None:
         self._jobs = jobs
         self._job_id = job_id
-        self._look = look
+        self._poll = poll
         self._news = asyncio.Event()
         self._waits = False
-        self.told: list[bytes] = []
+        self.encoded: list[bytes] = []
         """All events so far, encoded; the first one has the number one."""
         self.over = False
         """Nothing will follow."""
@@ -60,7 +60,6 @@ class Feed:
         return False
 
     def close(self) -> None:
-        """End; followers get what there is and no more."""
         self._task.cancel()
         self._end()
 
@@ -70,7 +69,7 @@ class Feed:
         except Exception as exc:  # noqa: BLE001 - followers must not wait for nothing
             self.broken = True
             kind = type(exc).__name__
-            say("A job's events cannot be streamed.", logging.ERROR, job=self._job_id, error=kind)
+            log("A job's events cannot be streamed.", logging.ERROR, job=self._job_id, error=kind)
             self._end()
 
     async def _follow(self) -> None:
@@ -79,20 +78,20 @@ class Feed:
             if found:
                 self._take(found)
             else:
-                await asyncio.sleep(self._look * (RARER if self._waits else 1))
+                await asyncio.sleep(self._poll * (RARER if self._waits else 1))
 
     async def _read(self) -> tuple[JobEvent, ...]:
-        after = len(self.told)
+        after = len(self.encoded)
         try:
             return await run_in_threadpool(self._jobs.events, self._job_id, None, after=after)
         except DatabaseUnavailable:
             # Followers stay: whoever came again now would find the database gone as well.
-            say("Events cannot be read.", logging.WARNING, job=self._job_id)
+            log("Events cannot be read.", logging.WARNING, job=self._job_id)
             return ()
 
     def _take(self, found: tuple[JobEvent, ...]) -> None:
         last = found[-1].body
-        self.told += map(_encoded, found)
+        self.encoded += map(_encoded, found)
         self._waits = isinstance(last, Queued | Released)
         self.over = isinstance(last, Ended)
         self._announce()
@@ -111,7 +110,7 @@ class Streams:
         self._jobs = jobs
         self._web = web
         self._metrics = metrics
-        self._feeds: dict[str, Feed] = {}
+        self._broadcasters: dict[str, EventBroadcaster] = {}
         self._open: Counter[str] = Counter()
         self._closing = False
 
@@ -121,31 +120,33 @@ class Streams:
     ) -> Iterator[AsyncGenerator[bytes]]:
         """Give the stream of a job's events; it counts as open until the block ends."""
         self._check(key_id)
-        feed = self._join(job_id, key_id)
+        broadcaster = self._join(job_id, key_id)
         try:
-            yield self._stream(feed, after, again)
+            yield self._stream(broadcaster, after, again)
         finally:
-            self._leave(job_id, key_id, feed)
+            self._leave(job_id, key_id, broadcaster)
 
     def close(self) -> None:
         """End all streams, and let none begin."""
         self._closing = True
-        for each in self._feeds.values():
+        for each in self._broadcasters.values():
             each.close()
 
-    async def _stream(self, feed: Feed, after: int, again: Again) -> AsyncGenerator[bytes]:
+    async def _stream(
+        self, broadcaster: EventBroadcaster, after: int, again: Again
+    ) -> AsyncGenerator[bytes]:
         # Half a heartbeat, so that every silence that is as long is one in which it is asked.
         patience = self._web.heartbeat / 2
         due = time.monotonic() + patience
         while not self._closing:
-            for event in feed.told[after:]:
+            for event in broadcaster.encoded[after:]:
                 after += 1
                 yield event
-            if after < len(feed.told):  # More came while these were sent.
+            if after < len(broadcaster.encoded):  # More came while these were sent.
                 continue
-            if feed.over:
+            if broadcaster.over:
                 return
-            news = await feed.news(self._web.heartbeat)
+            news = await broadcaster.news(self._web.heartbeat)
             if time.monotonic() >= due:
                 due = time.monotonic() + patience
                 if not await _admitted(again):
@@ -166,37 +167,38 @@ class Streams:
                 "Close one and try again.",
             )
 
-    def _join(self, job_id: str, key_id: str) -> Feed:
-        feed = self._feeds.get(job_id)
-        if feed is None or feed.broken:
-            feed = self._feeds[job_id] = Feed(self._jobs, job_id, self._web.look)
-        feed.followers += 1
+    def _join(self, job_id: str, key_id: str) -> EventBroadcaster:
+        broadcaster = self._broadcasters.get(job_id)
+        if broadcaster is None or broadcaster.broken:
+            broadcaster = self._broadcasters[job_id] = EventBroadcaster(
+                self._jobs, job_id, self._web.poll
+            )
+        broadcaster.followers += 1
         self._open[key_id] += 1
         self._metrics.streams.inc()
-        return feed
+        return broadcaster
 
-    def _leave(self, job_id: str, key_id: str, feed: Feed) -> None:
-        feed.followers -= 1
+    def _leave(self, job_id: str, key_id: str, broadcaster: EventBroadcaster) -> None:
+        broadcaster.followers -= 1
         self._open -= Counter([key_id])
         self._metrics.streams.dec()
-        if not feed.followers:
-            feed.close()
-            if self._feeds.get(job_id) is feed:
-                del self._feeds[job_id]
+        if not broadcaster.followers:
+            broadcaster.close()
+            if self._broadcasters.get(job_id) is broadcaster:
+                del self._broadcasters[job_id]
 
 
-def _encoded(told: JobEvent) -> bytes:
+def _encoded(event: JobEvent) -> bytes:
     return format_sse_event(
-        event=told.body.kind, id=str(told.number), data_str=told.model_dump_json()
+        event=event.body.kind, id=str(event.number), data_str=event.model_dump_json()
     )
 
 
 async def _admitted(again: Again) -> bool:
-    """Return whether a follower may still follow, which may end before the job does."""
     try:
         await again()
     except (KeyRefused, NotFound, ScopeMissing):
         return False
     except ServiceError:
-        say("The API key of an event stream cannot be checked.", logging.WARNING)
+        log("The API key of an event stream cannot be checked.", logging.WARNING)
     return True

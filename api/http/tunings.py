@@ -43,7 +43,7 @@ def _digits(given: Any) -> Any:
     return given
 
 
-# The bounds come first, so that the JSON schema tells them.
+# The bounds come first, so that the JSON schema has them.
 DIGITS = BeforeValidator(_digits)
 """Of a whole number in plain digits; `+1.0` is none."""
 
@@ -80,9 +80,8 @@ class ListQuery(Described):
 
     @property
     def filter(self) -> Filter:
-        """Which jobs are wanted, but for their states."""
         times = {"since": self.since, "until": self.until}
-        # A job's own time is told in whole microseconds, and so may be a little later than it is.
+        # A job's time is rounded to whole microseconds, and so may be a little later than it is.
         given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
         return Filter(
             workload=self.workload,
@@ -102,7 +101,6 @@ class TrialsQuery(Described):
 
 
 def checked_id(job_id: str) -> str:
-    """Return the id in an address."""
     if not re.fullmatch("[0-9a-f]{24}", job_id):
         raise no_such_job()
     return job_id
@@ -148,7 +146,7 @@ async def stream_of(
 
 
 async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job_id: str) -> None:
-    """Make sure that a follower may look at a job as before, whosever it is by now."""
+    """Make sure that a follower may still read a job; its project may have changed."""
     caller = await again()
     await run_in_threadpool(jobs.get, job_id, caller.project)
 

@@ -64,7 +64,6 @@ def advance_held(connection: Connection, token: LeaseToken, step: Step) -> None:
 
 
 def superseded() -> Superseded:
-    """Return the error of an attempt that may not write any more."""
     return Superseded("The attempt lost its lease.", "Leave the job to whoever has it now.")
 
 

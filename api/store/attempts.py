@@ -46,10 +46,10 @@ from autotune.api.store.queue import next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
 from autotune.api.store.tables import IS_HELD, attempts, jobs, leases, trials, workers
 from autotune.api.values import (
-    Claim,
+    ClaimedJob,
+    JobOutcome,
     LeaseToken,
     OrphanedProcesses,
-    Outcome,
     ProcessIdentity,
     WorkerInfo,
 )
@@ -69,7 +69,7 @@ DIED = "died"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class AttemptReport:
     """What one message of an attempt's process adds to the record, all at once."""
 
     number: int
@@ -78,7 +78,7 @@ class Report:
     trial: Trial | None = None
     """A trial that ended."""
     running: Configuration | None = None
-    """The configuration that runs from now on; None where the message says nothing of that."""
+    """The configuration that runs from now on; None where the message does not change it."""
     idle: bool = False
     """Nothing runs any more."""
     began: bool = False
@@ -91,20 +91,20 @@ class _Nothing(Exception):
     """There is nothing to claim; the transaction is undone."""
 
 
-def claim(database: Database, post: WorkerInfo, lease_seconds: float) -> Claim | None:
+def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     """Take the devices, and the next job for them.
 
     There is none if the devices are taken, nobody waits for them, or the worker is drained.
     """
     with database.reading() as connection:
         early = _early(connection, lease_seconds)
-        if not early and (_is_unfit(connection, post) or next_job(connection, post) is None):
+        if not early and (_is_unfit(connection, info) or next_job(connection, info) is None):
             return None
     if early:
         _shorten(database, lease_seconds)
         return None
     with suppress(_Nothing), database.writing() as connection:
-        return _claim(connection, post, lease_seconds)
+        return _claim(connection, info, lease_seconds)
     return None
 
 
@@ -125,7 +125,6 @@ def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
 
 
 def status(database: Database, token: LeaseToken) -> State:
-    """Return the state of the job of an attempt, without lengthening the lease."""
     with database.reading() as connection:
         state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
     if state is None:
@@ -133,15 +132,15 @@ def status(database: Database, token: LeaseToken) -> State:
     return State(state)
 
 
-def note_process(database: Database, token: LeaseToken, birth: ProcessIdentity) -> None:
+def note_process(database: Database, token: LeaseToken, identity: ProcessIdentity) -> None:
     """Write down the process of an attempt, before it may do anything."""
-    values = {"pid": birth.pid, "pid_started": birth.started}
+    values = {"pid": identity.pid, "pid_started": identity.started}
     with database.writing() as connection:
         advance_held(connection, token, Step())
         connection.execute(update(attempts).where(_is_attempt(token)).values(values))
 
 
-def record(database: Database, token: LeaseToken, report: Report) -> bool:
+def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool:
     """Record a message; return whether it was new."""
     with database.writing() as connection:
         _hold(connection, token)
@@ -162,7 +161,7 @@ def record(database: Database, token: LeaseToken, report: Report) -> bool:
     return True
 
 
-def finish(database: Database, token: LeaseToken, outcome: Outcome) -> State:
+def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
     """End the job and give the devices back; a job that is being cancelled ends as cancelled."""
     with database.writing() as connection:
         _free(connection, token)
@@ -171,8 +170,8 @@ def finish(database: Database, token: LeaseToken, outcome: Outcome) -> State:
         _end_attempt(connection, token, FINISHED)
         reason = CANCELLED if to is State.CANCELLED else outcome.reason
         ended = Ended(state=to, summary=outcome.summary, reason=reason)
-        told = outcome.model_dump(exclude={"state"})
-        columns: dict[str, Cell] = {**told, "ended_at": Now(), "expires_at": None}
+        values = outcome.model_dump(exclude={"state"})
+        columns: dict[str, Cell] = {**values, "ended_at": Now(), "expires_at": None}
         if to is State.CANCELLED:
             columns["started_at"] = case((_begun(token), jobs.c.started_at), else_=None)
         advance_held(connection, token, Step(to=to, events=[ended], columns=columns))
@@ -201,7 +200,7 @@ def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
                 job_id=row.job_id,
                 attempt=row.number,
                 marker=row.marker,
-                birth=None
+                identity=None
                 if row.pid is None
                 else ProcessIdentity(pid=row.pid, started=row.pid_started),
             )
@@ -216,13 +215,11 @@ def swept(database: Database, what: OrphanedProcesses) -> None:
 
 
 def _free(connection: Connection, token: LeaseToken) -> None:
-    """Give the devices back within a transaction that ends the attempt."""
     values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
     connection.execute(update(leases).where(_held_by(token)).values(values))
 
 
 def _is_attempt(token: LeaseToken) -> ColumnElement[bool]:
-    """Whether a row of attempts is that of a token."""
     return and_(attempts.c.job_id == token.job_id, attempts.c.number == token.attempt)
 
 
@@ -232,7 +229,6 @@ def _is_current(token: LeaseToken) -> ColumnElement[bool]:
 
 
 def _held_by(token: LeaseToken) -> ColumnElement[bool]:
-    """Whether a row of leases is that of a token."""
     mine = {"devices": token.devices, "job_id": token.job_id, "attempt": token.attempt}
     return and_(*(leases.c[name] == value for name, value in mine.items()))
 
@@ -245,7 +241,7 @@ def _hold(connection: Connection, token: LeaseToken) -> State:
     return state
 
 
-def _count_message(connection: Connection, token: LeaseToken, report: Report) -> bool:
+def _count_message(connection: Connection, token: LeaseToken, report: AttemptReport) -> bool:
     values: dict[str, Cell] = {"messages": report.number, "seen_at": Now()}
     if report.running is not None:
         values["configuration"] = report.running.model_dump_json()
@@ -272,7 +268,6 @@ def _status(trial: Trial) -> dict[str, Cell]:
 
 
 def _begun(token: LeaseToken, *among: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Whether an attempt at the job of a token has begun its search."""
     mine = (attempts.c.job_id == token.job_id, attempts.c.began_at.is_not(None))
     return exists().where(*mine, *among)
 
@@ -322,25 +317,25 @@ def _shorten(database: Database, lease_seconds: float) -> None:
             connection.execute(update(table).where(early).values(expires_at=until))
 
 
-def _is_unfit(connection: Connection, post: WorkerInfo) -> bool:
-    drained = exists().where(workers.c.name == post.worker, workers.c.draining)
-    taken = exists().where(leases.c.devices == post.devices, live(leases.c.expires_at))
+def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
+    drained = exists().where(workers.c.name == info.worker, workers.c.draining)
+    taken = exists().where(leases.c.devices == info.devices, live(leases.c.expires_at))
     return bool(connection.execute(select(or_(drained, taken))).scalar())
 
 
-def _claim(connection: Connection, post: WorkerInfo, lease_seconds: float) -> Claim:
+def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> ClaimedJob:
     # One after the other: of two at once both would find the same job.
     lock(connection, "queue")
-    row = next_job(connection, post)
+    row = next_job(connection, info)
     if row is None:
         raise _Nothing
     token = LeaseToken(
-        job_id=row.id, attempt=row.attempt + 1, devices=post.devices, worker=post.worker
+        job_id=row.id, attempt=row.attempt + 1, devices=info.devices, worker=info.worker
     )
     until = _until(connection, lease_seconds)
     _take_devices(connection, token, until)
-    _take_job(connection, row, token, until, (post.workloads or {}).get(row.workload))
-    marker = _begin_attempt(connection, token, post)
+    _take_job(connection, row, token, until, (info.workloads or {}).get(row.workload))
+    marker = _begin_attempt(connection, token, info)
     return _claimed(connection, token, marker)
 
 
@@ -373,22 +368,22 @@ def _take_job(
         raise _Nothing
 
 
-def _begin_attempt(connection: Connection, token: LeaseToken, post: WorkerInfo) -> str:
+def _begin_attempt(connection: Connection, token: LeaseToken, info: WorkerInfo) -> str:
     earlier = and_(attempts.c.job_id == token.job_id, attempts.c.ended_at.is_(None))
     lost = {"ended_at": attempts.c.seen_at, "ending": LOST}
     connection.execute(update(attempts).where(earlier).values(lost))
     marker = secrets.token_hex(16)
-    row = {"job_id": token.job_id, "number": token.attempt, "worker": post.worker}
-    row |= {"marker": marker, "host": post.host, "swept": False, "messages": 0}
+    row = {"job_id": token.job_id, "number": token.attempt, "worker": info.worker}
+    row |= {"marker": marker, "host": info.host, "swept": False, "messages": 0}
     connection.execute(insert(attempts).values(**row, claimed_at=Now(), seen_at=Now()))
     return marker
 
 
-def _claimed(connection: Connection, token: LeaseToken, marker: str) -> Claim:
+def _claimed(connection: Connection, token: LeaseToken, marker: str) -> ClaimedJob:
     died = and_(attempts.c.job_id == token.job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
     row = row_of(connection, token.job_id, None, *COLUMNS, jobs.c.study)
-    claimed = Claim(
+    claimed = ClaimedJob(
         token=token,
         marker=marker,
         job=job_of(row),

@@ -87,11 +87,9 @@ class Keyring:
         return NewKey(_key(made), secret)
 
     def first(self) -> NewKey | None:
-        """Make a key with all scopes if there has never been any key."""
         return None if self.all() else self.hand_out(FIRST, list(Scope), FIRST)
 
     def recognise(self, secret: str) -> Key:
-        """Return the key of a secret: its own, or that of a session."""
         query = _valid_key(keys.c.digest == digest(secret))
         if is_session(secret):
             mine = (sessions.c.digest == digest(secret), sessions.c.expires_at > Now())
@@ -122,7 +120,6 @@ class Keyring:
             connection.execute(delete(sessions).where(sessions.c.digest == digest(session)))
 
     def all(self, project: str | None = None) -> tuple[Key, ...]:
-        """Return the keys of a project, or of all, oldest first; revoked and expired ones too."""
         query = select(*_COLUMNS).order_by(keys.c.created_at)
         if project is not None:
             query = query.where(keys.c.project == project)
@@ -144,7 +141,6 @@ def _no_key() -> NotFound:
 
 
 def _end_oldest(connection: Connection, key_id: str) -> None:
-    """End the sessions of a key that are too many."""
     mine = select(sessions.c.digest).where(sessions.c.key_id == key_id)
     old = mine.order_by(sessions.c.expires_at.desc()).offset(MOST_SESSIONS)
     found = connection.execute(old).scalars().all()
@@ -156,7 +152,6 @@ def is_session(secret: str) -> bool:
 
 
 def digest(secret: str) -> str:
-    """Return what is kept of a key or of a session."""
     if not _FORM.fullmatch(secret):
         raise _refused()
     return hashlib.sha256(secret.encode()).hexdigest()
@@ -166,7 +161,7 @@ _COLUMNS = [keys.c[name] for name in Key.model_fields if name in keys.c]
 
 
 def _refused() -> KeyRefused:
-    """Return the error of a key that is not valid, which does not say why."""
+    """Return the error of an invalid key, which does not disclose why."""
     return KeyRefused("Invalid API key.", "Check it, or ask the operator for a new one.")
 
 

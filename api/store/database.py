@@ -104,7 +104,6 @@ class Database:
                 Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
     def close(self) -> None:
-        """Close all connections; the next transaction opens new ones."""
         self._reader.dispose()
         self._writer.dispose()
 
@@ -125,15 +124,15 @@ def _translated() -> Iterator[None]:
 
 
 def cause_of(error: DatabaseUnavailable) -> str:
-    """Return the first line of what the database said, which holds no values."""
-    said = getattr(error.__cause__, "orig", None)
-    return (str(said).strip().splitlines() or [""])[0].rstrip(".")
+    """Return the first line of the database's own error, which holds no values."""
+    original = getattr(error.__cause__, "orig", None)
+    return (str(original).strip().splitlines() or [""])[0].rstrip(".")
 
 
 def _is_full(error: Exception) -> bool:
-    said = getattr(error, "orig", None)
-    code = getattr(said, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_FULL or getattr(said, "sqlstate", None) == _DISK_FULL
+    original = getattr(error, "orig", None)
+    code = getattr(original, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_FULL or getattr(original, "sqlstate", None) == _DISK_FULL
 
 
 def _engines(url: str) -> tuple[Engine, Engine]:
@@ -250,7 +249,6 @@ def _now_postgresql(element: Now, compiler: Any, **options: Any) -> str:
 
 
 def live(expires_at: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether a lease lasts."""
     return expires_at > Now()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -25,7 +25,7 @@ from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
-from autotune.api.store.queue import unserved, waiting
+from autotune.api.store.queue import waiting
 from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     COLUMNS,
@@ -37,13 +37,11 @@ from autotune.api.store.reading import (
     read_trials,
     row_of,
     spent,
-    total_of,
     whole,
 )
-from autotune.api.store.removal import REMOVED
-from autotune.api.store.tables import idempotency, jobs, labels, totals, trials
+from autotune.api.store.tables import idempotency, jobs, labels, trials
 from autotune.api.store.workers import there
-from autotune.api.values import Filter, Job, JobEvent, Page, SeenWorker, Story, Tuning
+from autotune.api.values import Filter, Job, JobDetail, JobEvent, Page, SeenWorker, Tuning
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -52,14 +50,14 @@ from autotune.trial import Trial
 MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
-MOST_TOLD = 400
-"""Of the trials, and of the events, in the story of a job."""
+MOST_SHOWN = 400
+"""Of the trials, and of the events, in the detail of a job."""
 EVERY_JOB = Filter()
 Machines = Callable[[Needs], Sequence[Machine]]
 
 
 class Jobs:
-    """Takes in jobs and tells of them. Threads may share it.
+    """Takes in jobs, reads and cancels them. Threads may share it.
 
     Everywhere `project` is the project of the caller; None finds jobs of all projects. A job of
     another project is not found.
@@ -91,8 +89,8 @@ class Jobs:
             lock(connection, f"quota {project}")
             if idempotency_key:
                 mark = request.fingerprint
-                claim = {"project": project, "key": idempotency_key, "fingerprint": mark}
-                earlier = _claim_key(connection, claim, job_id)
+                entry = {"project": project, "key": idempotency_key, "fingerprint": mark}
+                earlier = _take_key(connection, entry, job_id)
                 if earlier is not None:
                     return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
@@ -103,7 +101,6 @@ class Jobs:
         return job
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
-        """Return what a job was asked for with, to ask for the same again."""
         with self._database.reading() as connection:
             return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
 
@@ -112,7 +109,6 @@ class Jobs:
             return read_job(connection, job_id, project)
 
     def placed(self, job_id: str, project: str | None) -> Job:
-        """Return a job as it stands, and what it waits for."""
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
@@ -125,7 +121,6 @@ class Jobs:
         before: str | None = None,
         limit: int = 20,
     ) -> Page:
-        """Return some jobs, newest first."""
         most = max(1, min(limit, MOST_JOBS))
         query = jobs_query(project, wanted).limit(most + 1)
         with self._database.reading() as connection:
@@ -139,11 +134,6 @@ class Jobs:
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
         found = tuple(map(job_of, rows[:most]))
         return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
-
-    def trials(self, job_id: str, project: str | None) -> tuple[Trial, ...]:
-        with self._database.reading() as connection:
-            read_job(connection, job_id, project)
-            return read_trials(connection, job_id)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
@@ -172,16 +162,16 @@ class Jobs:
             read_job(connection, job_id, project)
             return read_events(connection, job_id, after, most)
 
-    def story(self, job_id: str, project: str | None) -> Story:
+    def detail(self, job_id: str, project: str | None) -> JobDetail:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
             query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
-            return Story(
+            return JobDetail(
                 job=job,
-                trials=read_trials(connection, job_id, after=job.trials - MOST_TOLD - 1),
-                events=read_events(connection, job_id, job.events - MOST_TOLD, MOST_TOLD),
+                trials=read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
+                events=read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
                 now=now,
                 spent=seconds,
                 recommendation=None if kept is None else whole(connection, job_id, kept),
@@ -206,35 +196,16 @@ class Jobs:
             return whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
-        """Return the recommendation of a job as JSON without its trials, and how many these are."""
         with self._database.reading() as connection:
             return ending(connection, job_id, project)
 
-    def counts(self) -> dict[State, int]:
-        query = select(jobs.c.state, func.count()).group_by(jobs.c.state)
-        with self._database.reading() as connection:
-            found = {row[0]: row[1] for row in connection.execute(query).all()}
-        return {state: found.get(state, 0) for state in State}
-
-    def device_seconds(self) -> float:
-        """Return the seconds that all jobs have spent on their searches, removed ones too."""
-        removed = select(totals.c.value).where(totals.c.name == REMOVED).scalar_subquery()
-        query = select(total_of() + func.coalesce(removed, 0.0))
-        with self._database.reading() as connection:
-            return float(connection.execute(query).scalar_one())
-
     def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
-        """Return the workers that are there; each with its job if that is of the project."""
         with self._database.reading() as connection:
             return there(connection, project)
 
     def activity(self) -> Activity:
         with self._database.reading() as connection:
             return activity(connection)
-
-    def unserved(self) -> Mapping[tuple[str, str, str], int]:
-        with self._database.reading() as connection:
-            return unserved(connection)
 
     def check(self) -> None:
         """Make sure that the database answers, has the schema of this version, and has room."""
@@ -245,7 +216,6 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    """Return the database of some settings; the tables are made if there are none."""
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.database_url)
     try:
@@ -284,21 +254,21 @@ def _cancel(connection: Connection, job_id: str) -> bool:
 def _cancelling(state: State) -> Step:
     if state is not State.QUEUED:
         return Step(to=State.CANCELLING, events=[Cancelling()])
-    told: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
-    return Step(to=State.CANCELLED, events=told, columns={"ended_at": Now()})
+    added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
+    return Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
 
 
-def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> str | None:
+def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:
     """Take an idempotency key for a job; return the job that has it already, if there is one."""
     # Waits for a transaction that adds the same key in this moment.
-    added = insert_new(connection, idempotency, **claim, job_id=job_id, created_at=Now())
+    added = insert_new(connection, idempotency, **entry, job_id=job_id, created_at=Now())
     if connection.execute(added.returning(idempotency.c.job_id)).first():
         return None
-    mine = (idempotency.c.project == claim["project"], idempotency.c.key == claim["key"])
+    mine = (idempotency.c.project == entry["project"], idempotency.c.key == entry["key"])
     query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
     found: str
     found, fingerprint = connection.execute(query).one()
-    if fingerprint != claim["fingerprint"]:
+    if fingerprint != entry["fingerprint"]:
         raise IdempotencyMismatch(
             "This idempotency key was already used with another request.",
             "Use a new key for a new request.",
@@ -307,7 +277,6 @@ def _claim_key(connection: Connection, claim: dict[str, str], job_id: str) -> st
 
 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
-    """Return a job, and what it waits for."""
     row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
     return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 

@@ -30,7 +30,7 @@ from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
 
 AT_ONCE = 50
-"""Jobs that one transaction tells of."""
+"""Jobs that one transaction marks."""
 _COLUMNS = [
     jobs.c[name]
     for name in (
@@ -51,9 +51,8 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
     yield from _in_turns(rows, busy, _latest(connection))
 
 
-def next_job(connection: Connection, post: WorkerInfo) -> Row[Any] | None:
-    """Return the next job for a worker; others may take it or change it meanwhile."""
-    return next((row for row in queued(connection) if _fits(post, row)), None)
+def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
+    return next((row for row in queued(connection) if _fits(info, row)), None)
 
 
 def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
@@ -67,26 +66,25 @@ def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
     )
 
 
-def tell_unserved(database: Database) -> None:
-    """Tell, once, what jobs wait for that no worker serves; take it back where one has come."""
+def mark_unserved(database: Database) -> None:
+    """Set the reason of jobs that no worker serves, once; clear it where one has come."""
     with database.reading() as connection:
         workers = there(connection)
         rows = [each for each in queued(connection) if each.state != State.CANCELLING]
         served = {row.id: _served(workers, row) for row in rows}
-    untold = [row for row in rows if not served[row.id] and row.reason is None]
-    told = [row.id for row in rows if served[row.id] and row.reason]
-    for first in range(0, len(untold), AT_ONCE):
+    unmarked = [row for row in rows if not served[row.id] and row.reason is None]
+    marked = [row.id for row in rows if served[row.id] and row.reason]
+    for first in range(0, len(unmarked), AT_ONCE):
         with database.writing() as connection:
-            for row in untold[first : first + AT_ONCE]:
-                advance(connection, row.id, State(row.state), _telling(row), row.attempt)
-    if told:
+            for row in unmarked[first : first + AT_ONCE]:
+                advance(connection, row.id, State(row.state), _unserved_step(row), row.attempt)
+    if marked:
         with database.writing() as connection:
-            those = and_(jobs.c.id.in_(told), jobs.c.state == State.QUEUED)
+            those = and_(jobs.c.id.in_(marked), jobs.c.state == State.QUEUED)
             connection.execute(update(jobs).where(those).values(reason=None))
 
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
-    """Return what a job waits for; None if it does not wait."""
     if job.state == State.RUNNING and not _has_begun(connection, job):
         return Waiting(kind=WaitsFor.MACHINE)
     if job.state != State.QUEUED:
@@ -94,10 +92,10 @@ def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
     able = [each for each in there(connection) if _serves(each, job)]
     if not able:
         return Waiting(kind=WaitsFor.WORKER)
-    rivals = [row.id for row in queued(connection) if _served(able, row)]
-    if job.id not in rivals:  # It was claimed at this moment.
+    candidates = [row.id for row in queued(connection) if _served(able, row)]
+    if job.id not in candidates:  # It was claimed at this moment.
         return None
-    return Waiting(kind=WaitsFor.TURN, before=rivals.index(job.id))
+    return Waiting(kind=WaitsFor.TURN, before=candidates.index(job.id))
 
 
 def _has_begun(connection: Connection, job: Row[Any]) -> bool:
@@ -136,15 +134,14 @@ def _in_turns(
             heapq.heappush(turns, turn(name))
 
 
-def _fits(post: WorkerInfo, job: Row[Any]) -> bool:
-    """Return whether a job is one for a worker."""
+def _fits(info: WorkerInfo, job: Row[Any]) -> bool:
     if job.state == State.CANCELLING:  # Ending it can be done by any.
         return True
     return (
-        # What was measured on other devices says nothing here.
-        job.devices in (None, post.devices)
-        and (post.workloads is None or job.workload in post.workloads)
-        and _needs(job.needs).met_by(post.machine, post.labels)
+        # Measurements on other devices do not hold here.
+        job.devices in (None, info.devices)
+        and (info.workloads is None or job.workload in info.workloads)
+        and _needs(job.needs).met_by(info.machine, info.labels)
     )
 
 
@@ -171,7 +168,7 @@ def _needs(record: str | None) -> Needs:
         return Needs()
 
 
-def _telling(row: Row[Any]) -> Step:
+def _unserved_step(row: Row[Any]) -> Step:
     devices = "" if row.devices is None else f" on the devices {row.devices!r}"
     needs = f", {_needs(row.needs)}" if row.needs else ""
     what = f"the workload {row.workload!r}{devices}{needs}"
@@ -180,5 +177,5 @@ def _telling(row: Row[Any]) -> Step:
     if row.state == State.QUEUED:
         return Step(events=[Notice(text=reason)], columns=columns)
     # Its worker is gone; it must not seem to run.
-    told = Released(attempt=row.attempt, reason=reason)
-    return Step(to=State.QUEUED, events=[told], columns={**columns, "expires_at": None})
+    marked = Released(attempt=row.attempt, reason=reason)
+    return Step(to=State.QUEUED, events=[marked], columns={**columns, "expires_at": None})

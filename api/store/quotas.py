@@ -22,7 +22,7 @@ def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: f
             f"This project may have at most {plural(quotas.queued, 'job')} queued.",
             "Wait until one has started, or cancel one.",
         )
-    # As a value: PostgreSQL plans for it, and walks all attempts for one that it does not know.
+    # As a value: PostgreSQL plans for it, and scans all attempts for one that it does not know.
     since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
     ended = jobs.join(attempts, jobs.c.id == attempts.c.job_id)
     used = select(total_of()).select_from(ended).where(mine, jobs.c.ended_at > since)

@@ -42,7 +42,7 @@ def read_job(connection: Connection, job_id: str, project: str | None = None) ->
 
 
 def job_of(row: Row[Any]) -> Job:
-    """Return a job; of one whose record is damaged, what can be told without it."""
+    """Return a job; one whose record is damaged has what its columns hold."""
     own = {name: getattr(row, name) for name in _OWN}
     try:
         return Job.model_validate({**vars(request_of(row.request)), **own})
@@ -54,12 +54,11 @@ def job_of(row: Row[Any]) -> Job:
 
 @lru_cache(maxsize=256)
 def request_of(record: str) -> Tuning:
-    """Return what a job was asked for, which never changes and is read whenever somebody looks."""
+    """Return what a job was asked for, which never changes and is read often."""
     return read(Tuning, record)
 
 
 def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
-    """Return the query for the jobs that are wanted, newest first."""
     order: ColumnElement[Any] = jobs.c.seq
     query = select(*COLUMNS, jobs.c.seq)
     for each in wanted.labels:
@@ -77,7 +76,6 @@ def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
 
 
 def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
-    """Return the trials of a job after a number."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
     query = select(trials.c.record).where(*mine).order_by(trials.c.number)
     return tuple(read(Trial, each) for each in connection.execute(query).scalars().all())
@@ -99,7 +97,6 @@ def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[fl
 
 
 def ending(connection: Connection, job_id: str, project: str | None) -> tuple[str, int]:
-    """Return the recommendation of a job as it is kept, and how many trials there are."""
     asked = (jobs.c.state, jobs.c.reason, jobs.c.recommendation, jobs.c.trials)
     row = row_of(connection, job_id, project, *asked)
     if row.recommendation is not None:
@@ -119,7 +116,6 @@ def whole(connection: Connection, job_id: str, kept: str) -> Result:
 def read_events(
     connection: Connection, job_id: str, after: int, limit: int
 ) -> tuple[JobEvent, ...]:
-    """Return what happened to a job after an event, oldest first."""
     mine = (events.c.job_id == job_id, events.c.number > after)
     of_trial = and_(trials.c.job_id == events.c.job_id, trials.c.number == events.c.trial)
     query = select(events, trials.c.record).outerjoin(trials, of_trial).where(*mine)

@@ -13,7 +13,6 @@ from autotune.api.store.tables import attempts, events, idempotency, jobs, total
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
 REMOVED = "device_seconds"
-"""Name of the total of what removed jobs have spent."""
 
 
 def forget_keys(database: Database, older_seconds: float) -> None:
@@ -25,7 +24,7 @@ def forget_keys(database: Database, older_seconds: float) -> None:
 def remove_ended(database: Database, older_seconds: float) -> int:
     """Remove some jobs that ended before a certain time, oldest first, with all that is of them."""
     with database.writing() as connection:
-        # As a value: PostgreSQL uses no index for what a clock tells row by row.
+        # As a value: PostgreSQL uses no index for a clock that it reads row by row.
         until = connection.execute(select(Now() - older_seconds)).scalar_one()
         old = select(jobs.c.id).where(jobs.c.ended_at < until)
         query = old.order_by(jobs.c.ended_at).limit(AT_ONCE)
@@ -40,7 +39,6 @@ def remove_ended(database: Database, older_seconds: float) -> int:
 
 
 def _count_removed(connection: Connection, job_ids: Sequence[str]) -> None:
-    """Add what some jobs have spent to what is kept of jobs that are gone."""
     seconds = select(total_of()).where(attempts.c.job_id.in_(job_ids)).scalar_subquery()
     connection.execute(insert_new(connection, totals, name=REMOVED, value=0.0))
     kept = update(totals).where(totals.c.name == REMOVED)

@@ -1,7 +1,7 @@
 """The tables. Times are seconds since 1970 by the database's clock, texts of values are JSON.
 
 What a job was asked for is one document, `request`; beside it stand the values that queries need.
-Columns of the names of `Job` and `SeenWorker` hold what these say.
+Columns of the names of `Job` and `SeenWorker` have the meaning that these document.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ def _job_reference() -> Any:
 
 
 class JobRow(Base, table=True):
-    """A tuning job."""
-
     __tablename__ = "jobs"
     __table_args__ = (
         UniqueConstraint("id"),
@@ -62,7 +60,6 @@ class JobRow(Base, table=True):
     )
 
     seq: int | None = Field(default=None, primary_key=True)
-    """The order in which jobs came."""
     id: str
     """Its name for the outside, which cannot be guessed."""
     project: str
@@ -100,8 +97,6 @@ class JobRow(Base, table=True):
 
 
 class AttemptRow(Base, table=True):
-    """One worker's try at a job."""
-
     __tablename__ = "attempts"
     __table_args__ = (Index(None, "host", "swept"),)
 
@@ -149,7 +144,7 @@ class EventRow(Base, table=True):
     job_id: str = _job_reference()
     number: int = Field(primary_key=True)
     trial: int | None = None
-    """The number of the trial that it tells of, which is not in its body."""
+    """The number of its trial, which is not in its body."""
     body: str = Field(sa_type=Text)
     at: float
 
@@ -184,8 +179,6 @@ class LeaseRow(Base, table=True):
 
 
 class WorkerRow(Base, table=True):
-    """A worker that looks for jobs, or runs one."""
-
     __tablename__ = "workers"
 
     name: str = Field(primary_key=True)

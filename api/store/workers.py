@@ -20,32 +20,32 @@ SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
 
 
-def seen(database: Database, post: WorkerInfo, *, draining: bool = False) -> bool:
+def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> bool:
     """Note that a worker is there, and forget those that are gone; return whether it is drained.
 
-    `draining` is what it was told last, for a database that has forgotten it meanwhile.
+    `draining` is the last state, for a database that has forgotten it meanwhile.
     """
     values = {
-        "devices": post.devices,
-        "workloads": json.dumps(dict(sorted((post.workloads or {}).items()))),
-        "machine": post.machine and post.machine.model_dump_json(),
-        "engine": post.engine,
-        "labels": json.dumps(post.labels),
+        "devices": info.devices,
+        "workloads": json.dumps(dict(sorted((info.workloads or {}).items()))),
+        "machine": info.machine and info.machine.model_dump_json(),
+        "engine": info.engine,
+        "labels": json.dumps(info.labels),
         "version": VERSION,
         "seen_at": Now(),
     }
-    mine = workers.c.name == post.worker
+    mine = workers.c.name == info.worker
     with database.writing() as connection:
         connection.execute(delete(workers).where(_gone(), ~mine))
-        first = {"name": post.worker, "started_at": Now(), "draining": draining}
+        first = {"name": info.worker, "started_at": Now(), "draining": draining}
         connection.execute(insert_new(connection, workers, **values, **first))
         query = update(workers).where(mine).values(values).returning(workers.c.draining)
         return bool(connection.execute(query).scalar_one())
 
 
-def leave(database: Database, post: WorkerInfo) -> None:
+def leave(database: Database, info: WorkerInfo) -> None:
     with database.writing() as connection:
-        connection.execute(delete(workers).where(workers.c.name == post.worker))
+        connection.execute(delete(workers).where(workers.c.name == info.worker))
 
 
 def there(connection: Connection, project: str | None = None) -> tuple[SeenWorker, ...]:
@@ -73,7 +73,7 @@ def remember_machine(database: Database, devices: str, machine: Machine) -> None
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
-    """Return what some devices were when somebody last looked, or None."""
+    """Return the machine of some devices as last inspected, or None."""
     query = select(leases.c.machine).where(leases.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()
@@ -85,7 +85,6 @@ def _gone() -> ColumnElement[bool]:
 
 
 def _rows() -> Select[Any]:
-    """Return the query for workers, each with the job that it runs."""
     runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
     query = select(workers, leases.c.job_id, jobs.c.project)
     return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)

@@ -1,7 +1,7 @@
 """Workloads from git: the files of each commit that the operator names, in a folder of their own.
 
 Nothing runs that a repository asks for: there are no hooks and no submodules, and files come as
-they are in the commit, whatever its attributes and the configuration of git on this host say. What
+they are in the commit, whatever its attributes and the configuration of git on this host are. What
 is unpacked stays within its folder. What a commit holds cannot change, so that a folder is made
 once and never again.
 """
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.workloads import Commit
 
 SECONDS = 60.0
@@ -38,7 +38,7 @@ _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
 _ATTRIBUTES = (
     "* -filter -text -eol -crlf -ident -working-tree-encoding -export-ignore -export-subst\n"
 )
-"""Wins over what a repository says of its files."""
+"""Overrides the attributes of a repository."""
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 # Python has it from 3.11.4 on, and Debian's is older.
 _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
@@ -53,18 +53,17 @@ class Checkouts:
         self._most_bytes = most_bytes
 
     def of(self, commit: Commit) -> Path | None:
-        """Return the folder with the files of a commit, if they are there."""
-        made = self._place(commit)
+        made = self._folder_of(commit)
         return made if made.is_dir() else None
 
     def fetch(self, commits: Iterable[Commit]) -> None:
-        """Get what is not there; what cannot be had is said, and is had the next time."""
+        """Get what is missing; a failure is logged, and tried again the next time."""
         for each in dict.fromkeys(commits):
             if self.of(each) is None:
                 try:
                     self._make(each)
                 except _FAILURES as exc:
-                    say(
+                    log(
                         "A workload's repository cannot be had.",
                         logging.ERROR,
                         repository=_public(each.repository),
@@ -72,7 +71,7 @@ class Checkouts:
                         error=_public(_why(exc)),
                     )
 
-    def _place(self, commit: Commit) -> Path:
+    def _folder_of(self, commit: Commit) -> Path:
         named = hashlib.sha256(commit.repository.encode()).hexdigest()[:12]
         return self._folder / f"{named}-{commit.commit}"
 
@@ -87,7 +86,7 @@ class Checkouts:
             _unpack(_archive(own, commit, git), own / "files", self._most_bytes)
             # Another worker may have been sooner, with the same.
             if self.of(commit) is None:
-                (own / "files").rename(self._place(commit))
+                (own / "files").rename(self._folder_of(commit))
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
@@ -114,7 +113,6 @@ def _git_in(repository: Path) -> Git:
 
 
 def _plain(repository: Path) -> None:
-    """Have the files of a bare repository come as they are."""
     (repository / "info").mkdir(exist_ok=True)
     (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
 
@@ -152,7 +150,7 @@ def _leads_out(member: tarfile.TarInfo) -> bool:
         return _climbs(path) or not (member.isfile() or member.isdir())
     to = PurePosixPath(member.linkname).parts
     up = next((number for number, part in enumerate(to) if part != ".."), len(to))
-    # Behind another link, a step up would not lead to where its text says.
+    # Behind another link, a step up would lead elsewhere.
     return _climbs(path) or up >= len(path.parts) or _climbs(PurePosixPath(*to[up:]))
 
 
@@ -165,8 +163,8 @@ def _opened(file: IO[bytes]) -> tarfile.TarFile:
 
 
 def _why(exc: Exception) -> str:
-    said = getattr(exc, "stderr", None)
-    return (said or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"
+    output = getattr(exc, "stderr", None)
+    return (output or b"").decode(errors="replace").strip() or f"{type(exc).__name__}: {exc}"
 
 
 def _public(text: str) -> str:

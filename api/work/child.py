@@ -17,10 +17,10 @@ from typing import Any, Self, cast
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.work import messages, processes
-from autotune.api.work.messages import Message, RunBegun, RunOver, detail, last_word
-from autotune.api.work.orders import MOST_DEATHS, STUDY, Order
+from autotune.api.work.messages import Message, RunBegun, RunOver, detail, final_message
+from autotune.api.work.orders import MOST_DEATHS, STUDY, SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
 from autotune.engine.lock import Wait
@@ -40,48 +40,46 @@ from autotune.workload import (
 )
 
 BUSY = "Another search uses the machine; this one begins after it."
-"""What the engine says of it is for whoever sits at the machine."""
-Say = Callable[[Message], None]
+"""In place of the engine's own notice, which is for the user of the machine."""
+Send = Callable[[Message], None]
 
 
 def main(arguments: list[str], network: Network) -> None:
-    """Read the order, search, and tell the worker everything.
+    """Read the order, search, and send the worker all messages.
 
-    Args:
-        arguments: The worker's process id, and the descriptor for messages.
-        network: Which network this process has.
+    `arguments` are the worker's process id, and the descriptor for messages.
     """
     processes.die_with(int(arguments[0]))
-    tell = _teller(int(arguments[1]))
+    send = _sender(int(arguments[1]))
     line = sys.stdin.buffer.readline()
     if not line:
         return None  # The worker went before it had recorded this process.
-    order = Order.model_validate_json(line)
+    order = SearchOrder.model_validate_json(line)
     if order.isolation is Isolation.REQUIRED and not network.own:
-        return tell(messages.Stuck(detail=str(network)))
+        return send(messages.Stuck(detail=str(network)))
     try:
-        result = _search(order, tell, network)
+        result = _search(order, send, network)
     except Exception as exc:
-        last = last_word(exc)
+        last = final_message(exc)
         if last is None:
             raise
-        return tell(last)
-    reach(FailPoint.TOLD_NOTHING)
-    tell(messages.Found(recommendation=result))
+        return send(last)
+    reach(FailPoint.SEARCHED)
+    send(messages.Found(recommendation=result))
     return _save(result, order)
 
 
-def _teller(channel: int) -> Say:
-    def tell(what: Message) -> None:
+def _sender(channel: int) -> Send:
+    def send(what: Message) -> None:
         left = memoryview(messages.line(what))
         while left:
             left = left[os.write(channel, left) :]
 
     os.set_inheritable(channel, False)  # noqa: FBT003 - the name says it
-    return tell
+    return send
 
 
-def _search(order: Order, tell: Say, network: Network) -> Result:
+def _search(order: SearchOrder, send: Send, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.search.study import restore  # noqa: PLC0415 - see above
     from autotune.search.tune import tune  # noqa: PLC0415 - see above
@@ -90,13 +88,13 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
     if order.study is not None:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), STUDY, order.study, order.kept)
-    engine = interruptible(new_engine(order.engine), tell, order.aside)
+    engine = interruptible(new_engine(order.engine), send, order.excluded)
     # Somebody may run a search on this machine without the service.
-    with engine.reserved(order.name, lambda told: tell(_busy(told)), order.options.budget), engine:
-        tell(messages.Begun(network=str(network)))
+    with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
+        send(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
-        result = tune(_request(order), engine, _observer(order, tell))
-        # It is made: only closing and telling are left.
+        result = tune(_request(order), engine, _observer(order, send))
+        # The result is made: only closing and sending are left.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if result.unsaved:
         # Another worker has room; it goes on with the trials that the database holds.
@@ -104,21 +102,21 @@ def _search(order: Order, tell: Say, network: Network) -> Result:
     return result
 
 
-def _busy(told: Wait | str) -> events.Notice:
+def _busy(wait: Wait | str) -> events.Notice:
     """Return what a job waits for, without the name of a search that is another's."""
-    wait = told.model_copy(update={"holder": None}) if isinstance(told, Wait) else None
-    return events.Notice(text=BUSY, waiting=wait)
+    shown = wait.model_copy(update={"holder": None}) if isinstance(wait, Wait) else None
+    return events.Notice(text=BUSY, waiting=shown)
 
 
-def _save(result: Result, order: Order) -> None:
-    """Write the files of a result, which is told already; only the operator may miss them."""
+def _save(result: Result, order: SearchOrder) -> None:
+    """Write the files of a result, which is sent already; only the operator may miss them."""
     try:
         result.save(order.out)
     except (OutputError, OSError) as exc:
-        say("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
+        log("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
 
 
-def _request(order: Order) -> TuningRequest:
+def _request(order: SearchOrder) -> TuningRequest:
     return TuningRequest(
         workload=_workload(order),
         space=order.space,
@@ -130,7 +128,7 @@ def _request(order: Order) -> TuningRequest:
     )
 
 
-def _workload(order: Order) -> Workload:
+def _workload(order: SearchOrder) -> Workload:
     if is_script(order.model):
         return script_workload(script_from_text(order.model))
     return Workload(
@@ -139,17 +137,17 @@ def _workload(order: Order) -> Workload:
     )
 
 
-def _url(order: Order) -> str:
+def _url(order: SearchOrder) -> str:
     return f"sqlite:///{(order.out / 'study.db').resolve()}"
 
 
-def _observer(order: Order, tell: Say) -> events.Observer:
+def _observer(order: SearchOrder, send: Send) -> events.Observer:
     from autotune.search.study import made_for  # noqa: PLC0415 - see above
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):
-            tell(messages.Studied(study=made_for(_url(order), STUDY)))
-        tell(event)
+            send(messages.Studied(study=made_for(_url(order), STUDY)))
+        send(event)
         match event:
             case events.Planned():
                 reach(FailPoint.PLANNED)
@@ -161,30 +159,25 @@ def _observer(order: Order, tell: Say) -> events.Observer:
     return observe
 
 
-_ASIDE = Excluded(deaths=MOST_DEATHS)
+_EXCLUDED = Excluded(deaths=MOST_DEATHS)
 
 
-def interruptible(engine: Engine, tell: Say, aside: Collection[Configuration]) -> Engine:
-    """Return an engine that tells what it runs, stays interrupted, and runs nothing set aside.
+def interruptible(engine: Engine, send: Send, excluded: Collection[Configuration]) -> Engine:
+    """Return an engine that sends what it runs, stays interrupted, and runs nothing excluded.
 
     Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
     this one comes again before the next run.
-
-    Args:
-        engine: The real one.
-        tell: Is told before and after each run.
-        aside: Configurations that are not run.
     """
-    return cast("Engine", _Interruptible(engine, tell, aside))
+    return cast("Engine", _Interruptible(engine, send, excluded))
 
 
 class _Interruptible:
     """Forwards every call; it does not derive from `Engine`, whose defaults would answer some."""
 
-    def __init__(self, engine: Engine, tell: Say, aside: Collection[Configuration]) -> None:
+    def __init__(self, engine: Engine, send: Send, excluded: Collection[Configuration]) -> None:
         self._engine = engine
-        self._tell = tell
-        self._aside = frozenset(aside)
+        self._send = send
+        self._excluded = frozenset(excluded)
         self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
 
@@ -207,11 +200,11 @@ class _Interruptible:
         trial = trial_in(task)
         if trial is None:
             return self._engine.execute(task, watch)
-        if trial.configuration in self._aside:
-            return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_ASIDE))
-        self._tell(RunBegun(configuration=trial.configuration))
+        if trial.configuration in self._excluded:
+            return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_EXCLUDED))
+        self._send(RunBegun(configuration=trial.configuration))
         answer = self._engine.execute(task, watch)
-        self._tell(RunOver())
+        self._send(RunOver())
         return answer
 
     def _go_on(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.removal import AT_ONCE, remove_ended, still_there
@@ -52,7 +52,7 @@ def sweep(database: Database, host: str) -> bool:
         else:
             clean = False
             what = "Processes of an earlier attempt cannot be killed."
-            say(what, logging.ERROR, job=each.job_id, attempt=each.attempt)
+            log(what, logging.ERROR, job=each.job_id, attempt=each.attempt)
     return clean
 
 
@@ -73,11 +73,10 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
 
 def _left(what: OrphanedProcesses) -> list[psutil.Process]:
     found = set(processes.marked(what.marker))
-    return [*(found | set(processes.recorded(what.birth) if what.birth else ()))]
+    return [*(found | set(processes.recorded(what.identity) if what.identity else ()))]
 
 
 def _unused(folder: Path, since: float) -> Iterator[Path]:
-    """Yield the jobs' folders in which nothing was begun since a moment."""
     with suppress(OSError):
         for each in folder.iterdir():
             if each.is_dir() and each.stat().st_mtime < since:

@@ -1,4 +1,4 @@
-"""Looks at the machine on which a worker's trials run."""
+"""Inspects the machine on which a worker's trials run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 
 from autotune.api.errors import DatabaseUnavailable, UnreadableRecord
-from autotune.api.log import say
+from autotune.api.log import log
 from autotune.api.settings import Settings
 from autotune.api.store.database import Database
 from autotune.api.store.workers import known_machine, remember_machine
@@ -25,24 +25,23 @@ class Inspection:
         self.machine = settings.machine or self._remembered()
         """What the machine is, as far as that is known."""
 
-    def look(self) -> None:
-        """Look at the machine, unless that was done, or somebody is measuring on it now.
+    def inspect(self) -> None:
+        """Inspect the machine, unless that was done, or a search is measuring on it now.
 
-        A look imports TensorFlow and takes seconds; until it has succeeded what was seen at an
-        earlier one counts.
+        This imports TensorFlow and takes seconds; until it succeeds the last known machine counts.
         """
         if self._sure:
             return
         try:
-            self.take(self._looked())
+            self.take(self._inspected())
         except _MeasuredOn as exc:
-            say("Inspecting the machine is delayed.", why=str(exc))
+            log("Inspecting the machine is delayed.", why=str(exc))
         except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
             kind = type(exc).__name__
-            say("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
+            log("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
 
     def take(self, seen: Machine) -> None:
-        """Take in what a look, or a search, has found the machine to be."""
+        """Record the machine as an inspection, or a search, has found it."""
         if not self._sure:
             self._sure, self.machine = True, seen
             with suppress(DatabaseUnavailable):
@@ -53,14 +52,14 @@ class Inspection:
             return known_machine(self._database, self._devices)
         return None
 
-    def _looked(self) -> Machine:
+    def _inspected(self) -> Machine:
         engine = new_engine(self._engine)
         with engine.reserved("inspecting the machine", _give_up), engine:
             return engine.machine()
 
 
 class _MeasuredOn(Exception):
-    """Somebody measures on the machine."""
+    """A search measures on the machine."""
 
 
 def _give_up(why: object) -> None:

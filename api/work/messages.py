@@ -1,6 +1,6 @@
-"""What a worker and its child process tell each other, a line of JSON each.
+"""The messages from the child process to its worker, a line of JSON each.
 
-The child hands on the events of its search as they are.
+Events of the search are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Studied(Value):
 
     kind: Literal["studied"] = "studied"
     study: str
-    """What it was made for."""
 
 
 class RunBegun(Value):
@@ -89,10 +88,9 @@ class Stuck(Value):
     """For the log alone."""
 
 
-Answer = Found | GaveUp | Stuck
-"""What the search says at last."""
+FinalMessage = Found | GaveUp | Stuck
 Message = Annotated[
-    Event | Begun | Studied | RunBegun | RunOver | Answer,
+    Event | Begun | Studied | RunBegun | RunOver | FinalMessage,
     Field(discriminator="kind"),
 ]
 message = TypeAdapter[Message](Message)
@@ -101,17 +99,17 @@ message = TypeAdapter[Message](Message)
 def line(what: Message) -> bytes:
     """Return a message as a line; what no text may hold is a question mark in it.
 
-    What a workload says may hold it, as the name of a file does that is not in UTF-8.
+    A workload's error may hold it, as the name of a file does that is not in UTF-8.
     """
     try:
         return message.dump_json(what) + b"\n"
     except PydanticSerializationError:
-        told = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
-        return told.encode("utf-8", "replace") + b"\n"
+        text = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
+        return text.encode("utf-8", "replace") + b"\n"
 
 
-def last_word(error: Exception) -> GaveUp | Stuck | None:
-    """Return how a search tells that it ended by an error; None if it does not understand it.
+def final_message(error: Exception) -> GaveUp | Stuck | None:
+    """Return the last message of a search that ended by an error; None for an unexpected one.
 
     What is wrong with the workload or its measurement is for whoever asked. What is wrong with
     the host is for the operator: whoever asked gets a fixed sentence.
@@ -147,6 +145,6 @@ def _roots(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_of_the_disk(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
-        # Of its code the lowest byte; the others tell more closely what it is.
+        # Of its code the lowest byte; the others refine it.
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_SQLITE
     return is_of_the_disk(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autotune.api.isolation import Isolation
 from autotune.api.settings import Settings
-from autotune.api.values import Claim, Tuning
+from autotune.api.values import ClaimedJob, Tuning
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.workloads import Registered, Registry
 from autotune.config import Configuration
@@ -24,11 +24,10 @@ STUDY = "job"
 """Name of the study of every job; each is in a database of its own."""
 
 
-class Order(Value):
+class SearchOrder(Value):
     """What the child is to do; it does nothing before it has read this."""
 
     name: str
-    """Names the search to others that wait for the machine."""
     model: str
     dataset: str
     model_arguments: tuple[tuple[str, Scalar], ...]
@@ -36,25 +35,23 @@ class Order(Value):
     space: str | Space
     options: SearchOptions
     out: Path
-    """Folder of this attempt."""
     engine: str
     isolation: Isolation = Isolation.AUTO
-    """Whether it must have a network of its own."""
     kept: tuple[Trial, ...] = ()
-    """Trials of earlier attempts."""
     study: str | None = None
     """What their study was made for."""
-    aside: tuple[Configuration, ...] = ()
-    """Configurations that are not to be run any more."""
+    excluded: tuple[Configuration, ...] = ()
 
 
-def order(claimed: Claim, registry: Registry, settings: Settings, checkouts: Checkouts) -> Order:
+def order(
+    claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
+) -> SearchOrder:
     request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
     workload.check_space(request.space, params)
     arguments = workload.arguments(params, request.space)
-    return Order(
+    return SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
         dataset=_here(workload.dataset, workload, checkouts),
@@ -67,12 +64,11 @@ def order(claimed: Claim, registry: Registry, settings: Settings, checkouts: Che
         isolation=settings.network,
         kept=claimed.kept if claimed.study else (),
         study=claimed.study,
-        aside=aside(claimed.killers),
+        excluded=excluded(claimed.killers),
     )
 
 
 def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
-    """Return what names a factory or script on this host."""
     if workload.commit is None or not text:
         return text
     files = checkouts.of(workload.commit)
@@ -81,7 +77,7 @@ def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
     return str(files.absolute() / text)
 
 
-def folder(claimed: Claim, settings: Settings) -> Path:
+def folder(claimed: ClaimedJob, settings: Settings) -> Path:
     return jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)
 
 
@@ -89,7 +85,7 @@ def jobs_folder(settings: Settings) -> Path:
     return settings.data / "jobs"
 
 
-def aside(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
+def excluded(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
     deaths = Counter(killers)
     return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
 

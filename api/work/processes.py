@@ -28,7 +28,7 @@ def this_host() -> str:
     return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
 
 
-def birth(pid: int) -> ProcessIdentity | None:
+def identity(pid: int) -> ProcessIdentity | None:
     """Return who a process is, or None if it is gone."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -43,13 +43,12 @@ def recorded(process: ProcessIdentity) -> list[psutil.Process]:
     """Return the process that was recorded, unless it is gone and its number another's."""
     with suppress(psutil.Error):
         found = psutil.Process(process.pid)
-        if birth(process.pid) == process:
+        if identity(process.pid) == process:
             return [found]
     return []
 
 
 def marked(marker: str) -> list[psutil.Process]:
-    """Return the processes that carry the marker of an attempt, but for this one."""
     found = []
     for each in psutil.process_iter():
         with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""One attempt while its process runs: its worker hears it, keeps the lease, and ends it in time."""
+"""One attempt while its process runs: its messages, its lease, and its end in time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import LeaseToken
 from autotune.api.work import messages
-from autotune.api.work.messages import Answer, Begun, Message
+from autotune.api.work.messages import Begun, FinalMessage, Message
 from autotune.api.work.tuner import Tuner
 
 Result = TypeVar("Result")
@@ -33,7 +33,7 @@ def awake() -> float:
 
 
 class Lease:
-    """Renews a lease in time, and looks at the state of the job on the way.
+    """Renews a lease in time, and polls the state of the job.
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
@@ -46,11 +46,11 @@ class Lease:
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
-        self._database = database
-        self._token = token
-        self._patience = patience
+        self.database = database
+        self.token = token
+        self.patience = patience
         self._clock = clock
-        self._renewed = self._looked = clock()
+        self._renewed = self._polled = clock()
         self._state = State.RUNNING
 
     def keep(self) -> State:
@@ -58,11 +58,11 @@ class Lease:
         self._check()
         now = self._clock()
         try:
-            if now - self._renewed >= self._patience.renewal:
+            if now - self._renewed >= self.patience.renewal:
                 self.renew()
-            elif now - self._looked >= self._patience.look:
-                self._state = attempts.status(self._database, self._token)
-                self._looked = now
+            elif now - self._polled >= self.patience.poll:
+                self._state = attempts.status(self.database, self.token)
+                self._polled = now
                 reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
             self._check()
@@ -71,8 +71,8 @@ class Lease:
     def renew(self) -> None:
         # Counted from before the call: the database may have been slow to answer.
         now = self._clock()
-        self._state = attempts.renew(self._database, self._token, self._patience.lease)
-        self._renewed = self._looked = now
+        self._state = attempts.renew(self.database, self.token, self.patience.lease)
+        self._renewed = self._polled = now
         reach(FailPoint.AFTER_RENEWAL)
 
     def insist(self, write: Callable[[], Result]) -> Result:
@@ -82,63 +82,46 @@ class Lease:
                 return write()
             except DatabaseUnavailable:
                 self._check()
-                time.sleep(min(_RETRY_SECONDS, self._patience.lease / 10))
+                time.sleep(min(_RETRY_SECONDS, self.patience.lease / 10))
 
     def _check(self) -> None:
-        if self._clock() - self._renewed > self._patience.lease * 2 / 3:
+        if self._clock() - self._renewed > self.patience.lease * 2 / 3:
             raise superseded()
 
 
-class Cause(StrEnum):
+class EndCause(StrEnum):
     """Why an attempt was over."""
 
     ANSWERED = "answered"
-    """Its process told a result, or why there is none."""
+    """Its process sent a result, or why there is none."""
     DIED = "died"
-    """Its process went without a word."""
+    """Its process ended without a last message."""
     CANCELLED = "cancelled"
-    """Somebody cancelled the job."""
     OVERRAN = "overran"
-    """The search did not end within its budget."""
     STOPPED = "stopped"
-    """The worker was asked to stop."""
 
 
 class Supervision:
-    """Follows the process of an attempt until something ends it."""
-
-    def __init__(  # noqa: PLR0913 - each comes from another part
-        self,
-        database: Database,
-        token: LeaseToken,
-        lease: Lease,
-        tuner: Tuner,
-        *,
-        seconds: float,
-        patience: Patience,
-        stopping: Callable[[], bool],
+    def __init__(
+        self, lease: Lease, tuner: Tuner, *, seconds: float, stopping: Callable[[], bool]
     ) -> None:
-        self._database = database
-        self._token = token
         self._lease = lease
         self._tuner = tuner
         self._seconds = seconds
-        self._patience = patience
         self._stopping = stopping
         self._heard = 0
-        self._unwritten: deque[attempts.Report] = deque()
+        self._unwritten: deque[attempts.AttemptReport] = deque()
         self._began: float | None = None
-        self._asked: tuple[Cause, float] | None = None
-        self.answer: Answer | None = None
-        """What the process said at last."""
+        self._asked: tuple[EndCause, float] | None = None
+        self.final: FinalMessage | None = None
+        """The last message of the process."""
 
     @property
-    def asked(self) -> Cause | None:
+    def asked(self) -> EndCause | None:
         """Why the search was asked to end; None if it was not."""
         return self._asked and self._asked[0]
 
-    def follow(self) -> Cause:
-        """Return why the attempt is over; its processes may still run."""
+    def follow(self) -> EndCause:
         cause = None
         while cause is None:
             # Checked before listening: what it wrote before its exit is then heard in this turn.
@@ -147,20 +130,20 @@ class Supervision:
             state = self._lease.keep()
             self._write()
             cause = self._cause(state, ended=ended)
-        if cause is Cause.ANSWERED:
+        if cause is EndCause.ANSWERED:
             reach(FailPoint.FOUND)
             self._lease.insist(self._write_all)
             self._let_it_leave()
         return cause
 
-    def _hear(self, said: list[Message]) -> None:
-        for each in said:
+    def _hear(self, received: list[Message]) -> None:
+        for each in received:
             self._heard += 1
             self._unwritten.append(report(self._heard, each))
             if isinstance(each, Begun):
                 self._began = time.monotonic()
-            elif isinstance(each, Answer):
-                self.answer = each
+            elif isinstance(each, FinalMessage):
+                self.final = each
 
     def _write(self) -> None:
         """Record what was heard; what cannot be recorded now is tried again in the next turn."""
@@ -172,35 +155,34 @@ class Supervision:
     def _write_all(self) -> None:
         while self._unwritten:
             reach(FailPoint.BEFORE_MESSAGE)
-            attempts.record(self._database, self._token, self._unwritten[0])
+            attempts.record(self._lease.database, self._lease.token, self._unwritten[0])
             self._unwritten.popleft()
             reach(FailPoint.AFTER_MESSAGE)
 
-    def _cause(self, state: State, *, ended: bool) -> Cause | None:
-        if self.answer is not None:
-            return Cause.ANSWERED
+    def _cause(self, state: State, *, ended: bool) -> EndCause | None:
+        if self.final is not None:
+            return EndCause.ANSWERED
         if ended:
-            return self._asked[0] if self._asked else Cause.DIED
+            return self._asked[0] if self._asked else EndCause.DIED
         if self._stopping():
-            return Cause.STOPPED
+            return EndCause.STOPPED
         self._ask(state)
-        if self._asked and time.monotonic() - self._asked[1] > self._patience.interrupt:
+        if self._asked and time.monotonic() - self._asked[1] > self._lease.patience.interrupt:
             return self._asked[0]
         return None
 
     def _ask(self, state: State) -> None:
-        """Ask the search to end with what it has, once."""
         cause = self._reason_to_end(state)
         if cause and not self._asked:
             self._asked = cause, time.monotonic()
             self._tuner.interrupt()
 
-    def _reason_to_end(self, state: State) -> Cause | None:
+    def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:
-            return Cause.CANCELLED
-        most = self._seconds + self._patience.overrun
+            return EndCause.CANCELLED
+        most = self._seconds + self._lease.patience.overrun
         if self._began is not None and time.monotonic() - self._began > most:
-            return Cause.OVERRAN
+            return EndCause.OVERRAN
         return None
 
     def _let_it_leave(self) -> None:
@@ -210,8 +192,8 @@ class Supervision:
             self._lease.keep()
 
 
-def report(number: int, what: Message) -> attempts.Report:
-    return attempts.Report(number=number, **_content(what))
+def report(number: int, what: Message) -> attempts.AttemptReport:
+    return attempts.AttemptReport(number=number, **_content(what))
 
 
 def _content(what: Message) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
 from autotune.api.work.messages import GaveUp, Message, Stuck, message
-from autotune.api.work.orders import Order
+from autotune.api.work.orders import SearchOrder
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.plain import Window
@@ -85,17 +85,16 @@ class Tuner:
             )
 
     @property
-    def birth(self) -> ProcessIdentity | None:
+    def identity(self) -> ProcessIdentity | None:
         """Who it is; None if it is gone already."""
-        return processes.birth(self._process.pid)
+        return processes.identity(self._process.pid)
 
     @property
     def ended(self) -> int | None:
         """Its exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
-    def go(self, order: Order) -> None:
-        """Give it its order; before that it does nothing."""
+    def go(self, order: SearchOrder) -> None:
         channel = self._process.stdin
         with suppress(BrokenPipeError):
             if channel is not None:
@@ -103,7 +102,7 @@ class Tuner:
                 channel.close()
 
     def listen(self, seconds: float) -> list[Message]:
-        """Return what it says, waiting at most that long for it to say something."""
+        """Return its messages, waiting at most that long for the first."""
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         lines: list[bytes] = []
@@ -114,10 +113,9 @@ class Tuner:
                 break
             *whole, self._received = (self._received + data).split(b"\n")
             lines += whole
-        return [self._places.told(message.validate_json(line)) for line in lines]
+        return [self._places.shortened(message.validate_json(line)) for line in lines]
 
     def interrupt(self) -> None:
-        """Ask it to end with what it has found."""
         with suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
 
@@ -132,7 +130,6 @@ class Tuner:
         return gone
 
     def close(self) -> None:
-        """Let go of what it might still have said."""
         self._process.wait()
         os.close(self._channel)
         if self._adopts:
@@ -158,7 +155,7 @@ class Places:
         """Return a text with relative paths in the place of absolute ones."""
         return self._pattern.sub(self._relative, text) if self._prefixes else text
 
-    def told(self, what: Message) -> Message:
+    def shortened(self, what: Message) -> Message:
         """Return a message with all its texts for callers like that."""
         match what:
             case Stuck():

@@ -20,23 +20,23 @@ from autotune.api import isolation
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
-from autotune.api.log import say, write_log
+from autotune.api.log import log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
-from autotune.api.store.queue import tell_unserved
+from autotune.api.store.queue import mark_unserved
 from autotune.api.store.removal import forget_keys
-from autotune.api.values import Claim, Outcome, WorkerInfo
+from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo
 from autotune.api.work import processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, remove_old, sweep
 from autotune.api.work.inspection import Inspection
-from autotune.api.work.messages import UNUSABLE, Answer, Found, GaveUp, Stuck, detail
-from autotune.api.work.orders import Order, folder, jobs_folder, order
-from autotune.api.work.supervision import Cause, Lease, Supervision
+from autotune.api.work.messages import UNUSABLE, FinalMessage, Found, GaveUp, Stuck, detail
+from autotune.api.work.orders import SearchOrder, folder, jobs_folder, order
+from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
 from autotune.text import plural, roughly
 
@@ -45,12 +45,12 @@ _EDITED = "The workload's code has changed since its first trials; ask for it ag
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 FORGET_SECONDS = 3600.0
-"""Between looks for such keys, and for jobs that are too old to be kept."""
+"""Between removals of such keys, and of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
-"""Between looks for repositories that could not be had."""
+"""Between attempts at repositories that could not be had."""
 INSPECT_SECONDS = 60.0
-"""Between looks at a machine that is not known yet."""
+"""Between inspections of a machine that is not known yet."""
 
 
 class Worker:
@@ -72,7 +72,7 @@ class Worker:
         self._devices = settings.named_devices()
         self._host = processes.this_host()
         self._inspection = Inspection(settings, self._devices, database)
-        self._inspecting = Chore(self._inspection.look, INSPECT_SECONDS)
+        self._inspecting = Chore(self._inspection.inspect, INSPECT_SECONDS)
         self._shown: WorkerInfo | None = None
 
     def stop(self) -> None:
@@ -89,10 +89,9 @@ class Worker:
                 self._inspecting.do_if_due()
                 self._stop.wait(self._settings.patience.idle)
         with suppress(DatabaseUnavailable):
-            workers.leave(self._database, self._post())
+            workers.leave(self._database, self._info())
 
-    def _post(self) -> WorkerInfo:
-        """Return where it stands, and what it has now."""
+    def _info(self) -> WorkerInfo:
         return WorkerInfo(
             worker=self._name,
             devices=self._devices,
@@ -110,9 +109,9 @@ class Worker:
 
     def _show(self) -> None:
         check_schema(self._database)
-        self._shown = self._post()
+        self._shown = self._info()
         self._draining = workers.seen(self._database, self._shown, draining=self._draining)
-        tell_unserved(self._database)
+        mark_unserved(self._database)
 
     def _forget(self) -> None:
         forget_keys(self._database, _KEY_SECONDS)
@@ -124,32 +123,31 @@ class Worker:
         try:
             return self.run_one()
         except DatabaseUnavailable as exc:
-            say(exc.cause, logging.WARNING, error=cause_of(exc))
+            log(exc.cause, logging.WARNING, error=cause_of(exc))
         except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
             what = "A job cannot be run."
-            say(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
+            log(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
         return False
 
     def run_one(self) -> bool:
-        """Run the next job, if there is one; return whether there was."""
         lease = self._settings.patience.lease
-        post = self._post()
-        if self._shown is not None and post != self._shown:
+        info = self._info()
+        if self._shown is not None and info != self._shown:
             self._show()  # What it has must be known before a job asks for it.
-        claimed = attempts.claim(self._database, post, lease)
+        claimed = attempts.claim(self._database, info, lease)
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
         job, attempt = claimed.job.id, claimed.token.attempt
-        say("Job claimed.", job=job, attempt=attempt)
+        log("Job claimed.", job=job, attempt=attempt)
         try:
             state = self._attempt(claimed)
-            say("Attempt ended.", job=job, attempt=attempt, state=state)
+            log("Attempt ended.", job=job, attempt=attempt, state=state)
         except Superseded:
-            say("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
+            log("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
         return True
 
-    def _attempt(self, claimed: Claim) -> State:
+    def _attempt(self, claimed: ClaimedJob) -> State:
         lease = Lease(self._database, claimed.token, self._settings.patience)
         if not sweep(self._database, self._host):
             return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
@@ -166,10 +164,9 @@ class Worker:
             return self._stuck(lease, claimed, detail(exc))
         return self._tune(lease, claimed, what)
 
-    def _refusal(self, claimed: Claim) -> Outcome | None:
-        """Return how a job ends that is not to be run at all."""
+    def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
         if claimed.job.state is State.CANCELLING:
-            return Outcome(state=State.CANCELLED)
+            return JobOutcome(state=State.CANCELLED)
         if claimed.unreadable is not None:
             return _failed(claimed.unreadable)
         if claimed.kept and claimed.job.code not in (None, self._code(claimed)):
@@ -178,7 +175,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, claimed: Claim, what: Order) -> State:
+    def _tune(self, lease: Lease, claimed: ClaimedJob, what: SearchOrder) -> State:
         try:
             tuner = self._started(claimed)
         except OSError as exc:
@@ -187,12 +184,9 @@ class Worker:
             reach(FailPoint.STARTED)
             self._order(tuner, lease, claimed, what)
             supervision = Supervision(
-                self._database,
-                claimed.token,
                 lease,
                 tuner,
                 seconds=what.options.budget or claimed.job.seconds,
-                patience=self._settings.patience,
                 stopping=self._stop.is_set,
             )
             cause = supervision.follow()
@@ -200,7 +194,7 @@ class Worker:
         reach(FailPoint.GONE)
         return self._conclude(lease, claimed, cause, supervision, code)
 
-    def _started(self, claimed: Claim) -> Tuner:
+    def _started(self, claimed: ClaimedJob) -> Tuner:
         place = folder(claimed, self._settings)
         place.mkdir(parents=True, exist_ok=True)
         return Tuner(
@@ -211,57 +205,55 @@ class Worker:
             adopts=self._adopts,
         )
 
-    def _order(self, tuner: Tuner, lease: Lease, claimed: Claim, what: Order) -> None:
-        """Record the process, and then give it its order."""
-        birth = tuner.birth
-        if birth is not None:
-            lease.insist(lambda: attempts.note_process(self._database, claimed.token, birth))
+    def _order(self, tuner: Tuner, lease: Lease, claimed: ClaimedJob, what: SearchOrder) -> None:
+        identity = tuner.identity
+        if identity is not None:
+            lease.insist(lambda: attempts.note_process(self._database, claimed.token, identity))
             reach(FailPoint.RECORDED)
             tuner.go(what)
             reach(FailPoint.ORDERED)
 
     @contextmanager
-    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: Claim) -> Iterator[None]:
+    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: ClaimedJob) -> Iterator[None]:
         """Leave nothing of the process of an attempt, however it goes."""
         try:
             yield
         finally:
             while not tuner.end():
                 # The devices are not free, so the lease is kept.
-                say("A process cannot be killed.", logging.ERROR, job=claimed.job.id)
+                log("A process cannot be killed.", logging.ERROR, job=claimed.job.id)
                 lease.insist(lease.renew)
             tuner.close()
 
     def _conclude(
         self,
         lease: Lease,
-        claimed: Claim,
-        cause: Cause,
+        claimed: ClaimedJob,
+        cause: EndCause,
         supervision: Supervision,
         code: int | None,
     ) -> State:
-        answer = supervision.answer
-        if isinstance(answer, Stuck):
-            return self._stuck(lease, claimed, answer.detail)
-        if isinstance(answer, Found):
-            self._inspection.take(answer.recommendation.machine)
-        if cause is Cause.DIED:
+        final = supervision.final
+        if isinstance(final, Stuck):
+            return self._stuck(lease, claimed, final.detail)
+        if isinstance(final, Found):
+            self._inspection.take(final.recommendation.machine)
+        if cause is EndCause.DIED:
             reason = f"The search's process {_death(code)}."
             return self._let_go(lease, claimed, attempts.DIED, reason)
-        if cause is Cause.STOPPED:
+        if cause is EndCause.STOPPED:
             reason = "The worker was shut down."
             return self._let_go(lease, claimed, attempts.RELEASED, reason)
-        if isinstance(answer, GaveUp) and answer.detail:
+        if isinstance(final, GaveUp) and final.detail:
             what = "The engine could not run a search."
-            say(what, logging.ERROR, job=claimed.job.id, error=answer.detail)
-        outcome = _outcome(supervision.asked or cause, answer, claimed.job.seconds)
+            log(what, logging.ERROR, job=claimed.job.id, error=final.detail)
+        outcome = _outcome(supervision.asked or cause, final, claimed.job.seconds)
         return self._finish(lease, claimed, outcome)
 
-    def _code(self, claimed: Claim) -> str | None:
+    def _code(self, claimed: ClaimedJob) -> str | None:
         return self._codes().get(claimed.job.workload)
 
     def _codes(self) -> dict[str, str]:
-        """Return the workloads that it can run now, with the digests of their code."""
         codes = self._registry.codes(self._settings.root)
         commits = {name: each.commit for name, each in self._registry.workloads.items()}
         lacking = {
@@ -273,30 +265,29 @@ class Worker:
         found = (each.commit for each in self._registry.workloads.values())
         self._checkouts.fetch(filter(None, found))
 
-    def _finish(self, lease: Lease, claimed: Claim, outcome: Outcome) -> State:
+    def _finish(self, lease: Lease, claimed: ClaimedJob, outcome: JobOutcome) -> State:
         changed = claimed.job.code not in (None, self._code(claimed))
         outcome = outcome.model_copy(update={"code_changed": changed})
         state = lease.insist(lambda: attempts.finish(self._database, claimed.token, outcome))
         reach(FailPoint.FINISHED)
         return state
 
-    def _stuck(self, lease: Lease, claimed: Claim, error: str) -> State:
+    def _stuck(self, lease: Lease, claimed: ClaimedJob, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
-        say("A job's folder cannot be used.", logging.ERROR, job=claimed.job.id, error=error)
+        log("A job's folder cannot be used.", logging.ERROR, job=claimed.job.id, error=error)
         return self._put_back(lease, claimed, attempts.STUCK, UNUSABLE)
 
-    def _put_back(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
+    def _put_back(self, lease: Lease, claimed: ClaimedJob, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
         state = self._let_go(lease, claimed, ending, reason)
         self._stop.wait(self._settings.patience.lease)
         return state
 
-    def _let_go(self, lease: Lease, claimed: Claim, ending: str, reason: str) -> State:
+    def _let_go(self, lease: Lease, claimed: ClaimedJob, ending: str, reason: str) -> State:
         return lease.insist(lambda: attempts.let_go(self._database, claimed.token, ending, reason))
 
 
 def main(arguments: list[str]) -> None:
-    """Run a worker until SIGTERM or Ctrl-C, upon which it lets go of its job."""
     settings = load_settings(Path(arguments[0]) if arguments else None)
     write_log(settings.log)
     os.umask(PRIVATE)
@@ -309,10 +300,10 @@ def main(arguments: list[str]) -> None:
     worker.run()
 
 
-def _outcome(cause: Cause, answer: Answer | None, seconds: float) -> Outcome:
-    match answer:
+def _outcome(cause: EndCause, final: FinalMessage | None, seconds: float) -> JobOutcome:
+    match final:
         case Found(recommendation=result):
-            return Outcome(
+            return JobOutcome(
                 state=State.DONE,
                 verdict=result.verdict,
                 summary=result.summary,
@@ -320,16 +311,16 @@ def _outcome(cause: Cause, answer: Answer | None, seconds: float) -> Outcome:
             )
         case GaveUp(reason=reason, interrupted=False):
             return _failed(reason)
-    if cause is Cause.CANCELLED:
-        return Outcome(state=State.CANCELLED)
+    if cause is EndCause.CANCELLED:
+        return JobOutcome(state=State.CANCELLED)
     return _failed(
         f"The search had no result within its budget of {roughly(seconds)} and was stopped. "
         "Ask for it again with a longer budget."
     )
 
 
-def _failed(reason: str) -> Outcome:
-    return Outcome(state=State.FAILED, reason=reason)
+def _failed(reason: str) -> JobOutcome:
+    return JobOutcome(state=State.FAILED, reason=reason)
 
 
 def _death(code: int | None) -> str:

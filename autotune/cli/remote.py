@@ -172,13 +172,17 @@ def tune_there(
 
 def follow(client: Client, job: str) -> None:
     """Show the events of a job as those of a search, until it ends."""
-    from autotune.api.events import said
+    from autotune.api.events import sentence_of
     from autotune.events import Event, Notice
     from autotune.result.following import terminal_report
 
     with terminal_report(notices()) as view:
         for each in client.follow(job):
-            view(each.body if isinstance(each.body, Event) else Notice(text=said(each.body) or ""))
+            view(
+                each.body
+                if isinstance(each.body, Event)
+                else Notice(text=sentence_of(each.body) or "")
+            )
 
 
 def connected(url: str, key_file: Path | None) -> Client:

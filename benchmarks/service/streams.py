@@ -13,10 +13,10 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import LeaseToken, Outcome, WorkerInfo
+from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
 from autotune.events import Notice
 from benchmarks.service.filled import OWN
 from benchmarks.service.site import Site, address_of, running
@@ -96,12 +96,12 @@ def _write(database: Database, tokens: Sequence[LeaseToken]) -> Commits:
     # Two are there already: it was queued, and an claimed.
     for number in range(3, EVENTS + 3):
         for each in tokens:
-            note = Report(number=number - 2, events=[Notice(text="Something happened.")])
+            note = AttemptReport(number=number - 2, events=[Notice(text="Something happened.")])
             attempts.record(database, each, note)
             commits[each.job_id, number] = time.time()
             time.sleep(PAUSE)
     for each in tokens:
-        attempts.finish(database, each, Outcome(state=State.FAILED, reason="That was all."))
+        attempts.finish(database, each, JobOutcome(state=State.FAILED, reason="That was all."))
     return commits
 
 

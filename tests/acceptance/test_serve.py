@@ -75,7 +75,7 @@ def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "AUTOTUNE_SERVICE_ENGINE": "serving:engine",
-        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "look": 0.3}),
+        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "poll": 0.3}),
     }
     with log.open("ab") as errors:
         process = subprocess.Popen(

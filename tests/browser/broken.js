@@ -11,8 +11,8 @@
   const shown = (selector) => [...document.querySelectorAll(selector)]
     .filter((each) => each.checkVisibility() && each.type !== "hidden");
   for (const each of shown("input, select, textarea")) {
-    const told = (each.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
-    const texts = heights(told.map((id) => document.getElementById(id)).filter(Boolean));
+    const described = (each.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
+    const texts = heights(described.map((id) => document.getElementById(id)).filter(Boolean));
     const place = each.closest("div, fieldset, form");
     const spare = heights([place])[0] - texts.reduce((sum, one) => sum + one, 0);
     const alone = place.querySelectorAll("input, select, textarea").length === 1;

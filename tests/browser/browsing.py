@@ -49,8 +49,8 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "AUTOTUNE_SERVICE_ENGINE": "serving:mixed",
-        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.3, "look": 0.3}',
-        "AUTOTUNE_SERVICE_WEB": '{"look": 0.3}',
+        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.3, "poll": 0.3}',
+        "AUTOTUNE_SERVICE_WEB": '{"poll": 0.3}',
     }
     process = subprocess.Popen(
         [command, "serve", "--port", "0", *options],
@@ -70,9 +70,9 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
         process.wait()
 
 
-def _first_key(told: str) -> str:
+def _first_key(shown: str) -> str:
     """Return the key from the file that is named where no terminal can show it."""
-    return Path(told.partition(": in ")[2].partition(";")[0]).read_text().strip()
+    return Path(shown.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
 def sign_in(page: Page, key: str) -> None:

@@ -108,13 +108,13 @@ def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
     page = opened()
     rows = page.locator("section", has=page.locator("#throughput")).locator("tbody").first
     drawn = rows.locator("svg.mark").evaluate_all(CENTRES)
-    told = [
+    shown = [
         float(each.split()[0]) for each in rows.locator("td.number:nth-child(3)").all_inner_texts()
     ]
-    assert len(drawn) == len(told) > 1
-    assert [place for _, place in sorted(zip(told, drawn, strict=True))] == sorted(drawn)
+    assert len(drawn) == len(shown) > 1
+    assert [place for _, place in sorted(zip(shown, drawn, strict=True))] == sorted(drawn)
     line = rows.locator("line.one").first.evaluate("(each) => each.getBoundingClientRect().x")
-    assert drawn[told.index(1.0)] == pytest.approx(line, abs=1)
+    assert drawn[shown.index(1.0)] == pytest.approx(line, abs=1)
 
 
 def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:

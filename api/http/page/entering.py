@@ -1,4 +1,4 @@
-"""Signing in and out, the cookie of a session, and what callers who are not let in are told.
+"""Signing in and out, the cookie of a session, and the answers to callers who are refused.
 
 The cookie holds the secret of a session, not the key: sessions are kept in the database, as
 digests, so that they outlive a restart, are known to every API process, and are gone once they are
@@ -39,7 +39,7 @@ _NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?"
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are told as pages."""
+    """A route whose errors are answered as pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         usual = super().get_route_handler()
@@ -48,7 +48,7 @@ class PageRoute(APIRoute):
             try:
                 return await usual(request)
             except (ServiceError, RequestValidationError, HTTPException) as exc:
-                return told(request, exc)
+                return error_page(request, exc)
 
         return handle
 
@@ -65,11 +65,11 @@ def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
         wanted = _safe(f"{url.path}?{url.query}" if url.query else url.path)
         query = "" if wanted == HOME else f"?{urlencode({'next': wanted})}"
         return RedirectResponse(f"{SIGN_IN}{query}", SEE_OTHER)
-    return told(connection, error)
+    return error_page(connection, error)
 
 
-def told(connection: HTTPConnection, error: Exception) -> Response:
-    """Return the page for an error; what it says is what a program would be told."""
+def error_page(connection: HTTPConnection, error: Exception) -> Response:
+    """Return the page for an error, with the texts of its problem details."""
     plain = response_to(error, route_of(connection.scope))
     problem = Problem.model_validate(json.loads(bytes(plain.body)))
     page = render("problem.html", connection, plain.status_code, problem=problem)

@@ -42,11 +42,11 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-option": "strategies",
 }
 """Where an error of the service is shown, by its kind."""
-_TOLD: Mapping[str, str] = {
+_MESSAGES: Mapping[str, str] = {
     "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
 }
-"""What is said of a field, whatever is wrong with it."""
-# A field of the type `number` would lose whatever else was typed before anybody could tell.
+"""Messages for fields, in place of those of the schema."""
+# A field of the type `number` would lose whatever else was typed before it could be checked.
 _KEYBOARDS = {"integer": "numeric", "number": "decimal"}
 
 
@@ -76,8 +76,6 @@ def once(typed: Typed, asked: JobRequest) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field with what stands in it."""
-
     name: str
     label: str
     kind: str = "string"
@@ -118,7 +116,6 @@ class Field:
 
 
 def _number(text: str) -> Scalar:
-    """Return the number that a text is; the text itself, if it is none."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -128,7 +125,6 @@ def _number(text: str) -> Scalar:
 
 
 def fields_of(schema: Schema) -> tuple[Field, ...]:
-    """Return the fields for an object by its JSON schema, with its defaults."""
     required = schema.get("required", ())
     return tuple(
         _field(name, _plain(each, schema), required=name in required)
@@ -183,9 +179,8 @@ def _rest(found: Schema, name: str) -> Schema:
 
 @cache
 def rarer_options() -> tuple[Field, ...]:
-    """Return the options of a search that are seldom needed, as they are declared."""
     schema = SearchOptions.model_json_schema()
-    # A box that is not ticked could not be told from one that was not sent.
+    # A box that is not ticked looks like one that was not sent.
     choices: dict[str, tuple[Scalar, ...]] = {"objective": objective_names()}
     choices |= {each.name: (True, False) for each in declared() if each.kind == "boolean"}
     for name, found in choices.items():
@@ -276,7 +271,6 @@ class Form:
         return None if self.mistakes else asked
 
     def refused(self, error: ServiceError) -> None:
-        """Show an error of the service where it belongs."""
         place = _FIELD_OF.get(error.kind, WHOLE_FORM)
         self.mistakes = {**self.mistakes, place: str(error)}
 
@@ -300,12 +294,12 @@ class Form:
 
     def _of_schema(self, error: ValidationError) -> dict[str, str]:
         found = {}
-        for each in reversed(error.errors()):  # The first mistake of a field is the one to tell.
+        for each in reversed(error.errors()):  # The first mistake of a field is shown.
             place, *rest = map(str, each["loc"] or (WHOLE_FORM,))
             if place == "params" and rest:
                 place = _of_parameter(self.workload, rest[0])
             text = sentence(each["msg"].removeprefix("Value error, "))
-            found[place] = _TOLD.get(place, text)
+            found[place] = _MESSAGES.get(place, text)
         return found
 
     def _spaces(self) -> tuple[tuple[Scalar, str], ...]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-from autotune.api.events import Claimed, Event, Released, said
+from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
-from autotune.api.http.page.listing import Link, label_links, params_text, space_name
+from autotune.api.http.page.listing import label_links, params_text, space_name
 from autotune.api.states import State
-from autotune.api.values import LOCAL_OWNER, Job, Story
+from autotune.api.values import LOCAL_PROJECT, Job, JobDetail
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
@@ -23,7 +22,6 @@ from autotune.text import clock, rate_with_error, roughly, sentence, share
 from autotune.trial import Trial
 
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
-"""The names of the events of a stream."""
 MOST_OUTPUTS = 20
 """Of the trials that failed; the others are at their addresses."""
 _STATES = {
@@ -35,84 +33,47 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobView:
-    job: Job
-    phase: str
-    news: str
-    """What is said aloud when it has changed: the phase, and at last how it ended."""
-    kinds: tuple[str, ...]
-    """The events by which it is followed."""
-    spent: float
-    """Seconds of the budget that are used."""
-    ticking: bool
-    """Whether they go on."""
-    clocks: tuple[str, str]
-    """What is used, and all of it."""
-    running: tuple[float, TrialStarted] | None
-    """When the running trial began, and what it is."""
-    best: tuple[Figure, ...]
-    """The best so far of each kind; empty once there is a result."""
-    downloads: Mapping[str, str]
-    """Names of files, and their addresses."""
-    shown: Mapping[str, Any]
-    """What the fragments show: of the result, or of the trials so far."""
-    outputs: tuple[Trial, ...]
-    """Trials that failed and have printed something, the latest first."""
-    left_out: str
-    """How many trials came before those in sight, in words; empty if none did."""
-    facts: Mapping[str, str]
-    """What was asked for, and is known of the job."""
-    labels: tuple[Link, ...]
-    """Each leads to all jobs that have it."""
-    once: str
-    """Sent along by the button that repeats it, so that two clicks make one job."""
-    moments: Mapping[str, float]
-    history: Sequence[tuple[float, str]]
-    """What happened and when, the latest first."""
-
-
-def job_view(story: Story) -> JobView:
-    job, found = story.job, story.recommendation
-    board = Leaderboard(story.trials, found.one_device if found else None)
+def job_view(detail: JobDetail) -> dict[str, Any]:
+    """Return what the page of a job shows; `kinds` are the events by which it is followed."""
+    job, found = detail.job, detail.recommendation
+    leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
-    return JobView(
-        job=job,
-        phase=_phase(story),
-        news=" ".join(filter(None, (sentence(_phase(story)), job.summary or job.reason))),
-        kinds=KINDS,
-        spent=round(min(story.spent, job.seconds), 1),
-        ticking=job.state is State.RUNNING and story.spent > 0,
-        clocks=(clock(story.spent), clock(job.seconds)),
-        running=_running(story),
-        best=() if found else tuple(_best(board)),
-        downloads=_downloads(job.url, found) if found else {},
-        shown=parts(found) if found else parts_so_far(board),
-        outputs=tuple(t for t in reversed(story.trials) if t.detail and not t.measured)[
-            :MOST_OUTPUTS
+    return {
+        "job": job,
+        "phase": _phase(detail),
+        "news": " ".join(filter(None, (sentence(_phase(detail)), job.summary or job.reason))),
+        "kinds": KINDS,
+        "spent": round(min(detail.spent, job.seconds), 1),
+        "ticking": job.state is State.RUNNING and detail.spent > 0,
+        "clocks": (clock(detail.spent), clock(job.seconds)),
+        "running": _running(detail),
+        "best": () if found else tuple(_best(leaderboard)),
+        "downloads": _downloads(job.url, found) if found else {},
+        "shown": parts(found) if found else parts_so_far(leaderboard),
+        "outputs": _outputs(detail.trials),
+        "left_out": "" if found else left_out(job.trials - len(detail.trials)),
+        "facts": _facts(job),
+        "labels": label_links(job),
+        "once": secrets.token_urlsafe(18),
+        "moments": {name: at for name, at in moments.items() if at},
+        "history": [
+            (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
-        left_out="" if found else left_out(job.trials - len(story.trials)),
-        facts=_facts(job),
-        labels=label_links(job),
-        once=secrets.token_urlsafe(18),
-        moments={name: at for name, at in moments.items() if at},
-        history=[(e.at, sentence(text)) for e in reversed(story.events) if (text := said(e.body))],
-    )
+    }
 
 
 def left_out(count: int) -> str:
-    """Return how many trials are not in sight, in words."""
     if count <= 0:
         return ""
     return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
 
 
-def _best(board: Leaderboard) -> Iterator[Figure]:
+def _best(leaderboard: Leaderboard) -> Iterator[Figure]:
     for name, distributed in (("one device", False), ("distributed", True)):
-        best = board.best(distributed=distributed)
+        best = leaderboard.best(distributed=distributed)
         if best:
-            told = rate_with_error(best.examples_per_second)
-            yield figure(told, f"{name}, examples per second", note=_note(best))
+            text = rate_with_error(best.examples_per_second)
+            yield figure(text, f"{name}, examples per second", note=_note(best))
 
 
 def _note(best: Entry) -> str:
@@ -122,7 +83,8 @@ def _note(best: Entry) -> str:
 
 
 def _outputs(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    return tuple(each for each in reversed(trials) if each.detail and not each.measured)
+    failed = [each for each in reversed(trials) if each.detail and not each.measured]
+    return tuple(failed[:MOST_OUTPUTS])
 
 
 def _downloads(base: str, found: Result) -> dict[str, str]:
@@ -137,7 +99,7 @@ def _facts(job: Job) -> dict[str, str]:
     asked = job.options.model_dump(exclude_defaults=True, exclude={"budget"})
     edited = ", edited while it was measured" if job.code_changed else ""
     known = {
-        "Project": "" if job.project == LOCAL_OWNER else job.project,
+        "Project": "" if job.project == LOCAL_PROJECT else job.project,
         "Parameters": params_text(job),
         "Space": space_name(job),
         "Budget": roughly(job.seconds),
@@ -156,11 +118,11 @@ def _listed(value: object) -> str:
     return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _phase(story: Story) -> str:
-    told = _STATES.get(story.job.state)
-    if told is not None:
-        return told
-    found = filter(None, (_phase_of(event.body) for event in reversed(story.events)))
+def _phase(detail: JobDetail) -> str:
+    text = _STATES.get(detail.job.state)
+    if text is not None:
+        return text
+    found = filter(None, (_phase_of(event.body) for event in reversed(detail.events)))
     return next(found, "Running")
 
 
@@ -179,11 +141,10 @@ def _phase_of(what: Event) -> str | None:
     return None
 
 
-def _running(story: Story) -> tuple[float, TrialStarted] | None:
-    """Return the trial that runs and since when, if one does."""
-    if story.job.state is not State.RUNNING:
+def _running(detail: JobDetail) -> tuple[float, TrialStarted] | None:
+    if detail.job.state is not State.RUNNING:
         return None
-    for event in reversed(story.events):
+    for event in reversed(detail.events):
         if isinstance(event.body, TrialStarted):
             return event.at, event.body
         if isinstance(event.body, TrialEnded | Claimed | Released):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from autotune.api.http.tunings import ListQuery
@@ -20,17 +21,6 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
     "Failed": (State.FAILED,),
     "Cancelled": (State.CANCELLED,),
 }
-"""What the list may be narrowed down to."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A job in the list, and what there is to tell of it in a sentence."""
-
-    job: Job
-    settings: str
-    short: str
-    took: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,33 +30,20 @@ class Link:
     current: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListView:
-    lines: tuple[Line, ...]
-    filters: tuple[Link, ...]
-    labels: tuple[Link, ...]
-    """The labels that all of them have; each leads to the list without it."""
-    kept: tuple[tuple[str, str], ...]
-    """What the form for another label sends along."""
-    newest: str | None
-    older: str | None
-    unfinished: bool
-    """Whether something in it will change."""
-
-
-def list_view(page: Page, query: ListQuery) -> ListView:
-    return ListView(
-        lines=tuple(map(_line, page.tunings)),
-        filters=tuple(
+def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
+    """Return what the list shows; `kept` is what the form for another label sends along."""
+    return {
+        "jobs": tuple(map(_listed, page.tunings)),
+        "filters": tuple(
             Link(text=text, address=_address(query, states), current=set(states) == {*query.state})
             for text, states in FILTERS.items()
         ),
-        labels=tuple(_without(each, query) for each in query.label),
-        kept=tuple(_pairs(query, query.state)),
-        newest=_address(query, query.state) if query.before else None,
-        older=_address(query, query.state, page.next) if page.next else None,
-        unfinished=any(job.state not in FINAL for job in page.tunings),
-    )
+        "labels": tuple(_without(each, query) for each in query.label),
+        "kept": tuple(_pairs(query, query.state)),
+        "newest": _address(query, query.state) if query.before else None,
+        "older": _address(query, query.state, page.next) if page.next else None,
+        "unfinished": any(job.state not in FINAL for job in page.tunings),
+    }
 
 
 def label_links(job: Job) -> tuple[Link, ...]:
@@ -84,14 +61,14 @@ def space_name(job: Job) -> str:
     return job.space if isinstance(job.space, str) else job.space.name
 
 
-def _line(job: Job) -> Line:
+def _listed(job: Job) -> dict[str, Any]:
     settings = (params_text(job), f"space {space_name(job)}", f"budget {roughly(job.seconds)}")
-    return Line(
-        job=job,
-        settings=", ".join(filter(None, settings)),
-        short=job.summary or job.reason or _so_far(job),
-        took=clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
-    )
+    return {
+        "job": job,
+        "settings": ", ".join(filter(None, settings)),
+        "short": job.summary or job.reason or _so_far(job),
+        "took": clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
+    }
 
 
 def _so_far(job: Job) -> str:
@@ -109,7 +86,6 @@ def _without(label: str, query: ListQuery) -> Link:
 
 
 def _address(query: ListQuery, states: Sequence[State], before: str | None = None) -> str:
-    """Return where a list is that differs from the one at hand in its states or its page."""
     pairs = [*_pairs(query, states), *([("before", before)] if before else [])]
     return f"/?{urlencode(pairs)}" if pairs else "/"
 

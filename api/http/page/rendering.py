@@ -30,7 +30,6 @@ KINDS = {
     "docs.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
-"""The files beside the pages, and their media types."""
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
@@ -72,7 +71,7 @@ async def show_docs(request: Request) -> Response:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
+class Layout:
     """What stands around every page, and what its reader may do."""
 
     signed_in: bool
@@ -82,11 +81,11 @@ class Frame:
     may_write: bool = False
 
 
-def frame_of(connection: HTTPConnection) -> Frame:
+def layout_of(connection: HTTPConnection) -> Layout:
     key = getattr(connection.state, "key", None)
     if key is None:
-        return Frame(signed_in=False)
-    return Frame(
+        return Layout(signed_in=False)
+    return Layout(
         signed_in=True,
         who=None if key == EVERYBODY else key.name,
         person=key.id.startswith(PERSON),
@@ -97,8 +96,8 @@ def frame_of(connection: HTTPConnection) -> Frame:
 def render(
     template: str, connection: HTTPConnection, status: int = 200, **shown: Any
 ) -> HTMLResponse:
-    frame = frame_of(connection)
-    text = _environment().get_template(template).render(frame=frame, **shown)
+    layout = layout_of(connection)
+    text = _environment().get_template(template).render(layout=layout, **shown)
     return HTMLResponse(text, status, headers=HEADERS)
 
 

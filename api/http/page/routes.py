@@ -54,7 +54,7 @@ def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Respons
 
 @router.get("/tunings/{job_id}")
 def show_job(request: Request, job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    return render("job.html", request, view=job_view(jobs.story(job_id, key.project)))
+    return render("job.html", request, view=job_view(jobs.detail(job_id, key.project)))
 
 
 @router.post("/tunings/{job_id}")

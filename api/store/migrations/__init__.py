@@ -33,7 +33,6 @@ def make(database: Database) -> None:
 
 
 def migrate(database: Database) -> None:
-    """Bring the tables of an earlier version up to date, however long it takes."""
     with database.migrating() as connection:
         lock(connection, "schema")
         if _revision(connection) in _known():
@@ -42,7 +41,6 @@ def migrate(database: Database) -> None:
 
 
 def check_schema(database: Database) -> None:
-    """Make sure that the schema is the one that this version needs."""
     with database.reading() as connection:
         _check(connection)
 

@@ -29,7 +29,7 @@ MODELS = """
 engine = "serving:engine"
 [patience]
 idle = 0.3
-look = 0.3
+poll = 0.3
 """
 
 
@@ -135,11 +135,11 @@ def test_the_units_serve_under_systemd(place: Path) -> None:
     """TensorFlow runs in their confines, a kill is recovered from, and a stop loses nothing."""
     machine = Booted(place)
     done = subprocess.run(machine.command(), capture_output=True, text=True, check=False)
-    told = machine.out / "found.json"
-    assert told.is_file(), done.stdout + done.stderr
+    shown = machine.out / "found.json"
+    assert shown.is_file(), done.stdout + done.stderr
     journal = "".join((machine.out / name).read_text("utf-8") for name in ("error", "journal"))
-    assert told.read_text("utf-8"), journal
-    found = json.loads(told.read_text("utf-8"))
+    assert shown.read_text("utf-8"), journal
+    found = json.loads(shown.read_text("utf-8"))
     confined = {"user": "autotune", "capabilities": 0, "gains": False, "filtered": True}
     assert found == {
         "first": "done",

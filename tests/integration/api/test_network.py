@@ -61,11 +61,11 @@ def tried(start: Start, settings: Settings, job: Job, isolation: Isolation) -> l
     start("listening", AUTOTUNE_SERVICE_ISOLATION=isolation)
     place = settings.data / "jobs" / job.id
     until(lambda: any(place.rglob("port.txt")))
-    told = next(place.rglob("port.txt"))
-    port = int(told.read_text())
+    shown = next(place.rglob("port.txt"))
+    port = int(shown.read_text())
     addresses = [each.address for own in psutil.net_if_addrs().values() for each in own]
     found = [reached(each, port) for each in addresses if each.count(".") == 3]
-    (place / told.relative_to(place).parts[0] / "tried").touch()
+    (place / shown.relative_to(place).parts[0] / "tried").touch()
     return found
 
 
@@ -184,7 +184,7 @@ def test_a_gang_trains_within_its_own_network(
     assert Worker(database, settings.model_copy(update=changes)).run_one()
     measured = [
         each.configuration.workers
-        for each in jobs.trials(job.id, None)
+        for each in jobs.detail(job.id, None).trials
         if each.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     ]
     assert 2 in measured

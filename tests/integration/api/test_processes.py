@@ -27,17 +27,17 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 def test_a_process_is_known_by_its_start(sleeper: subprocess.Popen[bytes]) -> None:
     """The same process is the same, one that is gone is none."""
-    first = processes.birth(sleeper.pid)
+    first = processes.identity(sleeper.pid)
     assert first is not None
-    assert processes.birth(sleeper.pid) == first
+    assert processes.identity(sleeper.pid) == first
     sleeper.kill()
     sleeper.wait()
-    assert processes.birth(sleeper.pid) is None
+    assert processes.identity(sleeper.pid) is None
 
 
 def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
     """A number that was recorded long ago may be anybody's today."""
-    born = processes.birth(sleeper.pid)
+    born = processes.identity(sleeper.pid)
     assert born is not None
     assert processes.recorded(born.model_copy(update={"started": born.started - 1})) == []
     assert sleeper.poll() is None
@@ -66,12 +66,12 @@ def test_a_process_dies_with_its_parent() -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    born = processes.birth(int(process.stdout.readline()))
+    born = processes.identity(int(process.stdout.readline()))
     process.kill()
     process.communicate()
     assert born is not None
     deadline = time.monotonic() + 60
-    while processes.birth(born.pid) == born:
+    while processes.identity(born.pid) == born:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -11,10 +11,10 @@ from autotune.api.records import read
 from autotune.api.requests import JobRequest
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Outcome as Ending, WorkerInfo
+from autotune.api.values import Job, JobOutcome as Ending, WorkerInfo
 from autotune.trial import Trial
 from tests.trials import ended_trial
 
@@ -35,8 +35,8 @@ def test_a_recommendation_is_told_without_its_trials(
     assert claimed is not None
     kept = '{"margin": 0.05, "over_default": null, "summary": "é"}'
     attempts.finish(database, claimed.token, Ending(state=State.DONE, recommendation=kept))
-    told, _ = jobs.short_recommendation(job.id, "me")
-    assert json.loads(told) == {"margin": 0.05, "over_default": None, "summary": "é"}
+    shown, _ = jobs.short_recommendation(job.id, "me")
+    assert json.loads(shown) == {"margin": 0.05, "over_default": None, "summary": "é"}
     with pytest.raises(NotFound):
         jobs.short_recommendation(job.id, "somebody else")
 
@@ -46,7 +46,7 @@ def test_records_are_what_the_trials_are_made_of(jobs: Jobs, job: Job, database:
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
     for number in range(3):
-        report = Report(number=number + 1, trial=ended_trial(number))
+        report = AttemptReport(number=number + 1, trial=ended_trial(number))
         attempts.record(database, claimed.token, report)
     found = jobs.trial_records(job.id, "me", after=0, limit=1)
     assert [read(Trial, each) for each in found] == [ended_trial(1)]

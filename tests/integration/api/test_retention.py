@@ -14,10 +14,10 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, removal as store, tables
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, Outcome, WorkerInfo
+from autotune.api.values import Job, JobOutcome, WorkerInfo
 from autotune.api.work.orders import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
 
@@ -131,12 +131,12 @@ def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Databas
     job = jobs.submit(JobRequest(workload="digits"), "me")
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None
-    attempts.record(database, claimed.token, Report(number=1, began=True))
+    attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100
         connection.execute(update(tables.attempts).values(began_at=earlier))
-    attempts.finish(database, claimed.token, Outcome(state=State.FAILED))
-    spent = jobs.device_seconds()
+    attempts.finish(database, claimed.token, JobOutcome(state=State.FAILED))
+    spent = jobs.activity().device_seconds
     age(database, job, 10)
     assert store.remove_ended(database, DAY_SECONDS) == 1
-    assert jobs.device_seconds() == pytest.approx(spent) == pytest.approx(100, abs=5)
+    assert jobs.activity().device_seconds == pytest.approx(spent) == pytest.approx(100, abs=5)

@@ -19,14 +19,14 @@ from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, tables, workers
 from autotune.api.store.advance import CANCELLED
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import (
-    Claim,
+    ClaimedJob,
     Filter,
+    JobOutcome,
     LeaseToken,
-    Outcome,
     ProcessIdentity,
     Waiting,
     WaitsFor,
@@ -37,14 +37,14 @@ from autotune.testing import fake_machine
 from tests.trials import ended_trial
 
 LEASE = 30.0
-DONE = Outcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
+DONE = JobOutcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
 
 
-def claim(database: Database, devices: str = "bench", worker: str = "w1") -> Claim | None:
+def claim(database: Database, devices: str = "bench", worker: str = "w1") -> ClaimedJob | None:
     return attempts.claim(database, WorkerInfo(worker=worker, devices=devices, host="h"), LEASE)
 
 
-def take(database: Database, devices: str = "bench", worker: str = "w1") -> Claim:
+def take(database: Database, devices: str = "bench", worker: str = "w1") -> ClaimedJob:
     claimed = claim(database, devices, worker)
     assert claimed is not None
     return claimed
@@ -64,8 +64,8 @@ def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: 
     claimed = take(database)
     assert (claimed.job.id, claimed.token.attempt) == (first.id, 1)
     assert claimed.job.state is State.RUNNING
-    told = [each.body for each in jobs.events(first.id, "me")]
-    assert told == [Queued(), Claimed(attempt=1, kept=0)]
+    shown = [each.body for each in jobs.events(first.id, "me")]
+    assert shown == [Queued(), Claimed(attempt=1, kept=0)]
 
 
 def labelled(asked: JobRequest, **labels: str) -> JobRequest:
@@ -169,7 +169,7 @@ def test_a_lost_job_goes_to_the_next_worker(
     job = jobs.submit(asked, "me")
     jobs.submit(asked, "me")
     token = take(database).token
-    attempts.record(database, token, Report(number=1, trial=ended_trial(), study='{"a": 1}'))
+    attempts.record(database, token, AttemptReport(number=1, trial=ended_trial(), study='{"a": 1}'))
     lapse(database)
     claimed = take(database, worker="w2")
     assert (claimed.job.id, claimed.token.attempt) == (job.id, 2)
@@ -180,7 +180,7 @@ def test_a_lost_job_goes_to_the_next_worker(
 WRITES = {
     "renew": lambda d, g: attempts.renew(d, g, LEASE),
     "status": attempts.status,
-    "record": lambda d, g: attempts.record(d, g, Report(number=1, trial=ended_trial())),
+    "record": lambda d, g: attempts.record(d, g, AttemptReport(number=1, trial=ended_trial())),
     "note": lambda d, g: attempts.note_process(d, g, ProcessIdentity(pid=1, started=1)),
     "finish": lambda d, g: attempts.finish(d, g, DONE),
     "let go": lambda d, g: attempts.let_go(d, g, "died", "It died."),
@@ -202,7 +202,7 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
     with pytest.raises(Superseded):
         WRITES[write](database, token)
     assert jobs.get(job.id, "me") == before
-    assert jobs.trials(job.id, "me") == ()
+    assert jobs.detail(job.id, "me").trials == ()
 
 
 def test_a_clock_that_was_put_back_does_not_lock_the_devices(
@@ -248,7 +248,7 @@ def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobReq
     token = take(database).token
     for number, reached in enumerate((100.0, 300.0, 200.0)):
         ended = ended_trial(number).model_copy(update={"examples_per_second": reached})
-        attempts.record(database, token, Report(number=number + 1, trial=ended))
+        attempts.record(database, token, AttemptReport(number=number + 1, trial=ended))
     found = jobs.get(job.id, "me")
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
 
@@ -261,8 +261,8 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
     token = take(database).token
     assert jobs.cancel(job.id, "me").state is State.CANCELLING
     assert attempts.finish(database, token, DONE) is State.CANCELLED
-    told = [each.body for each in jobs.events(job.id, "me", after=2)]
-    assert told == [
+    shown = [each.body for each in jobs.events(job.id, "me", after=2)]
+    assert shown == [
         Cancelling(),
         Ended(state=State.CANCELLED, summary=DONE.summary, reason=CANCELLED),
     ]
@@ -281,10 +281,12 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
     good, bad = Configuration(), Configuration(per_replica_batch=64)
     token = take(database).token
     for number, report in enumerate((good, None, bad), 1):
-        attempts.record(database, token, Report(number=number, running=report, idle=not report))
+        attempts.record(
+            database, token, AttemptReport(number=number, running=report, idle=not report)
+        )
     attempts.let_go(database, token, attempts.DIED, "It died.")
     token = take(database).token
-    attempts.record(database, token, Report(number=1, running=bad))
+    attempts.record(database, token, AttemptReport(number=1, running=bad))
     lapse(database)
     claimed = take(database)
     assert (claimed.deaths, claimed.killers) == (2, (bad, bad))
@@ -296,7 +298,7 @@ def test_the_time_of_earlier_attempts_is_known(
     """What an attempt spent on the search counts until it was last heard of."""
     jobs.submit(asked, "me")
     token = take(database).token
-    attempts.record(database, token, Report(number=1, began=True))
+    attempts.record(database, token, AttemptReport(number=1, began=True))
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE attempts SET began_at = began_at - 40")
     lapse(database)
@@ -314,7 +316,7 @@ def test_what_may_be_left_of_attempts_is_known(
     lapse(database)
     take(database)
     (left,) = attempts.orphans(database, "h")
-    assert (left.marker, left.birth) == (first.marker, ProcessIdentity(pid=7, started=9))
+    assert (left.marker, left.identity) == (first.marker, ProcessIdentity(pid=7, started=9))
     assert attempts.orphans(database, "another host") == ()
     attempts.swept(database, left)
     assert attempts.orphans(database, "h") == ()
@@ -324,13 +326,13 @@ def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: J
     """A finished job counts with its time, a released one leaves no trace of itself."""
     job = jobs.submit(asked, "me")
     token: LeaseToken = take(database).token
-    attempts.record(database, token, Report(number=1, began=True))
+    attempts.record(database, token, AttemptReport(number=1, began=True))
     attempts.finish(database, token, DONE)
     assert jobs.submit(asked, "me").state is State.QUEUED
     assert jobs.get(job.id, "me").state is State.DONE
 
 
-def used_by(database: Database, token: LeaseToken, said: Report) -> float:
+def used_by(database: Database, token: LeaseToken, said: AttemptReport) -> float:
     """End an attempt of a hundred seconds as stuck; return what the next one finds used."""
     attempts.record(database, token, said)
     with database.writing() as connection:
@@ -347,7 +349,7 @@ def test_an_attempt_that_was_stuck_is_no_death(
 ) -> None:
     """It takes nothing off the budget either, as nothing came of it."""
     jobs.submit(asked, "me")
-    said = Report(number=1, began=True, running=Configuration())
+    said = AttemptReport(number=1, began=True, running=Configuration())
     assert used_by(database, take(database).token, said) == 0
 
 
@@ -356,7 +358,7 @@ def test_time_that_was_measured_in_is_used(
 ) -> None:
     """The trials of an attempt that was stuck later are kept, so they are paid for."""
     jobs.submit(asked, "me")
-    said = Report(number=1, began=True, trial=ended_trial())
+    said = AttemptReport(number=1, began=True, trial=ended_trial())
     assert used_by(database, take(database).token, said) == pytest.approx(100, abs=5)
 
 

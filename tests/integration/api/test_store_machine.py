@@ -21,11 +21,11 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, leases as held, metadata
-from autotune.api.values import LeaseToken, Outcome, WorkerInfo
+from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
 from autotune.api.workloads import Registered, Registry
 from tests.trials import ended_trial
 
@@ -102,7 +102,7 @@ class StoreMachine(RuleBasedStateMachine):
     def record(self, data: st.DataObject) -> None:
         """Record a trial, twice."""
         model = data.draw(st.sampled_from(self._holders()))
-        report = Report(number=model.heard + 1, trial=ended_trial(len(model.trials)))
+        report = AttemptReport(number=model.heard + 1, trial=ended_trial(len(model.trials)))
         assert attempts.record(self.database, model.token, report)
         assert not attempts.record(self.database, model.token, report)
         model.heard += 1
@@ -121,7 +121,7 @@ class StoreMachine(RuleBasedStateMachine):
         """End a job."""
         model = data.draw(st.sampled_from(self._holders()))
         wanted = State.CANCELLED if model.state is State.CANCELLING else state
-        found = attempts.finish(self.database, model.token, Outcome(state=state))
+        found = attempts.finish(self.database, model.token, JobOutcome(state=state))
         assert found is wanted
         self._over(model, wanted)
 
@@ -157,8 +157,10 @@ class StoreMachine(RuleBasedStateMachine):
         token = data.draw(st.sampled_from(self.old))
         for write in (
             lambda: attempts.renew(self.database, token, LEASE),
-            lambda: attempts.record(self.database, token, Report(number=1, trial=ended_trial(99))),
-            lambda: attempts.finish(self.database, token, Outcome(state=State.DONE)),
+            lambda: attempts.record(
+                self.database, token, AttemptReport(number=1, trial=ended_trial(99))
+            ),
+            lambda: attempts.finish(self.database, token, JobOutcome(state=State.DONE)),
             lambda: attempts.let_go(self.database, token, "died", "x"),
         ):
             with pytest.raises(Superseded):
@@ -177,11 +179,11 @@ class StoreMachine(RuleBasedStateMachine):
     def events_have_no_gaps_and_one_end(self) -> None:
         """Look through all events."""
         for name, model in self.jobs.items():
-            told = self.service.events(name, "me")
-            assert [each.number for each in told] == list(range(1, len(told) + 1))
-            ends = [each for each in told if isinstance(each.body, Ended)]
+            shown = self.service.events(name, "me")
+            assert [each.number for each in shown] == list(range(1, len(shown) + 1))
+            ends = [each for each in shown if isinstance(each.body, Ended)]
             assert len(ends) == (model.state in FINAL)
-            assert not ends or told[-1] == ends[0]
+            assert not ends or shown[-1] == ends[0]
 
     def _holders(self) -> list[Model]:
         return [model for model in self.jobs.values() if model.token]

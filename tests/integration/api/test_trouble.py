@@ -68,15 +68,15 @@ def endings(database: Database) -> list[str | None]:
 
 
 def reasons(jobs: Jobs, job: Job) -> list[str]:
-    told = [each.body for each in jobs.events(job.id, None)]
-    return [each.reason for each in told if isinstance(each, Released)]
+    shown = [each.body for each in jobs.events(job.id, None)]
+    return [each.reason for each in shown if isinstance(each, Released)]
 
 
 def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.DONE, attempt), ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == jobs.trials(job.id, None)
+    assert found.trials == jobs.detail(job.id, None).trials
     return found
 
 

@@ -18,7 +18,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
 from autotune.api.store import attempts, tables
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -60,10 +60,10 @@ def alive(database: Database) -> int:
 
 def check_ended_once(jobs: Jobs, job: Job) -> Job:
     """Make sure that nothing is lost and nothing is there twice."""
-    told = jobs.events(job.id, None)
-    assert [each.number for each in told] == list(range(1, len(told) + 1))
-    assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
-    recorded = jobs.trials(job.id, None)
+    shown = jobs.events(job.id, None)
+    assert [each.number for each in shown] == list(range(1, len(shown) + 1))
+    assert [each for each in shown if isinstance(each.body, Ended)] == [shown[-1]]
+    recorded = jobs.detail(job.id, None).trials
     assert [each.number for each in recorded] == list(range(len(recorded)))
     return jobs.get(job.id, None)
 
@@ -73,7 +73,7 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     ended = check_ended_once(jobs, job)
     assert ended.state is State.DONE, ended.reason
     found = jobs.recommendation(job.id, None)
-    assert found.trials == jobs.trials(job.id, None)
+    assert found.trials == jobs.detail(job.id, None).trials
     assert "import" in found.script
     return ended
 
@@ -218,7 +218,9 @@ def test_what_kills_its_worker_twice_is_set_aside(
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
-    crashed = [each for each in jobs.trials(job.id, None) if isinstance(each.reason, Excluded)]
+    crashed = [
+        each for each in jobs.detail(job.id, None).trials if isinstance(each.reason, Excluded)
+    ]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 
@@ -264,11 +266,11 @@ def test_a_job_knows_the_code_that_it_measured(
     declared = {"digits": Declared(model="toy.py:f", dataset="toy.py:g")}
     own = settings.model_copy(update={"root": tmp_path, "workloads": declared})
     worker, job = Worker(database, own), jobs.submit(asked.model_copy(update={"params": {}}), "me")
-    claimed = attempts.claim(database, worker._post(), 5.0)
+    claimed = attempts.claim(database, worker._info(), 5.0)
     assert claimed is not None
     code = own.registry().codes(tmp_path)["digits"]
     assert jobs.get(job.id, None).code == code
-    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.record(database, claimed.token, AttemptReport(number=1, trial=ended_trial()))
     attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     (tmp_path / "toy.py").write_text("f = g = 2")
     assert worker.run_one()

@@ -24,8 +24,8 @@ PROXY = TrustedProxy.model_validate(
 
 def found(groups: str, peer: str = "10.1.2.3", user: Sequence[str] = ("anna",)) -> Caller | None:
     """Return who is found."""
-    told = {PROXY.user: user, PROXY.groups: [groups]}
-    return PROXY.caller(peer, lambda name: told[name])
+    shown = {PROXY.user: user, PROXY.groups: [groups]}
+    return PROXY.caller(peer, lambda name: shown[name])
 
 
 def test_groups_give_scopes_in_one_project() -> None:

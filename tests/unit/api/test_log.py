@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.log import LogStyle, about, say, write_log
+from autotune.api.log import LogStyle, about, log, write_log
 from autotune.api.store.database import Database
 from autotune.api.store.migrations import check_schema, make
 
@@ -38,7 +38,7 @@ def test_a_line_of_json_has_the_sentence_and_its_fields(
     """For machines; what another part says has its text alone."""
     write(LogStyle.JSON)
     with about(request="r1"):
-        say("Job 100% claimed.", logging.WARNING, job="j", seconds=1.5, nothing=None)
+        log("Job 100% claimed.", logging.WARNING, job="j", seconds=1.5, nothing=None)
     logging.getLogger("other").error("%s failed", "it")
     ours, others = map(json.loads, capsys.readouterr().err.splitlines())
     assert ours.pop("time").endswith("+00:00")
@@ -68,7 +68,7 @@ def test_a_line_for_people_has_all_in_brackets(
 ) -> None:
     """As ever."""
     write(LogStyle.TEXT)
-    say("Job claimed.", job="j")
+    log("Job claimed.", job="j")
     assert "INFO Job claimed. [job=j]" in capsys.readouterr().err
 
 

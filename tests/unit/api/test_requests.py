@@ -186,7 +186,7 @@ ODD = ("\ud800", "a\x00b", "\x1b[31m", "a\nb", "\x85", "a\u202eb", "a\u200bb", "
 def test_texts_that_cannot_be_shown_are_refused(registry: Registry, text: str) -> None:
     """A lone surrogate could not be kept; a control character would reach terminals and pages."""
     odd = ({"name": text}, {"description": f"{text}\x00"})
-    for each in (Space(strategies=("one_device",), **told) for told in odd):
+    for each in (Space(strategies=("one_device",), **shown) for shown in odd):
         with pytest.raises(InvalidSpace):
             checked(JobRequest(workload="digits", space=each), registry, Quotas())
     with pytest.raises(ValidationError):

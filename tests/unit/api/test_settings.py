@@ -139,6 +139,16 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     assert settings.network == given
 
 
+def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
+    """Otherwise whoever sends a header would be let in, or nobody."""
+    path = tmp_path / "service.toml"
+    for text in ('[proxy]\nprojects = {a = {project = "b"}}\n', '[proxy]\naddresses = ["::1"]\n'):
+        path.write_text(text)
+        with pytest.raises(SettingsError, match="proxy"):
+            load_settings(path)
+    assert load_settings().proxy is None
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -160,13 +170,3 @@ def test_a_setting_that_is_gone_is_named(
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
         load_settings()
     assert str(file.value) == str(variable.value)
-
-
-def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
-    """Otherwise whoever sends a header would be let in, or nobody."""
-    path = tmp_path / "service.toml"
-    for text in ('[proxy]\nprojects = {a = {project = "b"}}\n', '[proxy]\naddresses = ["::1"]\n'):
-        path.write_text(text)
-        with pytest.raises(SettingsError, match="proxy"):
-            load_settings(path)
-    assert load_settings().proxy is None

@@ -79,14 +79,16 @@ class Ledger:
 
     def _check_whole(self, job_id: str) -> None:
         """Nothing of a job is lost and nothing is there twice."""
-        told = []
-        while page := self._jobs.events(job_id, None, after=len(told)):
-            told += page
-        assert [each.number for each in told] == list(range(1, len(told) + 1))
-        assert [each for each in told if isinstance(each.body, Ended)] == [told[-1]]
-        recorded = self._jobs.trials(job_id, None)
+        shown = []
+        while page := self._jobs.events(job_id, None, after=len(shown)):
+            shown += page
+        assert [each.number for each in shown] == list(range(1, len(shown) + 1))
+        assert [each for each in shown if isinstance(each.body, Ended)] == [shown[-1]]
+        recorded = self._jobs.detail(job_id, None).trials
         assert [each.number for each in recorded] == list(range(len(recorded)))
-        said = Counter(each.body.trial.number for each in told if isinstance(each.body, TrialEnded))
+        said = Counter(
+            each.body.trial.number for each in shown if isinstance(each.body, TrialEnded)
+        )
         assert said == Counter(range(len(recorded)))
         self._check_result(job_id, [each.outcome for each in recorded])
 

@@ -29,7 +29,7 @@ SHORT = 50
 KILLS = int(os.environ.get("AUTOTUNE_TEST_KILLS", "1000"))
 SEED = int(os.environ.get("AUTOTUNE_TEST_SEED", "1"))
 SECONDS = float(os.environ.get("AUTOTUNE_TEST_SECONDS", "3600"))
-PATIENCE = Patience(lease=3.0, renewal=0.5, look=0.1, idle=0.25, interrupt=1.0, overrun=5.0)
+PATIENCE = Patience(lease=3.0, renewal=0.5, poll=0.1, idle=0.25, interrupt=1.0, overrun=5.0)
 ASKED = {"workload": "digits", "space": "quick", "budget": 120}
 REAL = {"workload": "tiny_dense", "space": "quick", "budget": 60}
 

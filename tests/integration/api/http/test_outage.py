@@ -13,7 +13,7 @@ import pytest
 from benchmarks.service.site import Site, address_of, running, until
 
 ASKED = {"workload": "digits", "space": "quick", "budget": 180, "max_trials": 3}
-PATIENCE = '{"lease": 5.0, "renewal": 0.3, "look": 0.1, "idle": 0.1}'
+PATIENCE = '{"lease": 5.0, "renewal": 0.3, "poll": 0.1, "idle": 0.1}'
 
 
 class Server(Protocol):

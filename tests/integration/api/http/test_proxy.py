@@ -78,8 +78,8 @@ def proxy(api: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told = CONFIGURATION.format(port=port, hash=HASH, api=api.removeprefix("http://"))
-    (folder / "Caddyfile").write_text(told)
+    shown = CONFIGURATION.format(port=port, hash=HASH, api=api.removeprefix("http://"))
+    (folder / "Caddyfile").write_text(shown)
     words = ("run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile")
     command = [shutil.which("caddy") or "caddy", *words]
     own = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}

@@ -51,14 +51,14 @@ class Target:
 
     def findings(self, **options: object) -> list[str]:
         """Return what Schemathesis finds, each with a call that shows it."""
-        told = {
+        shown = {
             "headers": {"Authorization": f"Bearer {self.secret}"},
             "generation": {"max-examples": EXAMPLES, "deterministic": True, "no-shrink": True},
             # Not all that fits the schema is registered, or can run on a machine.
             "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, 422]}},
             **options,
         }
-        config = SchemathesisConfig.from_dict(told)
+        config = SchemathesisConfig.from_dict(shown)
         schema = schemathesis.openapi.from_asgi("/openapi.json", self.app, config=config)
         schema = schema.include(path=ONLY) if ONLY else schema
         return [each for event in from_schema(schema).execute() for each in _findings(event)]
@@ -86,7 +86,7 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         engine="service_engines:quick",
         machine=FAKE_MACHINE,
         quotas=Quotas(queued=10**9, device_seconds=1e12),
-        web=Web(hosts=("testserver",), look=0.01, heartbeat=0.05),
+        web=Web(hosts=("testserver",), poll=0.01, heartbeat=0.05),
     )
 
 

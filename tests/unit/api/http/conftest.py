@@ -17,11 +17,11 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
+from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.plain import Window
@@ -49,7 +49,7 @@ def settings(database: Database, tmp_path: Path) -> Settings:
         machine=FAKE_MACHINE,
         patience=Patience(lease=600),
         quotas=Quotas(queued=100_000, device_seconds=1e9),
-        web=Web(look=0.01, heartbeat=0.05),
+        web=Web(poll=0.01, heartbeat=0.05),
     )
 
 
@@ -156,7 +156,7 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
 
 
 @pytest.fixture
-def gang(recommendation: Result) -> Result:
+def worker_group(recommendation: Result) -> Result:
     """One that starts two workers."""
     changes = {
         "configuration": Configuration(
@@ -172,7 +172,7 @@ def gang(recommendation: Result) -> Result:
 def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
     """The hold on a job of which a trial has ended."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
-    report = Report(number=1, events=[ended], trial=trial, began=True)
+    report = AttemptReport(number=1, events=[ended], trial=trial, began=True)
     attempts.record(database, token, report)
     return token
 
@@ -182,7 +182,7 @@ def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
     """Ends that job with a recommendation."""
 
     def conclude(found: Result) -> Job:
-        outcome = Outcome(
+        outcome = JobOutcome(
             state=State.DONE,
             verdict=found.verdict,
             summary=found.summary,

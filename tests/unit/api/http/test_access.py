@@ -34,7 +34,7 @@ from autotune.api.log import logger
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.api.values import LOCAL_OWNER, Job
+from autotune.api.values import LOCAL_PROJECT, Job
 
 JOB = f"/tunings/{'0' * 24}"
 PAGES = ("/", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
@@ -223,7 +223,7 @@ def test_without_keys_everybody_on_this_machine_may_do_everything(settings: Sett
         made = client.post("/v1/tunings", json={"workload": "digits"})
         assert made.status_code == 202
         jobs = app.state.service.jobs
-        assert jobs.get(made.json()["id"], None).project == LOCAL_OWNER
+        assert jobs.get(made.json()["id"], None).project == LOCAL_PROJECT
         assert client.get("/metrics").status_code == 200
         assert client.get("/healthz", headers={"Host": "evil.example"}).status_code == 400
         assert client.get("/healthz", headers={"Host": "127.0.0.2:80"}).status_code == 200

@@ -73,11 +73,11 @@ def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -
 def test_what_starts_a_gang_is_what_a_search_saves(
     client: TestClient,
     conclude: Callable[[Result], Job],
-    gang: Result,
+    worker_group: Result,
     tmp_path: Path,
 ) -> None:
     """All five files, each to be had alone, byte for byte."""
-    job, folder = conclude(gang), gang.save(tmp_path)
+    job, folder = conclude(worker_group), worker_group.save(tmp_path)
     for part, (name, media_type) in FILES.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
         assert answer.content == (folder / name).read_bytes()
@@ -111,15 +111,15 @@ def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:
 
 def test_spaces_are_listed(client: TestClient) -> None:
     """With the one that `auto` stands for."""
-    told = client.get("/v1/spaces").json()
-    assert told["auto"] == "cpu"
-    assert "quick" in {each["name"] for each in told["spaces"]}
+    shown = client.get("/v1/spaces").json()
+    assert shown["auto"] == "cpu"
+    assert "quick" in {each["name"] for each in shown["spaces"]}
 
 
 def test_the_machine_is_told(client: TestClient) -> None:
     """As the operator has declared it, or as the engine sees it."""
-    told = client.get("/v1/machine").json()
-    assert told == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
+    shown = client.get("/v1/machine").json()
+    assert shown == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
 
 
 def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:

@@ -21,9 +21,9 @@ def test_every_answer_names_its_request(anybody: TestClient, given: str | None) 
     """By the caller's own id if that is one, whoever it is."""
     headers = {} if given is None else {"X-Request-Id": given}
     answer = anybody.get("/v1/tunings", headers=headers)
-    told = answer.headers["x-request-id"]
-    assert told == given if given == "abc-123" else ID.fullmatch(told)
-    assert answer.json()["instance"] == f"urn:autotune:request:{told}"
+    shown = answer.headers["x-request-id"]
+    assert shown == given if given == "abc-123" else ID.fullmatch(shown)
+    assert answer.json()["instance"] == f"urn:autotune:request:{shown}"
 
 
 def test_the_log_tells_who_asked_what(
@@ -45,8 +45,8 @@ def test_what_is_changed_is_logged_with_the_request(
     """An operator finds it in the log by its id."""
     with caplog.at_level(logging.INFO, logger.name):
         client.post(f"/v1/tunings/{job.id}/cancel", headers={"X-Request-Id": "r1"})
-    told = [each.__dict__["fields"] for each in caplog.records]
-    (change,) = (each for each in told if "action" in each)
+    shown = [each.__dict__["fields"] for each in caplog.records]
+    (change,) = (each for each in shown if "action" in each)
     assert {
         "request": "r1",
         "key": job.created_by,
@@ -162,5 +162,5 @@ def test_closed_calls_name_their_scopes(app: FastAPI) -> None:
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
     for methods in paths.values():
         for operation in methods.values():
-            told = operation["responses"]["4XX"]["content"]
-            assert told == {"application/problem+json": problem}
+            shown = operation["responses"]["4XX"]["content"]
+            assert shown == {"application/problem+json": problem}

@@ -30,7 +30,7 @@ def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.Monk
     def gone(_: Jobs) -> None:
         raise DatabaseUnavailable("gone")
 
-    monkeypatch.setattr(Jobs, "counts", gone)
+    monkeypatch.setattr(Jobs, "activity", gone)
     answer = client_with(Scope.READ).get("/metrics")
     assert answer.status_code == 200
     assert "autotune_database_up 0.0" in answer.text

@@ -72,10 +72,10 @@ def space(**axes: list[Any]) -> Space:
 def test_what_is_wrong_is_told(client: TestClient, call: Any, status: int, code: str) -> None:
     """Each mistake has a status, a code and a sentence of its own."""
     refused = client.post("/v1/tunings", json=call)
-    told = refused.json()
-    assert (refused.status_code, told["code"], told["status"]) == (status, code, status)
+    shown = refused.json()
+    assert (refused.status_code, shown["code"], shown["status"]) == (status, code, status)
     assert refused.headers["content-type"] == MEDIA_TYPE
-    assert told["detail"].endswith(".")
+    assert shown["detail"].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
 def test_a_sentence_ends_once(client: TestClient) -> None:
     """Some mistakes are told by a whole sentence, and some are not."""
     for wrong in ({"budget": "soon"}, {"margin": -1}):
-        told = client.post("/v1/tunings", json={"workload": "digits", **wrong}).json()
-        assert told["code"] == "invalid-request"
-        assert told["detail"].endswith(".")
-        assert not told["detail"].endswith("..")
+        shown = client.post("/v1/tunings", json={"workload": "digits", **wrong}).json()
+        assert shown["code"] == "invalid-request"
+        assert shown["detail"].endswith(".")
+        assert not shown["detail"].endswith("..")

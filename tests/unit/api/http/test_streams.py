@@ -56,7 +56,7 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
         ]
         await asyncio.sleep(0)  # All begin.
         assert streams._open.total() == 200
-        assert [each.followers for each in streams._feeds.values()] == [50] * 4
+        assert [each.followers for each in streams._broadcasters.values()] == [50] * 4
         for each in ids:
             jobs.cancel(each, None)
         return await asyncio.gather(*following)
@@ -64,7 +64,7 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
     found = asyncio.run(follow())
     assert {len(each) for each in found} == {3}
     assert all(b"event: ended" in each[-1] for each in found)
-    assert streams._feeds == {}
+    assert streams._broadcasters == {}
     assert streams._open.total() == 0
 
 
@@ -112,12 +112,12 @@ def test_a_job_that_waits_is_looked_at_more_rarely(
             while not pauses:
                 await anext(stream)
             attempts.claim(database, WorkerInfo(worker="w", devices="bench", host="here"), 600)
-            while settings.web.look not in pauses:
+            while settings.web.poll not in pauses:
                 await anext(stream)
 
     asyncio.run(follow())
-    assert set(pauses) == {settings.web.look * RARER, settings.web.look}
-    assert pauses[0] == settings.web.look * RARER
+    assert set(pauses) == {settings.web.poll * RARER, settings.web.poll}
+    assert pauses[0] == settings.web.poll * RARER
 
 
 def test_silence_has_signs_of_life(waiting: Job, streams: Streams) -> None:
@@ -132,7 +132,7 @@ def test_silence_has_signs_of_life(waiting: Job, streams: Streams) -> None:
     first, *rest = asyncio.run(follow())
     assert b"event: queued" in first
     assert rest == [HEARTBEAT, HEARTBEAT]
-    assert streams._feeds == {}
+    assert streams._broadcasters == {}
 
 
 def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
@@ -152,7 +152,7 @@ def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams)
     answers = iter([DatabaseUnavailable("gone"), KeyRefused("revoked")])
 
     async def again() -> None:
-        if streams._feeds[waiting.id].told:
+        if streams._broadcasters[waiting.id].encoded:
             raise next(answers)
 
     found = asyncio.run(collect(streams, waiting.id, again=again))

@@ -12,7 +12,7 @@ from autotune.api.callers import Scope
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, LeaseToken
@@ -34,11 +34,11 @@ def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
 
 def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
     """It is told whose it is, but not the order in which everybody's jobs came."""
-    told = client.get(f"/v1/tunings/{job.id}").json()
-    assert told["project"] == job.project
-    assert not {"seq", "devices", "request"} & set(told)
-    assert told["budget"] == 180
-    assert told["state"] == "queued"
+    shown = client.get(f"/v1/tunings/{job.id}").json()
+    assert shown["project"] == job.project
+    assert not {"seq", "devices", "request"} & set(shown)
+    assert shown["budget"] == 180
+    assert shown["state"] == "queued"
 
 
 def test_an_idempotency_key_makes_one_job(client: TestClient) -> None:
@@ -93,14 +93,14 @@ def test_what_is_done_cannot_be_cancelled(client: TestClient, done: Job) -> None
 def test_trials_come_without_what_they_printed(client: TestClient, measured: LeaseToken) -> None:
     """Outcome, reason and figures are told; neither windows nor output."""
     answer = client.get(f"/v1/tunings/{measured.job_id}/trials")
-    told = answer.json()["trials"][0]
-    assert (told["outcome"], told["examples_per_second"], told["global_batch"]) == (
+    shown = answer.json()["trials"][0]
+    assert (shown["outcome"], shown["examples_per_second"], shown["global_batch"]) == (
         "measured",
         1000.0,
         128,
     )
     assert "somebody" not in answer.text
-    assert "windows" not in told
+    assert "windows" not in shown
 
 
 def test_trials_come_in_pages(client: TestClient, measured: LeaseToken) -> None:
@@ -114,11 +114,11 @@ def test_a_recommendation_comes_in_one_answer(
     client: TestClient, done: Job, recommendation: Result
 ) -> None:
     """Configuration, speed-up, reasons and program are together."""
-    told = client.get(f"/v1/tunings/{done.id}/recommendation").json()
-    assert told["configuration"]["per_replica_batch"] == 128
-    assert told["best_distributed_speedup"] == {"low": 1, "value": 1, "high": 1}
-    assert told["reasons"] == list(recommendation.reasons)
-    assert told["script"] == recommendation.script
+    shown = client.get(f"/v1/tunings/{done.id}/recommendation").json()
+    assert shown["configuration"]["per_replica_batch"] == 128
+    assert shown["best_distributed_speedup"] == {"low": 1, "value": 1, "high": 1}
+    assert shown["reasons"] == list(recommendation.reasons)
+    assert shown["script"] == recommendation.script
 
 
 @pytest.mark.parametrize("what", ["recommendation", "config", "script", "report"])
@@ -145,17 +145,17 @@ def test_a_stream_ends_with_the_job(client: TestClient, done: Job) -> None:
     """Every event comes once, in order, and the last one is `ended`."""
     answer = client.get(f"/v1/tunings/{done.id}/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
-    told = events_of(answer.text)
-    assert [each["id"] for each in told] == [str(n + 1) for n in range(done.events)]
-    assert [each["event"] for each in told] == ["queued", "claimed", "trial_ended", "ended"]
+    shown = events_of(answer.text)
+    assert [each["id"] for each in shown] == [str(n + 1) for n in range(done.events)]
+    assert [each["event"] for each in shown] == ["queued", "claimed", "trial_ended", "ended"]
     assert "somebody" not in answer.text
 
 
 def test_a_stream_is_resumed(client: TestClient, done: Job) -> None:
     """What was seen does not come again."""
     path = f"/v1/tunings/{done.id}/events"
-    told = events_of(client.get(path, headers={"Last-Event-ID": "2"}).text)
-    assert [each["id"] for each in told] == ["3", "4"]
+    shown = events_of(client.get(path, headers={"Last-Event-ID": "2"}).text)
+    assert [each["id"] for each in shown] == ["3", "4"]
 
 
 def test_a_stream_that_was_seen_to_its_end_is_over(client: TestClient, done: Job) -> None:
@@ -171,8 +171,8 @@ def test_a_stream_beyond_the_end_misses_nothing(client: TestClient, jobs: Jobs, 
     path = f"/v1/tunings/{job.id}/events"
     with client.stream("GET", path, headers={"Last-Event-ID": "1000"}) as answer:
         jobs.cancel(job.id, None)
-        told = events_of("\n".join(answer.iter_lines()))
-    assert [each["id"] for each in told] == ["2", "3"]
+        shown = events_of("\n".join(answer.iter_lines()))
+    assert [each["id"] for each in shown] == ["2", "3"]
 
 
 def test_a_stream_goes_on_as_things_happen(
@@ -182,7 +182,7 @@ def test_a_stream_goes_on_as_things_happen(
     with client.stream("GET", f"/v1/tunings/{token.job_id}/events") as answer:
         lines = answer.iter_lines()
         assert "event: claimed" in lines
-        attempts.record(database, token, Report(number=1, events=[Notice(text="look")]))
+        attempts.record(database, token, AttemptReport(number=1, events=[Notice(text="look")]))
         assert "event: notice" in lines
         assert ": still there" in lines
         jobs.cancel(token.job_id, None)
@@ -214,7 +214,7 @@ def test_too_many_streams_are_refused(app: FastAPI, client: TestClient, job: Job
     assert int(refused.headers["retry-after"]) > 0
 
 
-def told(problem: Any) -> dict[str, Any]:
+def shown(problem: Any) -> dict[str, Any]:
     """Return what a problem says, but for which request it was."""
     found: dict[str, Any] = problem.json()
     del found["instance"]
@@ -228,7 +228,7 @@ def test_jobs_of_others_are_not_there(client_with: Any, done: Job) -> None:
     for what in ("", "/trials", "/events", "/recommendation", "/config", "/script", "/report"):
         foreign = other.get(f"/v1/tunings/{done.id}{what}")
         assert foreign.status_code == 404, what
-        assert told(foreign) == told(other.get(f"/v1/tunings/{unknown}{what}"))
+        assert shown(foreign) == shown(other.get(f"/v1/tunings/{unknown}{what}"))
     assert other.post(f"/v1/tunings/{done.id}/cancel").status_code == 404
     assert other.get("/v1/tunings").json()["tunings"] == []
     assert client_with(*Scope, project="other").get(f"/v1/tunings/{done.id}").status_code == 404

@@ -134,11 +134,11 @@ def test_changes_are_logged(
         jobs.cancel(job.id, "me")
         jobs.cancel(job.id, "me")
         holders.revoke(made.id)
-    told = [each.fields for each in caplog.records]  # type: ignore[attr-defined] # as `say` gives
-    assert {(each["key"], each["client"], each["request"]) for each in told} == {
+    shown = [each.fields for each in caplog.records]  # type: ignore[attr-defined] # as `say` gives
+    assert {(each["key"], each["client"], each["request"]) for each in shown} == {
         ("somebody", "10.0.0.1", "r1")
     }
-    assert [(each["action"], each["target"]) for each in told] == [
+    assert [(each["action"], each["target"]) for each in shown] == [
         ("create key", made.id),
         ("submit job", job.id),
         ("cancel job", job.id),

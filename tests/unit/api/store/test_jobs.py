@@ -95,7 +95,7 @@ def test_device_seconds_are_limited(
 def test_jobs_of_others_are_not_found(jobs: Jobs, asked: JobRequest) -> None:
     """Everything about somebody else's job looks as if there were none."""
     job = jobs.submit(asked, "me")
-    for call in (jobs.get, jobs.trials, jobs.events, jobs.cancel, jobs.recommendation):
+    for call in (jobs.get, jobs.detail, jobs.events, jobs.cancel, jobs.recommendation):
         with pytest.raises(NotFound):
             call(job.id, "you")
     assert jobs.page("you").tunings == ()
@@ -119,11 +119,11 @@ def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) ->
     job = jobs.submit(asked, "me")
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
-    told = [each.body for each in jobs.events(job.id, "me", after=1)]
+    shown = [each.body for each in jobs.events(job.id, "me", after=1)]
     reason = jobs.get(job.id, "me").reason
     assert reason
     assert "cancelled. Ask for it again" in reason
-    assert told == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
+    assert shown == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
 
 
 def test_a_job_without_a_recommendation_says_so(jobs: Jobs, asked: JobRequest) -> None:

@@ -11,7 +11,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Job, Outcome, Waiting, WaitsFor, WorkerInfo
+from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
 from autotune.api.workloads import Registry
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE, fake_machine
@@ -26,7 +26,7 @@ PAIR = WorkerInfo(
     machine=fake_machine(gpus=("H100", "H100")),
     labels=("fast",),
 )
-DONE = Outcome(state=State.DONE)
+DONE = JobOutcome(state=State.DONE)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
     )
 
 
-def run(database: Database, post: WorkerInfo) -> Claim:
+def run(database: Database, post: WorkerInfo) -> ClaimedJob:
     """Run the next job to its end."""
     claimed = attempts.claim(database, post, 30.0)
     assert claimed is not None
@@ -65,20 +65,20 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     job = submit(jobs, needs={"kind": "H100"})
     workers.seen(database, PLAIN)
     for _ in range(2):
-        queue.tell_unserved(database)
+        queue.mark_unserved(database)
     found = jobs.placed(job.id, "me")
     assert found.reason == (
         "Waits for a worker with the workload 'digits', at least 1 H100 device; none is there."
     )
     assert found.waiting == Waiting(kind=WaitsFor.WORKER)
     assert found.waiting.sentence == "No worker that is there can run it."
-    told = [each.body for each in jobs.events(job.id, "me")]
-    assert told.count(Notice(text=found.reason)) == 1
-    assert [*jobs.unserved()] == [("digits", "", "at least 1 H100 device")]
+    shown = [each.body for each in jobs.events(job.id, "me")]
+    assert shown.count(Notice(text=found.reason)) == 1
+    assert [*jobs.activity().unserved] == [("digits", "", "at least 1 H100 device")]
     workers.seen(database, PAIR)
-    queue.tell_unserved(database)
+    queue.mark_unserved(database)
     assert jobs.placed(job.id, "me").reason is None
-    assert jobs.unserved() == {}
+    assert jobs.activity().unserved == {}
 
 
 def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> None:
@@ -93,7 +93,7 @@ def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> Non
     assert places[0] is not None
     assert places[0].sentence == "It is next."
     assert jobs.placed(first[0], None).waiting == Waiting(kind=WaitsFor.MACHINE)
-    attempts.record(database, claimed.token, attempts.Report(number=1, began=True))
+    attempts.record(database, claimed.token, attempts.AttemptReport(number=1, began=True))
     assert jobs.placed(first[0], None).waiting is None
 
 
@@ -108,18 +108,18 @@ def test_waiting_for_the_machine_is_none_of_a_search(
     with database.writing() as connection:
         connection.execute(update(tables.jobs).values(started_at=1.0))
     if begins:
-        attempts.record(database, claimed.token, attempts.Report(number=1, began=True))
+        attempts.record(database, claimed.token, attempts.AttemptReport(number=1, began=True))
         started = jobs.get(job.id, "me").started_at
         assert started
         assert started > 1.0
         attempts.let_go(database, claimed.token, attempts.RELEASED, "It was stopped.")
         again = attempts.claim(database, PLAIN, 30.0)
         assert again is not None
-        attempts.record(database, again.token, attempts.Report(number=1, began=True))
+        attempts.record(database, again.token, attempts.AttemptReport(number=1, began=True))
         assert jobs.get(job.id, "me").started_at == started
     else:
         jobs.cancel(job.id, "me")
-        attempts.finish(database, claimed.token, Outcome(state=State.CANCELLED))
+        attempts.finish(database, claimed.token, JobOutcome(state=State.CANCELLED))
         assert jobs.get(job.id, "me").started_at is None
 
 

@@ -14,11 +14,11 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import Claim, Job, WorkerInfo
+from autotune.api.values import ClaimedJob, Job, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
 from tests.trials import ended_trial
@@ -34,9 +34,9 @@ def change(database: Database) -> Change:
     """Rewrites what is kept of all jobs."""
 
     def change(column: object, replaced: tuple[str, str]) -> None:
-        told = func.replace(column, *replaced)
+        shown = func.replace(column, *replaced)
         with database.writing() as connection:
-            connection.execute(update(column.table).values({column.name: told}))
+            connection.execute(update(column.table).values({column.name: shown}))
 
     return change
 
@@ -54,12 +54,14 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
     return jobs.submit(asked, "me")
 
 
-def measured(database: Database) -> Claim:
+def measured(database: Database) -> ClaimedJob:
     """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
-    told = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
-    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial(), events=told))
+    shown = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
+    attempts.record(
+        database, claimed.token, AttemptReport(number=1, trial=ended_trial(), events=shown)
+    )
     return claimed
 
 
@@ -73,8 +75,8 @@ def test_an_unreadable_job_is_listed_with_the_others(
     assert found[job.id].reason == UNREADABLE
     assert found[job.id].workload == "digits"
     assert found[other.id].reason is None
-    told = jobs.story(job.id, "me").job
-    assert told.model_copy(update={"waiting": None}) == found[job.id]
+    shown = jobs.detail(job.id, "me").job
+    assert shown.model_copy(update={"waiting": None}) == found[job.id]
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
 
 
@@ -108,10 +110,10 @@ def test_an_unreadable_event_is_told_as_one(
     """No number is missing, and a stream goes on behind it."""
     measured(database)
     change(events.c.body, ('"kind":"notice"', '"kind":"hint"'))
-    told = jobs.events(job.id, "me")
-    assert [each.number for each in told] == [1, 2, 3, 4]
-    assert told[2].body == Notice(text=UNREADABLE)
-    assert told[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
+    shown = jobs.events(job.id, "me")
+    assert [each.number for each in shown] == [1, 2, 3, 4]
+    assert shown[2].body == Notice(text=UNREADABLE)
+    assert shown[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_reading_something_unreadable_leaves_no_reader_behind(
@@ -122,7 +124,7 @@ def test_reading_something_unreadable_leaves_no_reader_behind(
     change(trials.c.record, ('"number":', '"index":'))
     for _ in range(4):
         with pytest.raises(UnreadableRecord):
-            jobs.trials(job.id, "me")
+            jobs.detail(job.id, "me")
         jobs.submit(asked, f"owner {_}")
 
 

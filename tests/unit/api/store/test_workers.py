@@ -13,10 +13,10 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, Job, Outcome, Waiting, WaitsFor, WorkerInfo
+from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE
 from tests.trials import ended_trial
@@ -34,13 +34,13 @@ def job(jobs: Jobs, asked: JobRequest) -> Job:
 
 
 @pytest.fixture
-def measured(database: Database, job: Job) -> Claim:
+def measured(database: Database, job: Job) -> ClaimedJob:
     """A worker's hold on that job, of which a trial is recorded."""
     del job
     workers.seen(database, OLD)
     claimed = attempts.claim(database, OLD, 30.0)
     assert claimed is not None
-    attempts.record(database, claimed.token, Report(number=1, trial=ended_trial()))
+    attempts.record(database, claimed.token, AttemptReport(number=1, trial=ended_trial()))
     return claimed
 
 
@@ -53,7 +53,7 @@ def pass_by(database: Database, seconds: float) -> None:
 
 
 def test_a_job_that_no_worker_can_go_on_with_says_so(
-    database: Database, jobs: Jobs, job: Job, measured: Claim
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
     """After the host's name has changed it neither waits in silence nor seems to run."""
     attempts.let_go(database, measured.token, attempts.RELEASED, "The worker was shut down.")
@@ -61,21 +61,21 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     workers.seen(database, RENAMED)
     assert attempts.claim(database, RENAMED, 30.0) is None
     for _ in range(2):
-        queue.tell_unserved(database)
+        queue.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert "on the devices 'pod-1'" in (found.reason or "")
-    told = [each.body for each in jobs.events(job.id, "me")]
-    assert told.count(Notice(text=found.reason or "")) == 1
-    assert jobs.unserved() == {("digits", "pod-1", ""): 1}
+    shown = [each.body for each in jobs.events(job.id, "me")]
+    assert shown.count(Notice(text=found.reason or "")) == 1
+    assert jobs.activity().unserved == {("digits", "pod-1", ""): 1}
 
 
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
-    database: Database, jobs: Jobs, job: Job, measured: Claim
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
     """It waits, and says for what."""
     pass_by(database, 10_000)
     workers.seen(database, RENAMED)
-    queue.tell_unserved(database)
+    queue.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
     last = jobs.events(job.id, "me")[-1].body
@@ -83,19 +83,21 @@ def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
 
 
 def test_what_a_job_waited_for_is_forgotten_once_it_runs(
-    database: Database, jobs: Jobs, job: Job, measured: Claim
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
     """A worker of those devices came back."""
     attempts.let_go(database, measured.token, attempts.RELEASED, "")
     workers.leave(database, OLD)
-    queue.tell_unserved(database)
+    queue.mark_unserved(database)
     workers.seen(database, OLD)
-    assert jobs.unserved() == {}
+    assert jobs.activity().unserved == {}
     assert attempts.claim(database, OLD, 30.0) is not None
     assert jobs.get(job.id, "me").reason is None
 
 
-def test_a_worker_that_runs_a_job_is_there(database: Database, jobs: Jobs, measured: Claim) -> None:
+def test_a_worker_that_runs_a_job_is_there(
+    database: Database, jobs: Jobs, measured: ClaimedJob
+) -> None:
     """It shows itself by renewing its lease, however long the job takes."""
     pass_by(database, 80)
     with database.writing() as connection:
@@ -114,13 +116,13 @@ def test_a_worker_without_the_workload_leaves_the_job(
     """One that is set up wrongly does not eat the queue."""
     workers.seen(database, BARE)
     assert attempts.claim(database, BARE, 30.0) is None
-    queue.tell_unserved(database)
+    queue.mark_unserved(database)
     assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
     assert attempts.claim(database, OLD, 30.0) is not None
 
 
 def test_a_worker_without_the_workload_ends_what_was_cancelled(
-    database: Database, jobs: Jobs, job: Job, measured: Claim
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
     """For that nothing of the job is needed."""
     del measured
@@ -129,7 +131,7 @@ def test_a_worker_without_the_workload_ends_what_was_cancelled(
     assert attempts.claim(database, BARE, 30.0) is not None
 
 
-def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: Claim) -> None:
+def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: ClaimedJob) -> None:
     """Its machine, labels, and the code of its workloads; its job only to whom that may see it."""
     has = {"machine": FAKE_MACHINE, "labels": ("fast",), "engine": "local"}
     workers.seen(database, OLD.model_copy(update=has))
@@ -141,13 +143,13 @@ def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: Cl
 
 
 def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
-    database: Database, jobs: Jobs, asked: JobRequest, measured: Claim
+    database: Database, jobs: Jobs, asked: JobRequest, measured: ClaimedJob
 ) -> None:
     """Until it is told to go on."""
     waits = jobs.submit(asked, "me")
     assert workers.drain(database, OLD.worker).draining
     attempts.renew(database, measured.token, 30.0)
-    attempts.finish(database, measured.token, Outcome(state=State.DONE))
+    attempts.finish(database, measured.token, JobOutcome(state=State.DONE))
     assert attempts.claim(database, OLD, 30.0) is None
     assert jobs.placed(waits.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
     assert not workers.drain(database, OLD.worker, draining=False).draining

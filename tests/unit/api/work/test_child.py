@@ -15,7 +15,7 @@ from autotune.api.isolation import Network
 from autotune.api.work import child
 from autotune.api.work.child import interruptible
 from autotune.api.work.messages import Message, RunBegun, RunOver
-from autotune.api.work.orders import Order
+from autotune.api.work.orders import SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Stop
 from autotune.engine.lock import Notify
@@ -42,15 +42,15 @@ def handler() -> Iterator[None]:
 
 
 @pytest.fixture
-def told() -> list[Message]:
+def shown() -> list[Message]:
     """What the engine tells."""
     return []
 
 
 @pytest.fixture
-def engine(told: list[Message]) -> Engine:
+def engine(shown: list[Message]) -> Engine:
     """An engine that leaves one configuration alone."""
-    return interruptible(FakeEngine(lambda _: 100.0), told.append, [BAD])
+    return interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
 
 
 def request(configuration: Configuration, workload: Workload, folder: Path) -> TrialRequest:
@@ -76,11 +76,11 @@ class BusyEngine(FakeEngine):
 
 
 def test_what_the_holder_of_the_machine_wrote_is_not_told(
-    told: list[Message], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shown: list[Message], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Any account of the machine may write it, and who asked for the job has no Ctrl-C."""
     monkeypatch.setattr(child, "new_engine", lambda _: BusyEngine(lambda _: 100.0))
-    order = Order(
+    order = SearchOrder(
         name="job",
         model="m.py:m",
         dataset="m.py:d",
@@ -92,18 +92,18 @@ def test_what_the_holder_of_the_machine_wrote_is_not_told(
         engine="local",
     )
     with pytest.raises(EngineError):
-        child._search(order, told.append, Network(own=True))
-    assert told == [Notice(text=child.BUSY)]
+        child._search(order, shown.append, Network(own=True))
+    assert shown == [Notice(text=child.BUSY)]
 
 
 def test_it_tells_what_runs(
-    engine: Engine, told: list[Message], workload: Workload, tmp_path: Path
+    engine: Engine, shown: list[Message], workload: Workload, tmp_path: Path
 ) -> None:
     """The configuration is told before the run, the end after it."""
     good = Configuration()
     stop = Stop(Outcome.MEASURED, Completed())
     assert engine.execute(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
-    assert told == [RunBegun(configuration=good), RunOver()]
+    assert shown == [RunBegun(configuration=good), RunOver()]
 
 
 TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(task)]
@@ -111,12 +111,12 @@ TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(
 
 
 @pytest.mark.parametrize("kind", TRIALS)
-def test_nothing_is_run_that_is_set_aside(told: list[Message], tmp_path: Path, kind: str) -> None:
+def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, kind: str) -> None:
     """Neither timed, certified, screened nor looked at: its process died twice."""
     inner = create_autospec(Engine, instance=True)
-    engine = interruptible(inner, told.append, [Configuration()])
+    engine = interruptible(inner, shown.append, [Configuration()])
     engine.execute(every_task(tmp_path)[kind])
-    assert told == inner.method_calls == []
+    assert shown == inner.method_calls == []
 
 
 def test_a_trial_that_is_set_aside_has_the_reason(
@@ -129,11 +129,11 @@ def test_a_trial_that_is_set_aside_has_the_reason(
 
 
 @pytest.mark.parametrize("kind", TRIALS)
-def test_what_runs_is_told(told: list[Message], tmp_path: Path, kind: str) -> None:
+def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> None:
     """So that a death during it counts against its configuration."""
-    engine = interruptible(create_autospec(Engine, instance=True), told.append, [])
+    engine = interruptible(create_autospec(Engine, instance=True), shown.append, [])
     engine.execute(every_task(tmp_path)[kind])
-    assert told == [RunBegun(configuration=Configuration()), RunOver()]
+    assert shown == [RunBegun(configuration=Configuration()), RunOver()]
 
 
 @pytest.mark.parametrize("kind", KINDS)

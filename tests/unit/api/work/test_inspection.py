@@ -66,8 +66,8 @@ def test_the_machine_is_looked_at_once(
     """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
     here = inspection()
     assert here.machine is None
-    here.look()
-    here.look()
+    here.inspect()
+    here.inspect()
     assert here.machine == known_machine(database, "bench") == FAKE_MACHINE
     assert [(each.closed, each.reservations) for each in made] == [
         (True, ["inspecting the machine"])
@@ -90,10 +90,10 @@ def test_a_look_waits_for_nobody(engine_is: Engines, inspection: Inspect) -> Non
 
     engine_is(lambda: Busy(lambda _: 1.0))
     here = inspection()
-    here.look()
+    here.inspect()
     assert here.machine is None
     engine_is(lambda: FakeEngine(lambda _: 1.0))
-    here.look()
+    here.inspect()
     assert here.machine == FAKE_MACHINE
 
 
@@ -103,7 +103,7 @@ def test_a_machine_that_is_declared_is_not_looked_at(
 ) -> None:
     """Jobs may be measured on another host than the worker's."""
     here = inspection(machine=fake_machine(cpus=64))
-    here.look()
+    here.inspect()
     here.take(FAKE_MACHINE)
     assert here.machine is not None
     assert here.machine.cpus == 64
@@ -122,11 +122,11 @@ def test_a_look_that_fails_is_told_and_done_again(
     engine_is(broken)
     here = inspection()
     with caplog.at_level(logging.ERROR, logger.name):
-        here.look()
+        here.inspect()
     assert here.machine is None
     assert [str(error) in each.getMessage() for each in caplog.records] == [True]
     engine_is(lambda: FakeEngine(lambda _: 1.0))
-    here.look()
+    here.inspect()
     assert here.machine == FAKE_MACHINE
 
 
@@ -144,7 +144,7 @@ def test_the_machine_of_an_earlier_look_counts_until_the_next(
     engine_is(lambda: Changed(lambda _: 1.0))
     here = inspection()
     assert here.machine == FAKE_MACHINE
-    here.look()
+    here.inspect()
     assert here.machine == known_machine(database, "bench") == other
 
 
@@ -152,6 +152,6 @@ def test_what_a_search_has_found_is_taken(inspection: Inspect, made: list[FakeEn
     """A worker that is never idle need not look."""
     here = inspection()
     here.take(FAKE_MACHINE)
-    here.look()
+    here.inspect()
     assert here.machine == FAKE_MACHINE
     assert made == []

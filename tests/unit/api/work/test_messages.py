@@ -13,7 +13,7 @@ from autotune.api.work.messages import (
     NO_ENGINE,
     GaveUp,
     Stuck,
-    last_word,
+    final_message,
     line,
     message,
 )
@@ -57,7 +57,7 @@ def of_sqlite(code: int) -> Exception:
 )
 def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> None:
     """The search is stuck, and the log gets the text of the error."""
-    word = last_word(error)
+    word = final_message(error)
     assert isinstance(word, Stuck)
     assert str(error) in word.detail
 
@@ -74,12 +74,12 @@ def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> 
 )
 def test_what_is_wrong_with_the_job_is_told(error: AutotuneError) -> None:
     """Whoever asked learns all that is known, whatever it goes back to."""
-    assert last_word(error) == GaveUp(reason=str(error))
+    assert final_message(error) == GaveUp(reason=str(error))
 
 
 def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
     """Whoever asked gets a fixed sentence."""
-    word = last_word(EngineError("TensorFlow in /opt/venv cannot be imported."))
+    word = final_message(EngineError("TensorFlow in /opt/venv cannot be imported."))
     assert isinstance(word, GaveUp)
     assert word.reason == NO_ENGINE
     assert word.detail == "EngineError: TensorFlow in /opt/venv cannot be imported."
@@ -90,12 +90,12 @@ def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
 )
 def test_what_nobody_understands_has_no_last_word(error: Exception) -> None:
     """The process dies of it, as of any mistake in the program."""
-    assert last_word(error) is None
+    assert final_message(error) is None
 
 
 def test_a_detail_is_one_line_of_some_length() -> None:
     """A log stays readable, whatever a library says."""
-    word = last_word(OutputError("first\nsecond " + "x" * 5000))
+    word = final_message(OutputError("first\nsecond " + "x" * 5000))
     assert isinstance(word, Stuck)
     assert word.detail.startswith("OutputError: first second xxx")
     assert len(word.detail) == LONGEST_DETAIL
@@ -103,7 +103,7 @@ def test_a_detail_is_one_line_of_some_length() -> None:
 
 def test_a_reason_is_a_text_that_every_database_takes() -> None:
     """PostgreSQL keeps no zero, and nobody reads five megabytes in a list of jobs."""
-    word = last_word(FactoryFailed("a\0b" + "x" * 5_000_000))
+    word = final_message(FactoryFailed("a\0b" + "x" * 5_000_000))
     assert isinstance(word, GaveUp)
     assert word.reason.startswith("a?bxxx")
     assert len(word.reason) == LONGEST_REASON + len("...")
@@ -112,6 +112,6 @@ def test_a_reason_is_a_text_that_every_database_takes() -> None:
 @pytest.mark.parametrize("what", [GaveUp(reason="caf\udce9"), Notice(text="caf\udce9")], ids=repr)
 def test_a_message_may_hold_what_is_no_text(what: GaveUp | Notice) -> None:
     """As a name that is not in UTF-8 does; the search does not die of telling it."""
-    told = message.validate_json(line(what))
-    assert isinstance(told, GaveUp | Notice)
-    assert "caf?" in str(told)
+    shown = message.validate_json(line(what))
+    assert isinstance(shown, GaveUp | Notice)
+    assert "caf?" in str(shown)

@@ -11,15 +11,15 @@ from autotune.api.settings import load_settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Claim, WorkerInfo
+from autotune.api.values import ClaimedJob, WorkerInfo
 from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.orders import LAST_SECONDS, aside, order
+from autotune.api.work.orders import LAST_SECONDS, excluded, order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
 
 
 @pytest.fixture
-def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> Claim:
+def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> ClaimedJob:
     """A job that has just been claimed."""
     jobs.submit(asked, "me")
     found = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
@@ -28,7 +28,7 @@ def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> Claim:
 
 
 def test_the_order_holds_what_the_operator_registered(
-    claimed: Claim, registry: Registry, tmp_path: Path
+    claimed: ClaimedJob, registry: Registry, tmp_path: Path
 ) -> None:
     """Factories come from the registry, arguments from the checked parameters."""
     made = order(claimed, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
@@ -40,7 +40,7 @@ def test_the_order_holds_what_the_operator_registered(
 
 @pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
 def test_what_earlier_attempts_used_is_gone(
-    claimed: Claim, registry: Registry, used: float, left: float
+    claimed: ClaimedJob, registry: Registry, used: float, left: float
 ) -> None:
     """The budget is the job's, but the last attempt has time to decide."""
     late = claimed.model_copy(update={"used_seconds": used})
@@ -50,4 +50,4 @@ def test_what_earlier_attempts_used_is_gone(
 def test_a_configuration_is_set_aside_after_its_second_death() -> None:
     """One death may have been anybody's fault."""
     once, twice = Configuration(), Configuration(per_replica_batch=64)
-    assert aside((twice, once, twice)) == (twice,)
+    assert excluded((twice, once, twice)) == (twice,)

@@ -26,7 +26,7 @@ class Fake:
         self.down = False
         monkeypatch.setattr(attempts, "renew", lambda *_: self.answer("renew"))
         monkeypatch.setattr(attempts, "status", lambda *_: self.answer("look"))
-        patience = Patience(lease=30, renewal=5, look=1)
+        patience = Patience(lease=30, renewal=5, poll=1)
         self.lease = Lease(None, GRIP, patience, clock=lambda: self.now)  # type: ignore[arg-type]
 
     def answer(self, what: str) -> State:

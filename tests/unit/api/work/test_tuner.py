@@ -75,12 +75,12 @@ def test_messages_lose_them_too() -> None:
         ),
     )
     known = places()
-    assert known.told(Notice(text=path)) == Notice(text="a.py")
-    assert known.told(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
-    told = known.told(TrialEnded(trial=trial, elapsed=1))
+    assert known.shortened(Notice(text=path)) == Notice(text="a.py")
+    assert known.shortened(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
+    shortened = known.shortened(TrialEnded(trial=trial, elapsed=1))
     expected = trial.model_copy(update={"reason": Message(text="In a.py.")})
-    assert told == TrialEnded(trial=expected, elapsed=1)
-    assert known.told(Begun()) == Begun()
+    assert shortened == TrialEnded(trial=expected, elapsed=1)
+    assert known.shortened(Begun()) == Begun()
 
 
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
@@ -97,9 +97,9 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
         trials=(),
         certificate=Certificate(checks=checks),
     )
-    told = places().told(Found(recommendation=found))
-    assert isinstance(told, Found)
-    assert told.recommendation.certificate == Certificate(
+    shortened = places().shortened(Found(recommendation=found))
+    assert isinstance(shortened, Found)
+    assert shortened.recommendation.certificate == Certificate(
         checks=(
             failed(
                 "certification run",

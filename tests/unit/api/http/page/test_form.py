@@ -56,7 +56,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "shown"),
     [
         ("params.digits.filters", "100000", "Input should be less than or equal to 512."),
         ("params.digits.filters", "many", "Input should be a valid integer."),
@@ -72,7 +72,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
     ],
 )
 def test_what_is_wrong_is_told_at_its_field(
-    browser: TestClient, jobs: Jobs, field: str, value: str, told: str
+    browser: TestClient, jobs: Jobs, field: str, value: str, shown: str
 ) -> None:
     """Nothing is started, and nothing that was typed is lost."""
     answer = browser.post("/", data={**SENT, "seed": "12", field: value})
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_told_at_its_field(
     assert started(jobs) == ()
     error = re.search(f'id="{re.escape(field)}-error">([^<]*)<', answer.text)
     assert error, answer.text
-    assert told in error[1]
+    assert shown in error[1]
     assert re.search(f'id="{re.escape(field)}"[^>]*aria-invalid="true"', answer.text)
     kept = {**SENT, "seed": "12", field: value}
     for name in ("params.digits.filters", "budget", "seed"):

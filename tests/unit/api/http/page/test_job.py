@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import Report
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, LeaseToken, Outcome, WorkerInfo
+from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo
 from autotune.checks.certificate import Certificate, passed, see
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
@@ -69,7 +69,7 @@ def test_a_running_job_tells_its_phase_and_trial(
     """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
     began = TrialStarted(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
-    attempts.record(database, measured, Report(number=2, events=[began]))
+    attempts.record(database, measured, AttemptReport(number=2, events=[began]))
     page = show(measured.job_id)
     assert "Searching for a distributed configuration that beats one device" in page
     assert re.search(r"Trial 1 since <time .*: Mirrored x2, batch 2x64", page)
@@ -84,7 +84,7 @@ def test_what_a_failed_trial_printed_is_shown(
     """Its traceback too, as text; that of a trial without any is not."""
     failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
     for number, changes in enumerate((failed, {**failed, "number": 2, "detail": ""}), 2):
-        report = Report(number=number, trial=trial.model_copy(update=changes))
+        report = AttemptReport(number=number, trial=trial.model_copy(update=changes))
         attempts.record(database, measured, report)
     page = show(measured.job_id)
     assert f"Traceback: {HOSTILE}" in unescape(page)
@@ -102,7 +102,7 @@ def test_a_job_tells_the_code_that_it_measured(
     assert claimed is not None
     assert claimed.job.code == "c0de"
     assert "c0de" in show(job.id)
-    attempts.finish(database, claimed.token, Outcome(state=State.FAILED, code_changed=True))
+    attempts.finish(database, claimed.token, JobOutcome(state=State.FAILED, code_changed=True))
     assert "c0de, edited while it was measured" in show(job.id)
     assert jobs.get(job.id, None).code_changed
 
@@ -158,10 +158,12 @@ def test_a_reason_that_is_told_nowhere_else_stays(
     assert "Where the time goes" in page
 
 
-@pytest.mark.parametrize(("left_out", "told"), [(1, "The first trial is"), (2, "The first 2 are")])
-def test_it_is_told_how_many_trials_are_left_out(left_out: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("left_out", "text_shown"), [(1, "The first trial is"), (2, "The first 2 are")]
+)
+def test_it_is_told_how_many_trials_are_left_out(left_out: int, text_shown: str) -> None:
     """In one or in several."""
-    assert told_left_out(left_out).startswith(told)
+    assert told_left_out(left_out).startswith(text_shown)
     assert told_left_out(0) == ""
 
 
@@ -183,13 +185,15 @@ def test_every_download_is_there(client: TestClient, done: Job) -> None:
 
 
 def test_what_starts_a_gang_is_shown_and_to_be_had(
-    client: TestClient, conclude: Callable[[Result], Job], gang: Result
+    client: TestClient, conclude: Callable[[Result], Job], worker_group: Result
 ) -> None:
     """On one machine, under Slurm, Kubernetes and Ray: what is shown is what is fetched."""
-    page = client.get(f"/tunings/{conclude(gang).id}").text
+    page = client.get(f"/tunings/{conclude(worker_group).id}").text
     files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py")
     links = dict(re.findall(r'<a href="([^"]+)" download[^>]*>([^<]+)</a>', page))
-    addresses = [next(each for each, told in links.items() if told == name) for name in files]
+    addresses = [
+        next(each for each, text_shown in links.items() if text_shown == name) for name in files
+    ]
     assert programs_of(page) == [client.get(each).text for each in addresses]
 
 
@@ -234,7 +238,7 @@ def test_hostile_words_stay_words(
     recommendation: Result,
 ) -> None:
     """Checks, programs and notes are shown as they are."""
-    attempts.record(database, measured, Report(number=2, events=[Notice(text=HOSTILE)]))
+    attempts.record(database, measured, AttemptReport(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
     changes["certificate"] = Certificate(
         checks=(passed(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
@@ -247,7 +251,7 @@ def test_hostile_words_stay_words(
 
 def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToken) -> None:
     """The reason is the first thing to read."""
-    attempts.finish(database, token, Outcome(state=State.FAILED, reason="No digits are left."))
+    attempts.finish(database, token, JobOutcome(state=State.FAILED, reason="No digits are left."))
     page = show(token.job_id)
     assert "No digits are left." in page
     assert "No trial was run." in page
@@ -298,7 +302,7 @@ def test_without_a_figure_there_is_no_drawing(
     changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
     crashed = trial.model_copy(update=changes)
     ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, token, Report(number=1, events=[ended], trial=crashed))
+    attempts.record(database, token, AttemptReport(number=1, events=[ended], trial=crashed))
     page = show(token.job_id)
     assert "<figure" not in page
     assert "No trial was measured; see below for the reasons." in page
@@ -312,8 +316,8 @@ def test_the_legend_names_what_is_drawn(
     record(database, measured, trial.model_copy(update=changes))
     legend = re.search(r'<ul class="legend"[^>]*>(.*?)</ul>', show(measured.job_id), re.DOTALL)
     assert legend
-    told = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
-    assert told == "one device stopped early, significantly slower the best single device"
+    text_shown = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
+    assert text_shown == "one device stopped early, significantly slower the best single device"
 
 
 def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
@@ -332,4 +336,4 @@ def programs_of(page: str) -> list[str]:
 def record(database: Database, token: LeaseToken, trial: Trial) -> None:
     """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
-    attempts.record(database, token, Report(number=2, events=[ended], trial=trial))
+    attempts.record(database, token, AttemptReport(number=2, events=[ended], trial=trial))

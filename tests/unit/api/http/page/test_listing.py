@@ -20,9 +20,9 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: o
     """State, workload, what was asked for, and the verdict in a sentence."""
     page = client.get("/").text
     assert f'href="/tunings/{done.id}"' in page
-    told = text(page)  # type: ignore[operator]
+    shown = text(page)  # type: ignore[operator]
     for each in ("digits", "done", "filters=32", "space quick", "Stay on one device: "):
-        assert each in told
+        assert each in shown
 
 
 def test_the_list_does_not_depend_on_the_wording(

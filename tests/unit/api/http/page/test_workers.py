@@ -23,9 +23,9 @@ def test_workers_are_shown(client: TestClient, database: Database, text: object)
     """With machine, labels, and the code of their workloads."""
     workers.seen(database, POST)
     page = client.get("/workers").text
-    told = text(page)  # type: ignore[operator]
+    shown = text(page)  # type: ignore[operator]
     for each in ("bench-1-1-a waits 2 CPU cores, ", "fast", "digits c0de"):
-        assert each in told
+        assert each in shown
     assert "<b>H100" not in page
     assert "data-poll" in page
     assert 'href="/workers"' in client.get("/").text
