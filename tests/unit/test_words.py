@@ -66,9 +66,13 @@ INSTEAD = {
     "worth": "statistical efficiency, log offset",
 }
 """What names do not hold, and what they say; a plural is the same word."""
-REBUILT = ("autotune/search", "api")
-"""Not held to it yet, because they are being rebuilt with the field's words from the start."""
+REBUILT = ("autotune/search",)
+"""Not held to it yet, because it is being rebuilt with the field's words from the start."""
 ORDINARY = {
+    "api/http": {"frame": "a frame of Python's stack", "who": "the caller, who is a person"},
+    "api/log.py": {"level": "how severe a message is, as in `logging`"},
+    "api/store": {"level": "of isolation, in SQL"},
+    "api/work": {"frame": "a frame of Python's stack"},
     "autotune/doctor": {
         "level": "how severe a message is, as in SARIF",
         "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",
@@ -153,7 +157,8 @@ def test_names_say_the_fields_words() -> None:
 @pytest.mark.parametrize("package", ORDINARY)
 def test_every_exception_is_used(package: str) -> None:
     """One that no name needs any more would let the word come back."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / package).rglob("*.py")]
+    files = [path for path in sources() if path.is_relative_to(package)]
+    trees = [ast.parse((ROOT / path).read_text("utf-8")) for path in files]
     used = set().union(*(words_of(name) for tree in trees for name in given_names(tree)))
     assert ORDINARY[package].keys() <= used
 
