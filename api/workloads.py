@@ -75,7 +75,7 @@ class Registered:
         try:
             checked = self._checked(given)
         except ValidationError as exc:
-            raise InvalidParameter(f"Parameter {first_mistake(exc)}.", _SEE_PARAMETERS) from exc
+            raise InvalidParameter(f"Parameter {first_mistake(exc)}.", _NEXT_STEP) from exc
         found = checked.model_dump(mode="json", exclude_none=True)
         return tuple(sorted(found.items()))
 
@@ -127,7 +127,7 @@ class Registered:
     def _refuse_unknown(self, given: Mapping[str, Scalar]) -> None:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
         if unknown:
-            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _SEE_PARAMETERS)
+            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _NEXT_STEP)
 
 
 def _factory(text: str, root: Path) -> Factory:
@@ -271,7 +271,7 @@ class Registry:
         return found
 
 
-_SEE_PARAMETERS = "See the workload's parameters."
+_NEXT_STEP = "See the workload's parameters."
 _FORBID = ConfigDict(extra="forbid", allow_inf_nan=False)
 _BOUNDING = {"enum", "const", "pattern"}
 """What a schema bounds a text by."""
