@@ -37,7 +37,7 @@ def test_a_part_that_dies_is_started_again(
     kept = Kept(Part(name="worker", command=()), said.append)
     first = kept._process
     first.kill()
-    until(lambda: kept.look() is None and kept._process is not first)
+    until(lambda: kept.exit_code() is None and kept._process is not first)
     assert said == ["The worker was terminated by signal 9; restarting."]
     kept.ask_to_end()
     kept.end(5)
@@ -49,7 +49,7 @@ def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None
     program("raise SystemExit(2)")
     kept = Kept(Part(name="API", command=()), print)
     codes: list[int | None] = []
-    until(lambda: codes.append(kept.look()) or codes[-1] is not None)  # type: ignore[func-returns-value]
+    until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)  # type: ignore[func-returns-value]
     assert codes[-1] == 2
 
 
