@@ -11,8 +11,10 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
+from typing import TypeVar
 
 from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
@@ -36,6 +38,8 @@ NOISE_SESSIONS = 20
 """Searches of any workload from which a machine's noise is known."""
 MOST_SESSIONS = 200
 """Searches that are kept for a machine, some 4 MB; the oldest give way."""
+
+T = TypeVar("T")
 
 
 class Measured(Value):
@@ -82,16 +86,15 @@ class PastMeasurements:
 
     def measurements(self, machine: str, workload: str) -> tuple[Measured, ...]:
         """Return what was measured of a workload on a machine, the newest sessions first."""
-        found = [each for each in self._sessions(machine) if each.workload == workload]
-        return tuple(row for each in found[:SESSIONS] for row in each.measured)
+        found = self._attempt(lambda folder: [*islice(_read(folder, machine, workload), SESSIONS)])
+        return tuple(row for each in found or () for row in each.measured)
 
     def noise(self, machine: str) -> Noise | None:
         """Return the between-run noise of a machine that nobody else uses, or None.
 
         That of a session among the noisier ones, within bounds: one bad hour is not the rule.
         """
-        quiet = (each for each in self._sessions(machine) if (each.load or 0.0) < NOTICEABLE)
-        found = [each.noise for each in quiet if each.noise][:NOISE_SESSIONS]
+        found = self._attempt(lambda folder: [*islice(_noises(folder, machine), NOISE_SESSIONS)])
         if not found:
             return None
         sd = sorted(each.sd for each in found)[math.ceil(PESSIMISTIC * len(found)) - 1]
@@ -100,29 +103,16 @@ class PastMeasurements:
 
     def add(self, session: Session) -> None:
         """Keep a search that has ended, all of it or nothing; old ones give way to it."""
-        if self._folder is None or not session.measured:
-            return
-        place = self._folder / session.machine
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            whole = place / f"{session.ended:020.6f}-{session.id}.json"
-            partial = whole.with_suffix(".partial")
-            partial.write_text(session.model_dump_json(), "utf-8")
-            partial.replace(whole)
-            for each in _files(place)[MOST_SESSIONS:]:
-                each.unlink(missing_ok=True)
-        except OSError as exc:
-            self._explain(exc)
+        if session.measured:
+            self._attempt(lambda folder: _write(folder / session.machine, session))
 
-    def _sessions(self, machine: str) -> list[Session]:
-        """Return the searches of a machine, the newest first."""
-        if self._folder is None:
-            return []
+    def _attempt(self, work: Callable[[Path], T]) -> T | None:
+        """Return what work in the folder gives; None where that is switched off or fails."""
         try:
-            return [*_read(_files(self._folder / machine))]
+            return work(self._folder) if self._folder else None
         except OSError as exc:
             self._explain(exc)
-            return []
+            return None
 
     def _explain(self, exc: OSError) -> None:
         if not self._notified:
@@ -207,16 +197,29 @@ def _logs(measured: Iterable[Measured]) -> dict[Configuration, list[float]]:
     return logs
 
 
-def _files(place: Path) -> list[Path]:
-    """Return the files of searches, the newest first: their names begin with the time."""
-    return sorted(place.glob("*.json"), reverse=True)
+def _write(place: Path, session: Session) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    # Names begin with the time, by which they are sorted.
+    whole = place / f"{session.ended:020.6f}-{session.workload}-{session.id}.json"
+    partial = whole.with_suffix(".partial")
+    partial.write_text(session.model_dump_json(), "utf-8")
+    partial.replace(whole)
+    for each in sorted(place.glob("*.json"), reverse=True)[MOST_SESSIONS:]:
+        each.unlink(missing_ok=True)
 
 
-def _read(files: Iterable[Path]) -> Iterator[Session]:
-    for each in files:
+def _read(folder: Path, machine: str, workload: str = "*") -> Iterator[Session]:
+    """Yield the searches of a machine, the newest first, as they are asked for."""
+    for each in sorted((folder / machine).glob(f"*-{workload}-*.json"), reverse=True):
         try:
             yield Session.model_validate_json(each.read_text("utf-8"))
         except (ValidationError, UnicodeDecodeError):  # of another version, or torn
             continue
         except FileNotFoundError:  # another search has removed it
             continue
+
+
+def _noises(folder: Path, machine: str) -> Iterator[Noise]:
+    for each in _read(folder, machine):
+        if each.noise and (each.load or 0.0) < NOTICEABLE:
+            yield each.noise
