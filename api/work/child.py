@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection
 from types import FrameType
-from typing import Any, Self, cast
+from typing import cast
 
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
@@ -22,7 +22,7 @@ from autotune.api.work import messages, processes
 from autotune.api.work.messages import Message, RunBegun, RunOver, detail, final_message
 from autotune.api.work.orders import MOST_DEATHS, STUDY, SearchOrder
 from autotune.config import Configuration
-from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
 from autotune.engine.lock import Wait
 from autotune.engine.resolve import new_engine
 from autotune.engine.tasks.train import trial_in
@@ -171,25 +171,13 @@ def interruptible(engine: Engine, send: Send, excluded: Collection[Configuration
     return cast("Engine", _Interruptible(engine, send, excluded))
 
 
-class _Interruptible:
-    """Forwards every call; it does not derive from `Engine`, whose defaults would answer some."""
-
+class _Interruptible(Wrapper):
     def __init__(self, engine: Engine, send: Send, excluded: Collection[Configuration]) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._send = send
         self._excluded = frozenset(excluded)
         self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
-
-    def __enter__(self) -> Self:
-        self._engine.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._engine.__exit__(*error)  # type: ignore[arg-type] # handed on
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
 
     def machine(self) -> Machine:
         self._go_on()

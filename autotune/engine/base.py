@@ -239,3 +239,31 @@ class Engine(ABC):
     ) -> None:
         """Close the engine."""
         self.close()
+
+
+class Wrapper:
+    """Hands every call on to another engine; what a subclass does otherwise it defines.
+
+    It does not derive from `Engine`, whose defaults would answer some of the calls.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        """Start the engine."""
+        self._engine.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self._engine.__exit__(kind, error, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        """Hand on all else."""
+        return getattr(self._engine, name)

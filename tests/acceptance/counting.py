@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import cast
 
-from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 
@@ -12,25 +12,12 @@ SECONDS = 150.0
 """What a run takes by that clock: more than any will take that this machine makes."""
 
 
-class Counting:
+class Counting(Wrapper):
     """Has another engine run trials, and says of each that it took the same time."""
 
     def __init__(self, engine: Engine | None = None) -> None:
-        self._engine = engine or LocalEngine()
+        super().__init__(engine or LocalEngine())
         self._runs = 0
-
-    def __enter__(self) -> Self:
-        """Start the engine."""
-        self._engine.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Close it."""
-        self._engine.__exit__(*error)  # type: ignore[arg-type] # handed on
-
-    def __getattr__(self, name: str) -> Any:
-        """Hand on all else."""
-        return getattr(self._engine, name)
 
     def now(self) -> float:
         """Return how long all runs have taken."""
