@@ -57,23 +57,19 @@ def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
 
 def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
     """Return how many jobs wait for a worker that is not there: workload, devices and needs."""
-    workers = there(connection)
-    rows = [each for each in queued(connection) if each.state != State.CANCELLING]
     return Counter(
         (row.workload, row.devices or "", str(_needs(row.needs)))
-        for row in rows
-        if not _served(workers, row)
+        for row, served in _with_service(connection)
+        if not served
     )
 
 
 def mark_unserved(database: Database) -> None:
     """Set the reason of jobs that no worker serves, once; clear it where one has come."""
     with database.reading() as connection:
-        workers = there(connection)
-        rows = [each for each in queued(connection) if each.state != State.CANCELLING]
-        served = {row.id: _served(workers, row) for row in rows}
-    unmarked = [row for row in rows if not served[row.id] and row.reason is None]
-    marked = [row.id for row in rows if served[row.id] and row.reason]
+        rows = [*_with_service(connection)]
+    unmarked = [row for row, served in rows if not served and row.reason is None]
+    marked = [row.id for row, served in rows if served and row.reason]
     for first in range(0, len(unmarked), AT_ONCE):
         with database.writing() as connection:
             for row in unmarked[first : first + AT_ONCE]:
@@ -82,6 +78,14 @@ def mark_unserved(database: Database) -> None:
         with database.writing() as connection:
             those = and_(jobs.c.id.in_(marked), jobs.c.state == State.QUEUED)
             connection.execute(update(jobs).where(those).values(reason=None))
+
+
+def _with_service(connection: Connection) -> Iterator[tuple[Row[Any], bool]]:
+    """Yield the jobs that are to run, each with whether a worker is there that takes it."""
+    workers = there(connection)
+    for row in queued(connection):
+        if row.state != State.CANCELLING:
+            yield row, _served(workers, row)
 
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:

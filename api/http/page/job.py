@@ -35,13 +35,13 @@ _STATES = {
 
 def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
-    job, found = detail.job, detail.recommendation
+    job, found, phase = detail.job, detail.recommendation, _phase(detail)
     leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
     return {
         "job": job,
-        "phase": _phase(detail),
-        "news": " ".join(filter(None, (sentence(_phase(detail)), job.summary or job.reason))),
+        "phase": phase,
+        "news": " ".join(filter(None, (sentence(phase), job.summary or job.reason))),
         "kinds": KINDS,
         "spent": round(min(detail.spent, job.seconds), 1),
         "ticking": job.state is State.RUNNING and detail.spent > 0,
