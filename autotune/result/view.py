@@ -115,7 +115,7 @@ def figure(value_text: str, meaning: str, unit: str = "", note: str = "") -> Fig
     """Set a figure apart from its interval.
 
     Args:
-        value_text: Both, as `wording` writes them: `1.42 (1.21 to 1.66)` or
+        value_text: Both, as `text` writes them: `1.42 (1.21 to 1.66)` or
             `1,425 \N{PLUS-MINUS SIGN}9%`.
         meaning: What it says.
         unit: Put behind the figure.
