@@ -21,11 +21,18 @@ from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
-from autotune.api.labels import selectors
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer
+from autotune.api.values import (
+    Job,
+    JobEvent,
+    Page,
+    Problem,
+    SeenWorker,
+    WorkersAnswer,
+    selectors,
+)
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions

@@ -20,7 +20,7 @@ from autotune.api.http.files import text_answer
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.store import workers
 from autotune.api.values import SeenWorker, WorkersAnswer
-from autotune.space import ready_made
+from autotune.space import ready_made, space_for
 
 router = APIRouter(tags=["operating"])
 WorkerName = Annotated[str, Path(description="A worker's name.", pattern="^[A-Za-z0-9._-]{1,200}$")]
@@ -29,20 +29,21 @@ WorkerName = Annotated[str, Path(description="A worker's name.", pattern="^[A-Za
 @router.get("/v1/workloads")
 async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
-    found = sorted(here.catalog.workloads.items())
+    found = sorted(here.registry.workloads.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
 
 
 @router.get("/v1/spaces")
 def list_spaces(here: Here, _: Reader) -> SpacesAnswer:
     """List the built-in search spaces, and which one `auto` uses on this machine."""
-    return SpacesAnswer(auto=here.catalog.space().name, spaces=tuple(ready_made().values()))
+    auto = space_for(here.machine()).name
+    return SpacesAnswer(auto=auto, spaces=tuple(ready_made().values()))
 
 
 @router.get("/v1/machine")
 def get_machine(here: Here, _: Reader) -> MachineAnswer:
     """Get the machine that jobs run on."""
-    return MachineAnswer(devices=here.catalog.devices, machine=here.catalog.machine())
+    return MachineAnswer(devices=here.devices, machine=here.machine())
 
 
 @router.get("/v1/workers")

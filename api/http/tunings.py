@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,17 +12,16 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import no_such_job
-from autotune.api.http.access import Reader, Writer
+from autotune.api.http.access import Reader, Writer, admit
 from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.service import Here, TheJobs
-from autotune.api.labels import MOST_LABELS, Selector
+from autotune.api.identity import Caller, Scope
 from autotune.api.requests import JobRequest, Text
 from autotune.api.states import FINAL, State
 from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
-from autotune.api.values import Filter, Job, Page
+from autotune.api.values import MOST_LABELS, Filter, Job, Page, Selector
 from autotune.result import Result, Verdict
 from autotune.value import Described
 
@@ -140,14 +139,14 @@ async def stream_of(
     if job.state in FINAL and seen == job.events:
         yield None
     else:
-        again = partial(_still_reading, request.state.again, here.jobs, job.id)
+        again = partial(_still_reading, request, here.jobs, job.id)
         with here.streams.follow(job.id, seen, key.id, again) as stream:
             yield stream
 
 
-async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job_id: str) -> None:
+async def _still_reading(request: Request, jobs: Jobs, job_id: str) -> None:
     """Make sure that a follower may still read a job; its project may have changed."""
-    caller = await again()
+    caller = await admit(request)
     await run_in_threadpool(jobs.get, job_id, caller.project)
 
 

@@ -25,8 +25,8 @@ from sqlalchemy import (
     update,
 )
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyRefused, NotFound
+from autotune.api.identity import Caller, Scope
 from autotune.api.log import note
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import keys, sessions

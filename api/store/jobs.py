@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 
 from sqlalchemy import Connection, insert, select
 
-from autotune.api.errors import (
-    DatabaseUnavailable,
-    IdempotencyMismatch,
-    NotFound,
-    OtherSchema,
-)
+from autotune.api.errors import DatabaseUnavailable, IdempotencyMismatch, NotFound, OtherSchema
 from autotune.api.events import Cancelling, Ended, Event, Queued
-from autotune.api.labels import selectors
 from autotune.api.log import note
 from autotune.api.needs import Needs
-from autotune.api.records import read
 from autotune.api.requests import JobRequest, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     COLUMNS,
     ending,
@@ -40,8 +31,19 @@ from autotune.api.store.reading import (
     whole,
 )
 from autotune.api.store.tables import idempotency, jobs, labels, trials
+from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
-from autotune.api.values import Filter, Job, JobDetail, JobEvent, Page, SeenWorker, Tuning
+from autotune.api.values import (
+    Filter,
+    Job,
+    JobDetail,
+    JobEvent,
+    Page,
+    SeenWorker,
+    Tuning,
+    read,
+    selectors,
+)
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -53,7 +55,6 @@ MOST_TRIALS = 500
 MOST_SHOWN = 400
 """Of the trials, and of the events, in the detail of a job."""
 EVERY_JOB = Filter()
-Machines = Callable[[Needs], Sequence[Machine]]
 
 
 class Jobs:
@@ -68,12 +69,12 @@ class Jobs:
         database: Database,
         registry: Registry,
         quotas: Quotas,
-        machines: Machines = lambda _: (),
+        machine: Machine | None = None,
     ) -> None:
         self._database = database
         self._registry = registry
         self._quotas = quotas
-        self._machines = machines
+        self._machine = machine
 
     def submit(
         self,
@@ -83,7 +84,7 @@ class Jobs:
         created_by: str | None = None,
     ) -> Job:
         """Take in a job, and return it with what it waits for; it survives a crash of anything."""
-        tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
+        tuning = checked(request, self._registry, self._quotas, self._able(request.needs))
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
             lock(connection, f"quota {project}")
@@ -99,6 +100,14 @@ class Jobs:
             job = _placed(connection, job_id, project)
         note("submit job", job_id)
         return job
+
+    def _able(self, needs: Needs) -> tuple[Machine, ...]:
+        """Return the machines that may run a job, as far as they are known."""
+        if self._machine is not None:
+            return (self._machine,)
+        found = self.workers(None)
+        able = [each.machine for each in found if needs.met_by(each.machine, each.labels)]
+        return tuple(each for each in able if each is not None)
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
         with self._database.reading() as connection:

@@ -20,13 +20,12 @@ from sqlalchemy import Connection, Row, and_, func, select, update
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Released
 from autotune.api.needs import Needs
-from autotune.api.records import read
 from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, lapsed, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs
 from autotune.api.store.workers import there
-from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
+from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
 from autotune.events import Notice
 
 AT_ONCE = 50

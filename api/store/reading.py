@@ -10,11 +10,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, selec
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
-from autotune.api.records import UNREADABLE, read, read_as
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
-from autotune.api.values import Filter, Job, JobEvent, Tuning
+from autotune.api.values import UNREADABLE, Filter, Job, JobEvent, Tuning, read
 from autotune.events import Notice
 from autotune.result import Result
 from autotune.trial import Trial
@@ -127,6 +126,6 @@ def _body(row: Row[Any]) -> Event:
     """Return what happened; where the record is damaged, only that something did."""
     text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
     try:
-        return brief(read_as(event, text))
+        return brief(read(event, text))
     except UnreadableRecord as exc:
         return Notice(text=exc.cause)

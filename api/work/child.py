@@ -19,8 +19,16 @@ from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import log
 from autotune.api.work import messages, processes
-from autotune.api.work.messages import Message, RunBegun, RunOver, detail, final_message
-from autotune.api.work.orders import MOST_DEATHS, STUDY, SearchOrder
+from autotune.api.work.messages import (
+    MOST_DEATHS,
+    STUDY,
+    Message,
+    RunBegun,
+    RunOver,
+    SearchOrder,
+    detail,
+    final_message,
+)
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
 from autotune.engine.lock import Wait

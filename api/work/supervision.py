@@ -16,7 +16,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import LeaseToken
+from autotune.api.values import ClaimedJob
 from autotune.api.work import messages
 from autotune.api.work.messages import Begun, FinalMessage, Message
 from autotune.api.work.tuner import Tuner
@@ -33,7 +33,7 @@ def awake() -> float:
 
 
 class Lease:
-    """Renews a lease in time, and polls the state of the job.
+    """Renews the lease of a claimed job in time, and polls the state of the job.
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
@@ -42,12 +42,13 @@ class Lease:
     def __init__(
         self,
         database: Database,
-        token: LeaseToken,
+        claimed: ClaimedJob,
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
         self.database = database
-        self.token = token
+        self.claimed = claimed
+        self.token = claimed.token
         self.patience = patience
         self._clock = clock
         self._renewed = self._polled = clock()

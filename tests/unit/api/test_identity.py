@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from autotune.api.callers import Caller, Scope
+from autotune.api.identity import Caller, Scope
 from autotune.api.errors import KeyRefused, ScopeMissing
 from autotune.api.identity import TrustedProxy
 

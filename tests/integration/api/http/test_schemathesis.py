@@ -18,7 +18,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.http.app import create_app
 from autotune.api.settings import Quotas, Settings, Web, load_settings
 from autotune.api.store.auth import Keyring

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.store import workers
 from autotune.api.store.database import Database

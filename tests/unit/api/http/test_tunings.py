@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts

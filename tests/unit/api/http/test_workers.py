@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database
 from autotune.api.values import Job, WorkerInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.errors import KeyRefused, NotFound, ScopeMissing
 from autotune.api.log import about
 from autotune.api.requests import JobRequest

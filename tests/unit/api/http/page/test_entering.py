@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.errors import KeyRefused
 from autotune.api.http.access import COOKIE, TRUSTED_SECONDS
 from autotune.api.http.app import create_app

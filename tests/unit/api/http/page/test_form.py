@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.options import SearchOptions, declared
