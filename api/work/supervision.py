@@ -113,14 +113,11 @@ class Supervision:
         self._heard = 0
         self._unwritten: deque[attempts.AttemptReport] = deque()
         self._began: float | None = None
-        self._asked: tuple[EndCause, float] | None = None
+        self._deadline = 0.0
+        self.asked: EndCause | None = None
+        """Why the search was asked to end."""
         self.final: FinalMessage | None = None
         """The last message of the process."""
-
-    @property
-    def asked(self) -> EndCause | None:
-        """Why the search was asked to end; None if it was not."""
-        return self._asked and self._asked[0]
 
     def follow(self) -> EndCause:
         cause = None
@@ -164,19 +161,15 @@ class Supervision:
         if self.final is not None:
             return EndCause.ANSWERED
         if ended:
-            return self._asked[0] if self._asked else EndCause.DIED
+            return self.asked or EndCause.DIED
         if self._stopping():
             return EndCause.STOPPED
-        self._ask(state)
-        if self._asked and time.monotonic() - self._asked[1] > self._lease.patience.interrupt:
-            return self._asked[0]
-        return None
-
-    def _ask(self, state: State) -> None:
         cause = self._reason_to_end(state)
-        if cause and not self._asked:
-            self._asked = cause, time.monotonic()
+        if cause and not self.asked:
+            self.asked = cause
+            self._deadline = time.monotonic() + self._lease.patience.interrupt
             self._tuner.interrupt()
+        return self.asked if self.asked and time.monotonic() > self._deadline else None
 
     def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:

@@ -288,14 +288,14 @@ def order(
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
     workload.check_space(request.space, params)
-    arguments = workload.arguments(params, request.space)
+    of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
     return SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
         dataset=_here(workload.dataset, workload, checkouts),
-        model_arguments=arguments.model,
-        dataset_arguments=arguments.dataset,
+        model_arguments=of_model,
+        dataset_arguments=of_dataset,
         space=request.space,
         options=request.options.model_copy(update={"budget": left}),
         out=folder(claimed, settings).absolute(),
