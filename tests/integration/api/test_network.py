@@ -17,7 +17,6 @@ import psutil
 import pytest
 
 from autotune.api import isolation
-from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
@@ -26,7 +25,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import tuner
-from autotune.api.work.worker import Worker, main
+from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
 from autotune.reason import Outcome
@@ -144,17 +143,6 @@ def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
         pytest.skip(f"an ordinary user may not have one here: {own}")
     assert int(user) == 65534
     assert int(outside) == errno.ECONNREFUSED
-
-
-def test_a_worker_that_must_have_one_says_why_it_cannot(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does not start, and the operator learns what to do."""
-    monkeypatch.setenv("AUTOTUNE_SERVICE_ISOLATION", "required")
-    monkeypatch.setenv("AUTOTUNE_SERVICE_DATA", str(settings.data))
-    monkeypatch.setattr(isolation, "refusal", lambda: "Operation not permitted")
-    with pytest.raises(SettingsError, match=r"Operation not permitted.*isolation"):
-        main([])
 
 
 def test_a_search_that_must_have_one_and_has_none_loses_no_job(

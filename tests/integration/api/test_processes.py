@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -46,14 +45,6 @@ def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[
     assert sleeper.wait(60) == -9
 
 
-def test_marked_processes_are_found_and_ended(sleeper: subprocess.Popen[bytes]) -> None:
-    """Only an equal marker counts."""
-    assert [each.pid for each in processes.marked("mine")] == [sleeper.pid]
-    assert processes.marked("min") == []
-    assert processes.end_all(lambda: processes.marked("mine"))
-    assert sleeper.wait(60) == -9
-
-
 def test_a_process_dies_with_its_parent() -> None:
     """The kernel ends it, even if the parent could not."""
     child = (
@@ -81,9 +72,3 @@ def test_a_process_whose_parent_is_gone_already_ends_itself() -> None:
     code = "from autotune.api.work.processes import die_with; die_with(1); print('alive')"
     ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert (ran.returncode, ran.stdout) == (1, b"")
-
-
-def test_the_host_is_this_boot() -> None:
-    """Process ids mean something within one boot and one namespace."""
-    assert processes.this_host() == processes.this_host()
-    assert os.uname().nodename not in processes.this_host()

@@ -13,13 +13,12 @@ from autotune.api.errors import NotFound
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import State
-from autotune.api.store import attempts, removal as store, tables
+from autotune.api.store import attempts, tables, usage
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, JobOutcome, WorkerInfo
-from autotune.api.work.orders import jobs_folder
-from autotune.api.work.worker import DAY_SECONDS, Worker
+from autotune.api.work.worker import DAY_SECONDS, Worker, jobs_folder
 
 OF_A_JOB = (
     tables.events,
@@ -91,27 +90,6 @@ def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings:
     assert rows(database, young)[0] == 3
 
 
-def test_everything_is_kept_unless_the_operator_says_otherwise(
-    jobs: Jobs, database: Database, settings: Settings
-) -> None:
-    """Results are what people came for."""
-    job = ended(jobs, database, 10_000)
-    tidy(database, settings, None)
-    assert jobs.get(job.id, None).id == job.id
-
-
-def test_many_are_removed_in_several_transactions(
-    jobs: Jobs, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """None of them keeps others waiting for long, and all are done."""
-    monkeypatch.setattr("autotune.api.work.housekeeping.AT_ONCE", 2)
-    monkeypatch.setattr(store, "AT_ONCE", 2)
-    for days in range(8, 13):
-        ended(jobs, database, days)
-    tidy(database, settings, 7)
-    assert jobs.page(None).tunings == ()
-
-
 def test_files_that_no_job_has_any_more_go(
     jobs: Jobs, database: Database, settings: Settings
 ) -> None:
@@ -138,5 +116,5 @@ def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Databas
     attempts.finish(database, claimed.token, JobOutcome(state=State.FAILED))
     spent = jobs.activity().device_seconds
     age(database, job, 10)
-    assert store.remove_ended(database, DAY_SECONDS) == 1
+    assert usage.remove_ended(database, DAY_SECONDS) == 1
     assert jobs.activity().device_seconds == pytest.approx(spent) == pytest.approx(100, abs=5)

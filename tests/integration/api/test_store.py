@@ -12,12 +12,11 @@ from autotune.api.errors import (
     QuotaExceeded,
     Superseded,
 )
-from autotune.api.events import Cancelling, Claimed, Ended, Queued
-from autotune.api.needs import Needs
+from autotune.api.events import Cancelling, Ended
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store import attempts, tables, workers
+from autotune.api.store import attempts, tables
 from autotune.api.store.advance import CANCELLED
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
@@ -28,12 +27,9 @@ from autotune.api.values import (
     JobOutcome,
     LeaseToken,
     ProcessIdentity,
-    Waiting,
-    WaitsFor,
     WorkerInfo,
 )
 from autotune.config import Configuration
-from autotune.testing import fake_machine
 from tests.trials import ended_trial
 
 LEASE = 30.0
@@ -53,19 +49,8 @@ def take(database: Database, devices: str = "bench", worker: str = "w1") -> Clai
 def lapse(database: Database, seconds: float = -1000.0) -> None:
     """Let time pass for all leases."""
     with database.writing() as connection:
-        for each in (tables.jobs, tables.leases):
-            connection.execute(update(each).values(expires_at=each.c.expires_at + seconds))
-
-
-def test_the_oldest_job_is_claimed_first(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """A claim makes the job run, as its first attempt."""
-    first = jobs.submit(asked, "me")
-    jobs.submit(asked, "me")
-    claimed = take(database)
-    assert (claimed.job.id, claimed.token.attempt) == (first.id, 1)
-    assert claimed.job.state is State.RUNNING
-    shown = [each.body for each in jobs.events(first.id, "me")]
-    assert shown == [Queued(), Claimed(attempt=1, kept=0)]
+        later = tables.jobs.c.expires_at + seconds
+        connection.execute(update(tables.jobs).values(expires_at=later))
 
 
 def labelled(asked: JobRequest, **labels: str) -> JobRequest:
@@ -98,28 +83,6 @@ def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) ->
     urgent = jobs.submit(asked.model_copy(update={"priority": 1}), "they").id
     order = [take(database, f"d{n}", f"w{n}").job.id for n in range(5)]
     assert order == [urgent, mine[0], yours, *mine[1:]]
-
-
-def test_a_job_goes_to_a_worker_that_meets_its_needs(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """Others take the next one; what it waits for is known."""
-    picky = asked.model_copy(update={"needs": Needs(kind="gpu", labels=("fast",))})
-    job, simple = jobs.submit(picky, "me"), jobs.submit(asked, "me")
-    assert take(database).job.id == simple.id
-    machine = fake_machine(gpus=("H100",))
-    able = WorkerInfo(worker="g", devices="g", host="h", machine=machine, labels=("fast",))
-    able = able.model_copy(update={"workloads": {"digits": "c0de"}})
-    assert jobs.placed(job.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
-    workers.seen(database, able)
-    waits = jobs.placed(job.id, "me").waiting
-    assert waits is not None
-    assert (waits.kind, waits.before) == (WaitsFor.TURN, 0)
-    claimed = attempts.claim(database, able, LEASE)
-    assert claimed is not None
-    assert claimed.job.id == job.id
-    (found,) = jobs.workers("me")
-    assert (found.job, found.machine) == (job.id, machine)
 
 
 def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobRequest) -> None:
@@ -205,18 +168,6 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
     assert jobs.detail(job.id, "me").trials == ()
 
 
-def test_a_clock_that_was_put_back_does_not_lock_the_devices(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """A lease that ends far in the future was given by another clock, and ends as one of today."""
-    jobs.submit(asked, "me")
-    take(database)
-    lapse(database, +100_000)
-    assert claim(database, worker="w2") is None
-    lapse(database, -LEASE)
-    assert take(database, worker="w2").token.attempt == 2
-
-
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
@@ -229,17 +180,6 @@ def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     assert claim(database, worker="w2") is None
     lapse(database, -LEASE)
     assert take(database, worker="w2").token.attempt == 2
-
-
-def test_renewing_keeps_the_lease(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """A job that is renewed goes to nobody else, and its state is told."""
-    job = jobs.submit(asked, "me")
-    token = take(database).token
-    assert attempts.renew(database, token, LEASE) is State.RUNNING
-    jobs.cancel(job.id, "me")
-    assert attempts.renew(database, token, LEASE) is State.CANCELLING
-    assert attempts.status(database, token) is State.CANCELLING
-    assert claim(database, worker="w2") is None
 
 
 def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobRequest) -> None:
@@ -320,16 +260,6 @@ def test_what_may_be_left_of_attempts_is_known(
     assert attempts.orphans(database, "another host") == ()
     attempts.swept(database, left)
     assert attempts.orphans(database, "h") == ()
-
-
-def test_the_quota_counts_what_was_used(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """A finished job counts with its time, a released one leaves no trace of itself."""
-    job = jobs.submit(asked, "me")
-    token: LeaseToken = take(database).token
-    attempts.record(database, token, AttemptReport(number=1, began=True))
-    attempts.finish(database, token, DONE)
-    assert jobs.submit(asked, "me").state is State.QUEUED
-    assert jobs.get(job.id, "me").state is State.DONE
 
 
 def used_by(database: Database, token: LeaseToken, said: AttemptReport) -> float:

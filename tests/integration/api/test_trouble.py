@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import select
 
 from autotune.api.events import Released
 from autotune.api.requests import JobRequest
@@ -18,7 +17,6 @@ from autotune.api.store import attempts, tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.api.work import worker
 from autotune.api.work.messages import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
 from autotune.result import Result
@@ -137,16 +135,6 @@ def test_a_result_that_cannot_be_saved_is_not_lost(
     assert "cannot be written" in (place / "search.log").read_text()
 
 
-def test_the_files_of_a_result_lie_in_its_folder(
-    jobs: Jobs, job: Job, database: Database, settings: Settings
-) -> None:
-    """An operator finds what callers got."""
-    run(database, settings, "quick")
-    found = check_done(jobs, job, attempt=1)
-    saved = settings.data / "jobs" / job.id / "1" / "train.py"
-    assert saved.read_text() == found.script
-
-
 def test_a_broken_engine_is_told_to_the_operator(
     jobs: Jobs,
     job: Job,
@@ -171,35 +159,3 @@ def test_what_is_wrong_with_a_workload_is_told_without_the_root(
         State.FAILED,
         "examples/digits.py raised: no digits.",
     )
-
-
-@pytest.fixture
-def forgetful(
-    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """A worker that looks for old keys ten times a second."""
-    monkeypatch.setattr(worker, "FORGET_SECONDS", 0.1)
-    running = Worker(database, settings)
-    thread = Thread(target=running.run)
-    thread.start()
-    yield
-    running.stop()
-    thread.join()
-
-
-@pytest.mark.usefixtures("forgetful")
-def test_old_idempotency_keys_are_forgotten_again_and_again(database: Database) -> None:
-    """A worker that runs for months does not only look when it starts."""
-    old = insert(tables.idempotency).values(
-        project="me", key="k", fingerprint="f", job_id="j", created_at=0.0
-    )
-    left = select(func.count()).select_from(tables.idempotency)
-    for _ in range(3):
-        with database.writing() as connection:
-            connection.execute(old)
-        deadline, count = time.monotonic() + 60, 1
-        while count:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-            with database.reading() as connection:
-                count = connection.execute(left).scalar_one()

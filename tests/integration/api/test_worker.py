@@ -225,24 +225,6 @@ def test_what_kills_its_worker_twice_is_set_aside(
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 
 
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_a_job_survives_a_crash_of_the_database(
-    jobs: Jobs,
-    asked: JobRequest,
-    database: Database,
-    start_worker: Start,
-    request: pytest.FixtureRequest,
-) -> None:
-    """The server is stopped as by a power cut while trials run, and the job goes on."""
-    job = jobs.submit(asked.model_copy(update={"max_trials": 6}), "me")
-    start_worker("slow")
-    until(lambda: jobs.get(job.id, None).trials >= 2)
-    request.getfixturevalue("postgresql").restart()
-    until(lambda: jobs.get(job.id, None).state in FINAL)
-    check_done(jobs, job)
-    assert alive(database) == 0
-
-
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_job_that_always_dies_fails(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from autotune.api.identity import Caller, Scope
 from autotune.api.errors import KeyRefused, ScopeMissing
-from autotune.api.identity import TrustedProxy
+from autotune.api.identity import Caller, Scope, TrustedProxy
 
 PROXY = TrustedProxy.model_validate(
     {

@@ -52,17 +52,6 @@ def test_a_line_of_json_has_the_sentence_and_its_fields(
     assert (others["level"], others["message"]) == ("ERROR", "it failed")
 
 
-def test_an_error_is_one_line_of_json(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its traceback."""
-    write(LogStyle.JSON)
-    try:
-        int("x\ny")
-    except ValueError:
-        logging.getLogger("other").exception("failed")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "ValueError: invalid literal" in json.loads(line)["exception"]
-
-
 def test_a_line_for_people_has_all_in_brackets(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,11 +27,6 @@ def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
     assert "digits" in settings.registry().workloads
 
 
-def test_without_examples_nothing_is_registered(tmp_path: Path) -> None:
-    """An installed service offers only what the operator registers."""
-    assert load_settings(root=tmp_path).registry().workloads == {}
-
-
 def test_a_changed_file_registers_other_workloads(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -80,6 +75,8 @@ def test_the_environment_wins_over_the_file(
         "isolation = 'mostly'\n",
         "[quotas]\nqueued = 0\n",
         "[web]\nhosts = ['a*b']\n",
+        "[proxy]\nprojects = {a = {project = 'b'}}\n",
+        "[proxy]\naddresses = ['::1']\n",
         "not toml",
     ],
 )
@@ -89,6 +86,8 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError):
         load_settings(path)
+    with pytest.raises(SettingsError, match=r"Settings file .* not found"):
+        load_settings(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("parameter", ['_units = { type = "int" }', 'name = { type = "str" }'])
@@ -108,12 +107,6 @@ def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [broken])
     with pytest.raises(SettingsError, match="nosuch_package"):
         load_settings().registry()
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """A mistyped path is no reason to run with defaults."""
-    with pytest.raises(SettingsError, match=r"Settings file .* not found"):
-        load_settings(tmp_path / "none.toml")
 
 
 def test_a_password_is_not_shown() -> None:
@@ -137,16 +130,6 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     """A search has the machine's network where its engine needs it, unless that is forbidden."""
     settings = load_settings(root=ROOT, engine=engine, isolation=wanted)
     assert settings.network == given
-
-
-def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
-    """Otherwise whoever sends a header would be let in, or nobody."""
-    path = tmp_path / "service.toml"
-    for text in ('[proxy]\nprojects = {a = {project = "b"}}\n', '[proxy]\naddresses = ["::1"]\n'):
-        path.write_text(text)
-        with pytest.raises(SettingsError, match="proxy"):
-            load_settings(path)
-    assert load_settings().proxy is None
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,12 @@ def test_parameters_out_of_bounds_are_refused(registry: Registry, given: dict[st
 
 
 def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
-    """Each parameter becomes an argument of one factory."""
+    """One that is an axis of the space is left to the search."""
     digits = registry.find("digits")
-    found = digits.arguments(digits.validate({}), "auto")
-    assert found.model == (("filters", 32),)
-    assert found.dataset == (("colour", "grey"),)
+    colour = (("colour", "grey"),)
+    assert digits.arguments(digits.validate({}), "auto") == ((("filters", 32),), colour)
+    space = Space(strategies=("one_device",), axes={"filters": (8, 16)})
+    assert digits.arguments(digits.validate({}), space) == ((), colour)
 
 
 def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) -> None:
@@ -95,24 +96,10 @@ def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) 
         registry.find("digits").check_space(other, ())
 
 
-def test_an_axis_of_the_space_is_no_fixed_argument(registry: Registry) -> None:
-    """A parameter that is searched over is left to the search."""
-    space = Space(strategies=("one_device",), axes={"filters": (8, 16)})
-    digits = registry.find("digits")
-    assert digits.arguments(digits.validate({}), space).model == ()
-
-
 def test_unknown_workloads_are_refused_with_the_known_ones(registry: Registry) -> None:
     """A request can only name what is registered."""
     with pytest.raises(InvalidTuning, match="digits"):
         registry.find("os:system")
-
-
-def test_a_text_without_choices_is_refused_at_the_start() -> None:
-    """A free text could be a path, so the operator cannot declare one by accident."""
-    declared = Declared(model="m:f", dataset="m:g", parameters={"p": Parameter(type="str")})
-    with pytest.raises(SettingsError, match="choices"):
-        registered(declared)
 
 
 def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: Registered) -> None:
@@ -191,12 +178,12 @@ def test_a_text_that_is_bounded_may_be_given() -> None:
 def test_a_script_is_registered_alone() -> None:
     """It brings its data, and takes no parameters."""
     assert registered(Declared(model="train.py")).model == "train.py"
-    with pytest.raises(SettingsError, match="no pair of factories"):
-        registered(Declared(model="train.py", dataset="a.py:data"))
-    with pytest.raises(SettingsError, match="no pair of factories"):
-        registered(Declared(model="a.py:model"))
+    for odd in ({"model": "train.py", "dataset": "a.py:data"}, {"model": "a.py:model"}):
+        with pytest.raises(SettingsError, match="no pair of factories"):
+            registered(Declared(**odd))
+    units = {"units": Parameter(type="int")}
     with pytest.raises(SettingsError, match="takes no parameters"):
-        registered(Declared(model="train.py", parameters={"units": Parameter(type="int")}))
+        registered(Declared(model="train.py", parameters=units))
 
 
 IN_GIT = {"repository": "https://git.example.org/models.git", "commit": "a" * 40}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.identity import Scope
 from autotune.api.http.app import create_app
+from autotune.api.http.service import open_service
+from autotune.api.identity import Scope
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
@@ -60,9 +62,22 @@ def jobs(database: Database, settings: Settings) -> Jobs:
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def serve() -> Iterator[Callable[..., FastAPI]]:
+    """Makes applications."""
+    with ExitStack() as stack:
+
+        def make(settings: Settings, *, keys: bool = True) -> FastAPI:
+            service = open_service(settings, keys=keys)
+            stack.callback(service.close)
+            return create_app(service)
+
+        yield make
+
+
+@pytest.fixture
+def app(serve: Callable[..., FastAPI], settings: Settings) -> FastAPI:
     """The application."""
-    return create_app(settings)
+    return serve(settings)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.identity import Scope
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.http.files import FILES
+from autotune.api.identity import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
@@ -120,20 +120,6 @@ def test_the_machine_is_told(client: TestClient) -> None:
     """As the operator has declared it, or as the engine sees it."""
     shown = client.get("/v1/machine").json()
     assert shown == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
-
-
-def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:
-    """Addresses are counted by route, so that their number is bounded."""
-    admin = client_with(*Scope, project=job.project)
-    admin.get(f"/v1/tunings/{job.id}")
-    admin.get("/v1/nothing")
-    text = admin.get("/metrics").text
-    route = 'method="GET",route="/v1/tunings/{job_id}",status="200"'
-    assert f"autotune_http_requests_total{{{route}}} 1.0" in text
-    assert 'route="none",status="404"' in text
-    assert 'autotune_jobs{state="queued"} 1.0' in text
-    assert "autotune_device_seconds_total 0.0" in text
-    assert job.id not in text
 
 
 def test_a_database_that_is_gone_is_told(

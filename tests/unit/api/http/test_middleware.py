@@ -39,22 +39,6 @@ def test_the_log_tells_who_asked_what(
     assert fields["key"] == job.created_by
 
 
-def test_what_is_changed_is_logged_with_the_request(
-    client: TestClient, job: Job, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An operator finds it in the log by its id."""
-    with caplog.at_level(logging.INFO, logger.name):
-        client.post(f"/v1/tunings/{job.id}/cancel", headers={"X-Request-Id": "r1"})
-    shown = [each.__dict__["fields"] for each in caplog.records]
-    (change,) = (each for each in shown if "action" in each)
-    assert {
-        "request": "r1",
-        "key": job.created_by,
-        "action": "cancel job",
-    }.items() <= change.items()
-    assert change["target"] == job.id
-
-
 def test_a_refused_key_is_told_with_where_it_came_from(
     anybody: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:

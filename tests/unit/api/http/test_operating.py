@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.identity import Scope
 from autotune.api.errors import DatabaseUnavailable
+from autotune.api.identity import Scope
+from autotune.api.settings import Settings
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, WorkerInfo
+from autotune.testing import FAKE_MACHINE, fake_machine
 
 
-def test_the_metrics_tell_of_the_jobs(client_with: Any) -> None:
-    """Their states, and that the database answers."""
-    text = client_with(Scope.READ).get("/metrics").text
+def test_the_metrics_tell_of_calls_and_jobs(client_with: Any, job: Job) -> None:
+    """Addresses are counted by route, so that their number is bounded."""
+    admin = client_with(*Scope, project=job.project)
+    admin.get(f"/v1/tunings/{job.id}")
+    admin.get("/v1/nothing")
+    text = admin.get("/metrics").text
+    route = 'method="GET",route="/v1/tunings/{job_id}",status="200"'
+    assert f"autotune_http_requests_total{{{route}}} 1.0" in text
+    assert 'route="none",status="404"' in text
     assert "autotune_database_up 1.0" in text
-    assert 'autotune_jobs{state="queued"} 0.0' in text
+    assert 'autotune_jobs{state="queued"} 1.0' in text
+    assert "autotune_device_seconds_total 0.0" in text
+    assert job.id not in text
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,15 +50,22 @@ def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.Monk
 
 
 def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
-    app: FastAPI, client: TestClient
+    serve: Callable[..., FastAPI], settings: Settings, database: Database
 ) -> None:
-    """Status 503 says when to come again, and jobs are taken in as they come."""
-    app.state.service.catalog._declared = None
+    """Status 503 says when to come again; the one of these devices counts, and before it any."""
+    app = serve(settings.model_copy(update={"machine": None}), keys=False)
+    client = TestClient(app, base_url="http://localhost")
     for path in ("/v1/machine", "/v1/spaces"):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["code"]) == (503, "machine-unknown")
         assert int(answer.headers["retry-after"]) <= 10
     assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202
+    large = fake_machine(cpus=64)
+    workers.seen(database, WorkerInfo(worker="w", devices="other", host="h", machine=large))
+    assert client.get("/v1/machine").json()["machine"]["hosts"][0]["cpus"] == 64
+    workers.remember_machine(database, "bench", FAKE_MACHINE)
+    assert client.get("/v1/machine").json()["machine"] == FAKE_MACHINE.model_dump(mode="json")
+    assert client.get("/v1/spaces").json()["auto"] == "cpu"
 
 
 def test_the_metrics_tell_what_happens(

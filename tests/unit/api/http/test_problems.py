@@ -19,7 +19,6 @@ from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
 from autotune.api.http import access
 from autotune.api.http.problems import MEDIA_TYPE, STATUSES
 from autotune.api.log import logger
-from autotune.api.store.auth import Keyring
 from autotune.api.store.jobs import Jobs
 
 Space = dict[str, Any]
@@ -136,13 +135,6 @@ def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
     assert refused.headers["allow"] == "GET, POST"
 
 
-def test_an_address_of_the_framework_names_its_methods(client: TestClient) -> None:
-    """The document is none of our routes."""
-    refused = client.delete("/openapi.json")
-    assert (refused.status_code, refused.json()["code"]) == (405, "method-not-allowed")
-    assert {*refused.headers["allow"].split(", ")} == {"GET", "HEAD"}
-
-
 def test_a_query_parameter_that_there_is_not_is_refused(client: TestClient) -> None:
     """A mistyped filter is not silently without effect."""
     refused = client.get("/v1/tunings", params={"sate": "queued"})
@@ -223,17 +215,6 @@ def test_the_log_tells_why_the_database_does_not_answer(
     assert "error=OSError text=connection refused by (address)" in second
     assert "refused" not in pages.text + jobs.text
     assert "DETAIL" not in second
-
-
-def test_the_log_tells_of_a_key_that_cannot_be_looked_up(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """That fails before any route is reached."""
-    gone = DatabaseUnavailable("The database is unavailable.")
-    monkeypatch.setattr(Keyring, "recognise", failing(gone, RuntimeError("it is gone")))
-    with caplog.at_level(logging.WARNING, logger.name):
-        assert client.get("/v1/tunings").status_code == 503
-    assert "error=RuntimeError text=it is gone" in caplog.text
 
 
 def test_the_log_tells_where_an_unexpected_error_came_from(

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import func, update
 
 from autotune.api.errors import UnreadableRecord
-from autotune.api.records import UNREADABLE
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
@@ -18,7 +17,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import ClaimedJob, Job, WorkerInfo
+from autotune.api.values import UNREADABLE, ClaimedJob, Job, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
 from tests.trials import ended_trial
@@ -126,15 +125,6 @@ def test_reading_something_unreadable_leaves_no_reader_behind(
         with pytest.raises(UnreadableRecord):
             jobs.detail(job.id, "me")
         jobs.submit(asked, f"owner {_}")
-
-
-def test_a_trial_is_kept_once(jobs: Jobs, job: Job, database: Database) -> None:
-    """Its event names it, and tells it all the same."""
-    measured(database)
-    with database.reading() as connection:
-        body = connection.execute(events.select().where(events.c.number == 4)).one().body
-    assert "one device" not in body
-    assert jobs.events(job.id, "me")[-1].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_a_worker_survives_whatever_a_claim_raises(

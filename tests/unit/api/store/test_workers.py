@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import NotFound
 from autotune.api.events import Released
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
@@ -82,27 +81,14 @@ def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
     assert last == Released(attempt=measured.token.attempt, reason=found.reason or "")
 
 
-def test_what_a_job_waited_for_is_forgotten_once_it_runs(
-    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
-) -> None:
-    """A worker of those devices came back."""
-    attempts.let_go(database, measured.token, attempts.RELEASED, "")
-    workers.leave(database, OLD)
-    queue.mark_unserved(database)
-    workers.seen(database, OLD)
-    assert jobs.activity().unserved == {}
-    assert attempts.claim(database, OLD, 30.0) is not None
-    assert jobs.get(job.id, "me").reason is None
-
-
 def test_a_worker_that_runs_a_job_is_there(
     database: Database, jobs: Jobs, measured: ClaimedJob
 ) -> None:
     """It shows itself by renewing its lease, however long the job takes."""
     pass_by(database, 80)
     with database.writing() as connection:
-        for table in (tables.jobs, tables.leases):
-            connection.execute(update(table).values(expires_at=table.c.expires_at + 1000))
+        later = tables.jobs.c.expires_at + 1000
+        connection.execute(update(tables.jobs).values(expires_at=later))
     attempts.renew(database, measured.token, 30.0)
     pass_by(database, 80)
     assert [each.busy for each in jobs.workers(None)] == [True]
@@ -166,22 +152,6 @@ def test_a_worker_stays_drained(database: Database) -> None:
     assert attempts.claim(database, OLD, 30.0) is None
 
 
-def test_only_a_worker_that_is_there_is_drained(database: Database) -> None:
-    """One that ended is not found."""
-    workers.seen(database, OLD)
-    workers.drain(database, OLD.worker)
-    workers.leave(database, OLD)
-    with pytest.raises(NotFound, match="Worker not found"):
-        workers.drain(database, OLD.worker)
-
-
-def test_a_machine_is_remembered(database: Database) -> None:
-    """An API that starts while a search runs need not wait for its end."""
-    assert workers.known_machine(database, "bench") is None
-    workers.remember_machine(database, "bench", FAKE_MACHINE)
-    assert workers.known_machine(database, "bench") == FAKE_MACHINE
-
-
 def settings(folder: Path) -> Settings:
     return load_settings(data=folder, root=folder)
 
@@ -196,10 +166,3 @@ def test_the_name_of_the_devices_outlives_that_of_the_host(
     assert settings(tmp_path).named_devices() == first
     assert first.startswith("pod-1-")
     assert [each.name for each in tmp_path.iterdir()] == ["devices"]
-
-
-def test_hosts_have_devices_of_different_names(tmp_path: Path) -> None:
-    """Even where they are called the same."""
-    for each in ("a", "b"):
-        (tmp_path / each).mkdir()
-    assert settings(tmp_path / "a").named_devices() != settings(tmp_path / "b").named_devices()

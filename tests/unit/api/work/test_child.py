@@ -14,16 +14,15 @@ import pytest
 from autotune.api.isolation import Network
 from autotune.api.work import child
 from autotune.api.work.child import interruptible
-from autotune.api.work.messages import Message, RunBegun, RunOver
-from autotune.api.work.orders import SearchOrder
+from autotune.api.work.messages import Message, RunBegun, RunOver, SearchOrder
 from autotune.config import Configuration
-from autotune.engine.base import Engine, Stop
+from autotune.engine.base import Engine
 from autotune.engine.lock import Notify
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.options import SearchOptions
-from autotune.reason import Completed, Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
 from autotune.testing import FakeEngine
@@ -94,16 +93,6 @@ def test_what_the_holder_of_the_machine_wrote_is_not_told(
     with pytest.raises(EngineError):
         child._search(order, shown.append, Network(own=True))
     assert shown == [Notice(text=child.BUSY)]
-
-
-def test_it_tells_what_runs(
-    engine: Engine, shown: list[Message], workload: Workload, tmp_path: Path
-) -> None:
-    """The configuration is told before the run, the end after it."""
-    good = Configuration()
-    stop = Stop(Outcome.MEASURED, Completed())
-    assert engine.execute(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
-    assert shown == [RunBegun(configuration=good), RunOver()]
 
 
 TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(task)]

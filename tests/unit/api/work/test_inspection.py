@@ -14,7 +14,7 @@ from autotune.api.log import logger
 from autotune.api.settings import load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.workers import known_machine, remember_machine
-from autotune.api.work.inspection import Inspection
+from autotune.api.work.housekeeping import Inspection
 from autotune.engine.lock import Notify
 from autotune.errors import EngineError
 from autotune.machine import Machine
@@ -97,19 +97,6 @@ def test_a_look_waits_for_nobody(engine_is: Engines, inspection: Inspect) -> Non
     assert here.machine == FAKE_MACHINE
 
 
-@pytest.mark.usefixtures("engine_is")
-def test_a_machine_that_is_declared_is_not_looked_at(
-    made: list[FakeEngine], inspection: Inspect
-) -> None:
-    """Jobs may be measured on another host than the worker's."""
-    here = inspection(machine=fake_machine(cpus=64))
-    here.inspect()
-    here.take(FAKE_MACHINE)
-    assert here.machine is not None
-    assert here.machine.cpus == 64
-    assert made == []
-
-
 @pytest.mark.parametrize("error", [EngineError("TensorFlow is gone."), RuntimeError("anything")])
 def test_a_look_that_fails_is_told_and_done_again(
     engine_is: Engines, inspection: Inspect, caplog: pytest.LogCaptureFixture, error: Exception
@@ -146,12 +133,3 @@ def test_the_machine_of_an_earlier_look_counts_until_the_next(
     assert here.machine == FAKE_MACHINE
     here.inspect()
     assert here.machine == known_machine(database, "bench") == other
-
-
-def test_what_a_search_has_found_is_taken(inspection: Inspect, made: list[FakeEngine]) -> None:
-    """A worker that is never idle need not look."""
-    here = inspection()
-    here.take(FAKE_MACHINE)
-    here.inspect()
-    assert here.machine == FAKE_MACHINE
-    assert made == []

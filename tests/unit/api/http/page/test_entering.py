@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from autotune.api.identity import Scope
 from autotune.api.errors import KeyRefused
-from autotune.api.http.access import COOKIE, TRUSTED_SECONDS
-from autotune.api.http.app import create_app
-from autotune.api.http.page.entering import SESSION_SECONDS, _safe
+from autotune.api.http.access import COOKIE
+from autotune.api.http.page.rendering import safe
+from autotune.api.http.page.routes import SESSION_SECONDS
+from autotune.api.identity import Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, NewKey, digest
 from autotune.api.store.database import Database
@@ -57,7 +56,7 @@ def test_a_page_leads_to_the_sign_in_and_back(stranger: TestClient, made: NewKey
 )
 def test_signing_in_leads_nowhere_else(wanted: str, leads: str) -> None:
     """Only the pages' own addresses are followed."""
-    assert _safe(wanted) == leads
+    assert safe(wanted) == leads
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(
@@ -129,11 +128,6 @@ def test_a_key_that_may_not_look_is_told_so(stranger: TestClient, database: Data
     assert "lacks the scope read" in answer.text
 
 
-def test_a_session_lets_in_to_the_api(browser: TestClient) -> None:
-    """The script follows events by it."""
-    assert browser.get("/v1/tunings").status_code == 200
-
-
 def test_a_key_in_the_cookie_is_no_session(stranger: TestClient, made: NewKey) -> None:
     """Nor does a session make another one."""
     stranger.cookies.set(COOKIE, made.secret)
@@ -156,15 +150,10 @@ def test_signing_out_ends_the_session(browser: TestClient) -> None:
     assert browser.get("/v1/tunings").status_code == 401
 
 
-def test_a_session_ends_with_its_key(
-    app: FastAPI, browser: TestClient, made: NewKey, database: Database
-) -> None:
-    """A key that is revoked is let in nowhere, two seconds later."""
+def test_a_session_ends_with_its_key(browser: TestClient, made: NewKey, database: Database) -> None:
+    """A key that is revoked is let in nowhere."""
     assert browser.get("/", follow_redirects=False).status_code == 200
     Keyring(database).revoke(made.key.id)
-    guard = app.state.service.guard
-    later = guard._clock() + TRUSTED_SECONDS
-    guard._clock = lambda: later
     answer = browser.get("/", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
 
@@ -220,9 +209,9 @@ def test_a_browser_changes_nothing_from_elsewhere(
     assert browser.get("/v1/tunings").json()["tunings"] == []
 
 
-def test_without_keys_nobody_signs_in(settings: Settings) -> None:
+def test_without_keys_nobody_signs_in(serve: Any, settings: Settings) -> None:
     """The page is there at once, and has nothing to sign out of."""
-    with TestClient(create_app(settings, keys=False), base_url="http://localhost") as client:
+    with TestClient(serve(settings, keys=False), base_url="http://localhost") as client:
         page = client.get("/")
         assert page.status_code == 200
         assert "Sign out" not in page.text

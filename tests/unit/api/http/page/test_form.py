@@ -97,20 +97,6 @@ def test_all_that_is_wrong_is_told_at_once(browser: TestClient) -> None:
     assert "boolean" not in answer.text
 
 
-def test_an_unknown_workload_is_told(browser: TestClient) -> None:
-    """The one that was chosen may be gone since."""
-    answer = browser.post("/", data={"workload": "gone"})
-    assert answer.status_code == 422
-    assert "Unknown workload." in answer.text
-
-
-def test_a_space_that_cannot_run_here_is_told(browser: TestClient) -> None:
-    """Before anybody waits for it in vain."""
-    answer = browser.post("/", data={**SENT, "space": "tpu"})
-    assert answer.status_code == 422
-    assert "cannot run on this machine" in answer.text
-
-
 def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None:
     """It belongs to no field."""
     browser.app.state.service.jobs._quotas = jobs._quotas.model_copy(update={"queued": 1})  # type: ignore[attr-defined]

@@ -78,11 +78,6 @@ def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) ->
     assert "data-poll" in browser.get("/").text
 
 
-def test_an_empty_list_says_what_to_do(browser: TestClient) -> None:
-    """Instead of nothing."""
-    assert "No jobs yet. Start the first one" in browser.get("/").text
-
-
 @pytest.mark.parametrize("query", ["state=odd", "before=x", "limit=0", "odd=1"])
 def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> None:
     """People get a page where programs get problem details."""
@@ -90,11 +85,3 @@ def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> No
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
     assert "Invalid request" in answer.text
-
-
-def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
-    """Each key sees its own."""
-    assert done.id not in browser.get("/").text
-    answer = browser.get(f"/tunings/{done.id}")
-    assert answer.status_code == 404
-    assert "Job not found." in answer.text

@@ -13,7 +13,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, WorkerInfo
 from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.orders import LAST_SECONDS, excluded, order
+from autotune.api.work.worker import LAST_SECONDS, excluded, order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
 
