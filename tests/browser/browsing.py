@@ -22,6 +22,8 @@ SIZES = (
     {"width": 390, "height": 844},
     {"width": 360, "height": 640},
 )
+DRAWN = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+"""A script that finds what is not drawn in the colours of a reader who has their own."""
 FAINT = Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
 """A script that finds text which can hardly be read."""
 BROKEN = Path(__file__).with_name("broken.js").read_text(encoding="utf-8")

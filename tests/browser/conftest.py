@@ -36,31 +36,12 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def drawn() -> str:
-    """A script that finds what is not drawn in the colours of a reader who has their own."""
-    return Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def faint() -> str:
-    """A script that finds text which can hardly be read."""
-    return Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="package")
 def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service of these tests' own."""
     folder = tmp_path_factory.mktemp("page project")
     shutil.copytree(EXAMPLES, folder / "examples")
     with running(command, folder) as served:
-        yield served
-
-
-@pytest.fixture
-def other(command: Path, tmp_path: Path) -> Iterator[Served]:
-    """Another service on the same host."""
-    with running(command, tmp_path) as served:
         yield served
 
 

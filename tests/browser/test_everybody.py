@@ -10,13 +10,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from .browsing import FAINT, LASTING, Open, Served, start
+from .browsing import LASTING, Open, start
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
 NOWHERE = f"/tunings/{'0' * 24}"
-SHAPES = (".mark.alone circle", ".mark.distributed circle", "line.one", "line.reach")
-"""What is drawn on the page of a job."""
 STOPS = 60
 """Nothing on a page is farther away by the keyboard."""
 
@@ -85,23 +83,6 @@ def test_axe_finds_nothing_on_a_job_that_runs(running_job: Page) -> None:
     expect(running_job.get_by_role("dialog")).to_be_visible()
     assert violations(running_job) == []
     running_job.keyboard.press("Escape")
-
-
-def test_axe_would_find_what_is_wrong(signed_in: Open) -> None:
-    """The tests above can fail."""
-    page = signed_in()
-    page.evaluate(
-        """() => {
-          document.querySelector("label[for=budget]").remove();
-          document.querySelector("#jobs-title").style.color = "#bbb";
-          document.querySelector(".filters").style.gap = 0;
-          for (const each of document.querySelectorAll(".filters a")) {
-            Object.assign(each.style, {padding: 0, fontSize: "9px"});
-          }
-        }"""
-    )
-    found = {each.split(": ")[1] for each in violations(page)}
-    assert {"label", "color-contrast", "target-size"} <= found
 
 
 def reach(page: Page, wanted: Locator) -> None:
@@ -212,22 +193,6 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
     assert colours == [["rgb(0, 0, 0)", "rgb(255, 255, 255)"]] * 2
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
-    signed_in: Open, done: str, drawn: str, scheme: str
-) -> None:
-    """Points, line, bars, marks and words take those colours, which no others can be seen with."""
-    page = signed_in(done)
-    page.goto(done)
-    page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
-    for each in SHAPES:
-        assert page.locator(each).count(), each
-    assert page.evaluate(drawn, ", ".join(SHAPES)) == []
-    assert page.evaluate(FAINT) == []
-    page.emulate_media(forced_colors="none")
-    assert page.evaluate(drawn, ", ".join(SHAPES)) != []
-
-
 def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:
     """At least 24 by 24, the labels of choices included."""
     page = signed_in(viewport={"width": 390, "height": 844})
@@ -236,20 +201,6 @@ def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) 
         for each in page.locator("details").all():
             each.evaluate("each => each.open = true")
         assert page.evaluate(SMALL) == [], path
-
-
-def test_two_services_on_one_host_keep_their_sign_ins(
-    signed_in: Open, service: Served, other: Served
-) -> None:
-    """A browser has one jar of cookies for all ports of a host."""
-    page = signed_in()
-    page.goto(other.address)
-    page.get_by_label("API key").fill(other.key)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-    page.get_by_role("button", name="Sign out").click()
-    page.goto(service.address)
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
 SMALL = """() => {

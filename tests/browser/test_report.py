@@ -18,7 +18,7 @@ from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
-from .browsing import looks_right
+from .browsing import DRAWN, FAINT, looks_right
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
@@ -147,27 +147,25 @@ def test_the_program_is_copied_as_it_is(opened: Open, result: Result) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
-    opened: Open, drawn: str, faint: str, scheme: str
-) -> None:
+def test_whoever_has_colours_of_their_own_sees_what_is_drawn(opened: Open, scheme: str) -> None:
     """Points, lines and words take those colours; the parts of a step are set apart by them."""
     page = opened()
     page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
-    assert page.evaluate(drawn, SHAPES) == []
-    assert page.evaluate(faint) == []
+    assert page.evaluate(DRAWN, SHAPES) == []
+    assert page.evaluate(FAINT) == []
     edges = "(parts) => parts.map((each) => getComputedStyle(each).stroke)"
     text = page.evaluate("getComputedStyle(document.body).color")
     assert set(page.locator("rect.part").evaluate_all(edges)) == {text}
     page.emulate_media(forced_colors="none")
-    assert page.evaluate(drawn, SHAPES) != []
+    assert page.evaluate(DRAWN, SHAPES) != []
 
 
-def test_it_can_be_printed(opened: Open, faint: str) -> None:
+def test_it_can_be_printed(opened: Open) -> None:
     """Dark letters on white paper, the program whole, no buttons."""
     page = opened(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.evaluate(faint) == []
+    assert page.evaluate(FAINT) == []
     expect(page.locator("button:visible")).to_have_count(0)
     hidden = "(each) => each.scrollHeight - each.clientHeight"
     assert page.locator(".program[open] pre").evaluate(hidden) <= 1
