@@ -18,13 +18,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="session")
 def command() -> Path:
-    """The installed command."""
     return Path(sys.executable).with_name("autotune")
 
 
 @pytest.fixture(scope="package")  # Playwright's event loop would be in the way of other tests.
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
@@ -38,7 +36,6 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service of these tests' own."""
     folder = tmp_path_factory.mktemp("page project")
     shutil.copytree(EXAMPLES, folder / "examples")
     with running(command, folder) as served:
@@ -72,8 +69,6 @@ def blank(browser: Browser, service: Served) -> Iterator[Open]:
 
 @pytest.fixture
 def signed_in(blank: Open, service: Served) -> Open:
-    """Opens pages that are signed in."""
-
     def opened(path: str = "/", **options: object) -> Page:
         page = blank(**options)
         page.goto(path)
@@ -85,7 +80,6 @@ def signed_in(blank: Open, service: Served) -> Open:
 
 @pytest.fixture(scope="package")
 def done(browser: Browser, service: Served) -> str:
-    """The path of a job that is done."""
     context = browser.new_context(base_url=service.address, extra_http_headers={})
     page = context.new_page()
     page.goto("/")

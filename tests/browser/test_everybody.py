@@ -33,7 +33,6 @@ def violations(page: Page) -> list[str]:
 
 @pytest.fixture
 def running_job(signed_in: Open) -> Iterator[Page]:
-    """The page of a job that runs until the test ends."""
     page = signed_in()
     start(page, trials="500", filters=LASTING)
     expect(page.locator("table.plot .strip .mark").first).to_be_attached()
@@ -45,7 +44,6 @@ def running_job(signed_in: Open) -> Iterator[Page]:
 
 
 def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
-    """The page that asks for a key, before and after a wrong one."""
     page = blank()
     page.goto("/")
     assert violations(page) == []
@@ -57,7 +55,6 @@ def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
 
 @pytest.mark.parametrize("name", ["jobs", "no jobs", "workers", "done", "nowhere"])
 def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> None:
-    """With all that can be opened open."""
     paths = {"jobs": "/", "no jobs": "/?state=failed", "done": done, "nowhere": NOWHERE}
     paths["workers"] = "/workers"
     page = signed_in()
@@ -68,7 +65,6 @@ def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> N
 
 
 def test_axe_finds_nothing_on_a_form_that_is_wrong(signed_in: Open) -> None:
-    """Each mistake is bound to its field."""
     page = signed_in()
     page.get_by_label("Budget").fill("soon")
     page.get_by_role("button", name="Start").click()
@@ -97,14 +93,12 @@ def reach(page: Page, wanted: Locator) -> None:
 
 
 def write(page: Page, label: str, text: str) -> None:
-    """Fill in a field by the keyboard."""
     reach(page, page.get_by_label(label))
     page.keyboard.press("Control+A")
     page.keyboard.type(text)
 
 
 def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -> None:
-    """No pointer is needed from the form to the end of the job."""
     page = signed_in()
     reach(page, page.get_by_role("radio", name="digits"))
     write(page, "filters", LASTING)
@@ -131,7 +125,6 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
 
 
 def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page) -> None:
-    """The focus is not lost when the page follows the job."""
     running_job.locator("#cancel").focus()
     running_job.evaluate(
         "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
@@ -170,7 +163,6 @@ def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> 
 def test_nothing_moves_for_those_who_do_not_want_it(
     running_job: Page, wish: str, moving: int
 ) -> None:
-    """The one thing that does is the dot of a job that runs."""
     running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
     moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
     assert running_job.evaluate(moves) == moving
@@ -194,7 +186,6 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
 
 
 def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:
-    """At least 24 by 24, the labels of choices included."""
     page = signed_in(viewport={"width": 390, "height": 844})
     for path in ("/", done):
         page.goto(path)

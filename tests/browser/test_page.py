@@ -10,7 +10,6 @@ from .browsing import LASTING, Open, Served, looks_right, start
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
-    """A wrong one is refused in words; signing out leads back."""
     page = blank()
     page.goto("/?state=done")
     page.get_by_label("API key").fill("autotune_wrong")
@@ -52,7 +51,6 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
 
 
 def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> None:
-    """What the script adds is convenience."""
     page = signed_in(done, java_script_enabled=False)
     expect(page.locator(".summary-line")).not_to_be_empty()
     assert page.locator("table.plot .strip .mark").count() > 3
@@ -107,7 +105,6 @@ def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
 
 
 def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> None:
-    """What was typed is kept, and the reader is led to it."""
     page = signed_in()
     page.get_by_role("radio", name="digits").check()
     page.get_by_label("filters").fill("9999")

@@ -118,7 +118,6 @@ def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
 
 
 def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
-    """Each has a name that holds its parts."""
     page = opened()
     bars = page.get_by_role("img").and_(page.locator("svg.bar"))
     assert bars.count() == 2
@@ -127,7 +126,6 @@ def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
 
 
 def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
-    """Rows that are laid out anew there are rows still."""
     page = opened()
     page.set_viewport_size(SIZES[1])  # type: ignore[arg-type]
     table = page.get_by_role("table", name="Throughput against one device")
@@ -161,7 +159,6 @@ def test_whoever_has_colours_of_their_own_sees_what_is_drawn(opened: Open, schem
 
 
 def test_it_can_be_printed(opened: Open) -> None:
-    """Dark letters on white paper, the program whole, no buttons."""
     page = opened(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

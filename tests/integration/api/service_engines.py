@@ -43,8 +43,6 @@ def _speed(configuration: Configuration) -> float:
 
 
 class quick(FakeEngine):
-    """Takes no time."""
-
     def __init__(self) -> None:
         super().__init__(_speed)
 
@@ -61,8 +59,6 @@ class sleepers(quick):
 
 
 class stubborn(sleepers):
-    """As before, and it swallows every interrupt."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         while True:
             try:
@@ -72,8 +68,6 @@ class stubborn(sleepers):
 
 
 class slow(quick):
-    """Takes a moment of real time for each trial."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         time.sleep(0.3)
         return super().run(request, watch)
@@ -110,8 +104,6 @@ class listening(quick):
 
 
 class deadly(quick):
-    """One configuration kills the whole process."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if request.configuration.per_replica_batch == 128:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -119,8 +111,6 @@ class deadly(quick):
 
 
 class full(quick):
-    """On a disk that is full already."""
-
     def __init__(self) -> None:
         super().__init__()
         _fill()
@@ -138,8 +128,6 @@ class filling(quick):
 
 
 class unsaved(quick):
-    """Puts a folder where the result's program should be written."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if _is_trial(request):
             (_out(request) / "train.py").mkdir(exist_ok=True)
@@ -147,23 +135,17 @@ class unsaved(quick):
 
 
 class broken(quick):
-    """Cannot start its processes."""
-
     def machine(self) -> Machine:
         raise EngineError(f"{Path.cwd()}/python cannot be started.")
 
 
 class unprintable(quick):
-    """It says what the workload has said, which is not all text."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         del request, watch
         raise FactoryFailed("The file caf\udce9\0 is missing.", "x" * 100_000)
 
 
 class complaining(quick):
-    """Finds the workload wrong."""
-
     def machine(self) -> Machine:
         raise FactoryFailed(f"{Path.cwd()}/examples/digits.py raised: no digits.")
 
@@ -174,10 +156,8 @@ def _is_trial(request: TrialRequest) -> bool:
 
 
 def _out(request: TrialRequest) -> Path:
-    """Return the folder of the attempt."""
     return next(each.parent for each in request.folder.parents if each.name == "trials")
 
 
 def _fill() -> None:
-    """Let no file of this process grow beyond a few pages."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))

@@ -23,7 +23,6 @@ from autotune.api.store.tables import MachineRow
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:
-    """Every process may do it at its start."""
     make(database)
     check_schema(database)
     assert "nothing to do" in advice(database)
@@ -31,7 +30,6 @@ def test_making_the_tables_again_changes_nothing(database: Database) -> None:
 
 @pytest.fixture
 def other(database: Database) -> Database:
-    """A database of a version that this one does not know."""
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE autotune_version SET version_num = '9999'")
     return database
@@ -41,7 +39,6 @@ def other(database: Database) -> Database:
 def test_a_database_of_another_version_is_named(
     other: Database, opened: Callable[[Database], None]
 ) -> None:
-    """With the command to run; nothing in it is changed."""
     with pytest.raises(OtherSchema, match="schema 9999") as raised:
         opened(other)
     assert "autotune database" in raised.value.next_step
@@ -62,7 +59,6 @@ def upgrade():
 def test_an_earlier_database_is_migrated_by_its_command_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A service that starts leaves it as it is."""
     with database.writing() as connection:
         connection.execute(insert(MachineRow).values(devices="d", record="{}"))
     shutil.copy(Path(migrations.__file__).with_name("v0_1_0.py"), tmp_path)
@@ -137,7 +133,6 @@ def test_a_process_waits_for_the_migration_of_another(database: Database) -> Non
 
 
 def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: Path) -> None:
-    """SQLite would refuse at once to keep a log in it."""
     file = tmp_path / "fresh.db"
     ended: list[bool] = []
     database = Database(f"sqlite:///{file}")

@@ -99,7 +99,6 @@ def url(sqlite: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
-    """A job of one trial that waits."""
     return jobs.submit(JobRequest(workload="digits", space="quick", max_trials=1), "me")
 
 
@@ -129,7 +128,6 @@ def test_an_operator_may_leave_searches_in_the_machine_s_network(
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
-    """They stay who they are, reach themselves, and nobody else."""
     done = subprocess.run(
         [sys.executable, "-c", AS_ORDINARY_USER],
         cwd=ROOT,
@@ -148,7 +146,6 @@ def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
 def test_a_search_that_must_have_one_and_has_none_loses_no_job(
     jobs: Jobs, job: Job, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job waits for better times."""
     # As if the system had changed its mind since the worker was started.
     refusing = "from autotune.api import isolation as n; n.refusal = lambda: 'not today'; "
     monkeypatch.setattr(tuner, "_PROGRAM", _after_the_paths(refusing))
@@ -164,7 +161,6 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 def test_a_gang_trains_within_its_own_network(
     jobs: Jobs, database: Database, settings: Settings
 ) -> None:
-    """Its workers find each other by the loopback."""
     gang = {"strategies": ("multi_worker_mirrored",), "workers": (2,)}
     asked = JobRequest(workload="tiny_dense", space="quick", budget=60.0, **gang)
     job = jobs.submit(asked, "me")

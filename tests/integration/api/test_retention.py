@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select, update
@@ -28,14 +27,7 @@ OF_A_JOB = (
 )
 
 
-@pytest.fixture(autouse=True)
-def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of attempts find the engines of the tests."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-
-
 def ended(jobs: Jobs, database: Database, days: float) -> Job:
-    """Return a job that was cancelled some days ago."""
     job = jobs.submit(JobRequest(workload="digits"), "me", f"key {days}")
     jobs.cancel(job.id, "me")
     age(database, job, days)
@@ -50,7 +42,6 @@ def age(database: Database, job: Job, days: float) -> None:
 
 
 def rows(database: Database, job: Job) -> list[int]:
-    """Return how many rows each table has of a job."""
     with database.reading() as connection:
         return [
             connection.execute(select(func.count()).where(each.c.job_id == job.id)).scalar_one()
@@ -59,7 +50,6 @@ def rows(database: Database, job: Job) -> list[int]:
 
 
 def tidy(database: Database, settings: Settings, days: int | None) -> None:
-    """Let a worker do its chores."""
     Worker(database, settings.model_copy(update={"retention_days": days}))._tidy()
 
 
@@ -81,7 +71,6 @@ def test_an_old_job_goes_with_all_its_rows_and_files(
 
 
 def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings: Settings) -> None:
-    """Only jobs that ended before the time are removed."""
     old, young = ended(jobs, database, 8), ended(jobs, database, 6)
     waiting = jobs.submit(JobRequest(workload="digits"), "me")
     tidy(database, settings, 7)

@@ -25,11 +25,11 @@ from autotune.api.values import (
     ClaimedJob,
     Filter,
     JobOutcome,
-    LeaseToken,
     ProcessIdentity,
     WorkerInfo,
 )
 from autotune.config import Configuration
+from autotune.trial import Trial
 from tests.trials import ended_trial
 
 LEASE = 30.0
@@ -47,7 +47,6 @@ def take(database: Database, devices: str = "bench", worker: str = "w1") -> Clai
 
 
 def lapse(database: Database, seconds: float = -1000.0) -> None:
-    """Let time pass for all leases."""
     with database.writing() as connection:
         later = tables.jobs.c.expires_at + seconds
         connection.execute(update(tables.jobs).values(expires_at=later))
@@ -100,7 +99,6 @@ def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobR
 def test_one_request_makes_one_job_at_the_same_moment(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
-    """An idempotency key works between processes, too."""
     del database
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: jobs.submit(asked, "me", "k").id, range(8)))
@@ -111,7 +109,6 @@ def test_one_request_makes_one_job_at_the_same_moment(
 def test_a_quota_holds_at_the_same_moment(
     database: Database, settings: Settings, asked: JobRequest
 ) -> None:
-    """Whoever asks at once, no more is taken in than may wait."""
     jobs = Jobs(database, settings.registry(), Quotas(queued=3, device_seconds=1e9))
 
     def submit(_: int) -> bool:
@@ -196,7 +193,6 @@ def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobReq
 def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
-    """The job ends as cancelled, and keeps what was found."""
     job = jobs.submit(asked, "me")
     token = take(database).token
     assert jobs.cancel(job.id, "me").state is State.CANCELLING
@@ -206,13 +202,6 @@ def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
         Cancelling(),
         Ended(state=State.CANCELLED, summary=DONE.summary, reason=CANCELLED),
     ]
-
-
-def test_a_released_attempt_is_no_death(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """However often workers are restarted, the job does not fail by it."""
-    jobs.submit(asked, "me")
-    attempts.let_go(database, take(database).token, attempts.RELEASED, "Restarted.")
-    assert take(database).deaths == 0
 
 
 def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: JobRequest) -> None:
@@ -262,8 +251,13 @@ def test_what_may_be_left_of_attempts_is_known(
     assert attempts.orphans(database, "h") == ()
 
 
-def used_by(database: Database, token: LeaseToken, said: AttemptReport) -> float:
-    """End an attempt of a hundred seconds as stuck; return what the next one finds used."""
+@pytest.mark.parametrize(("trial", "used"), [(None, 0), (ended_trial(), 100)])
+def test_the_time_of_an_attempt_that_was_stuck_counts_if_something_was_measured(
+    database: Database, jobs: Jobs, asked: JobRequest, trial: Trial | None, used: float
+) -> None:
+    jobs.submit(asked, "me")
+    token, running = take(database).token, Configuration()
+    said = AttemptReport(number=1, began=True, running=running, trial=trial)
     attempts.record(database, token, said)
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100
@@ -271,25 +265,7 @@ def used_by(database: Database, token: LeaseToken, said: AttemptReport) -> float
     attempts.let_go(database, token, attempts.STUCK, "The disk was full.")
     found = take(database)
     assert (found.deaths, found.killers) == (0, ())
-    return found.used_seconds
-
-
-def test_an_attempt_that_was_stuck_is_no_death(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """It takes nothing off the budget either, as nothing came of it."""
-    jobs.submit(asked, "me")
-    said = AttemptReport(number=1, began=True, running=Configuration())
-    assert used_by(database, take(database).token, said) == 0
-
-
-def test_time_that_was_measured_in_is_used(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    """The trials of an attempt that was stuck later are kept, so they are paid for."""
-    jobs.submit(asked, "me")
-    said = AttemptReport(number=1, began=True, trial=ended_trial())
-    assert used_by(database, take(database).token, said) == pytest.approx(100, abs=5)
+    assert found.used_seconds == pytest.approx(used, abs=5)
 
 
 CLOSE_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test%'"
@@ -299,7 +275,6 @@ CLOSE_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datnam
 def test_a_connection_that_was_closed_while_idle_is_replaced(
     jobs: Jobs, asked: JobRequest, postgresql: Any
 ) -> None:
-    """Nobody who asks notices, as after a restart of the server."""
     job = jobs.submit(asked, "me")
     postgresql.execute(CLOSE_ALL)
     assert jobs.get(job.id, "me").id == job.id

@@ -24,27 +24,17 @@ from autotune.result import Result
 pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
-@pytest.fixture(autouse=True)
-def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of attempts find the engines of the tests."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-
-
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 class Pauses(Event):
-    """Keeps how long somebody would have waited for it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.seconds: list[float | None] = []
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Return at once."""
         self.seconds.append(timeout)
         return self.is_set()
 
@@ -96,7 +86,6 @@ def test_a_full_disk_fails_no_job(
 def test_a_folder_that_cannot_be_made_fails_no_job(
     jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
-    """The worker itself lives through it."""
     (tmp_path / "file").touch()
     paused = run(database, settings, "quick", data=tmp_path / "file")
     assert paused == [settings.patience.lease]
@@ -109,7 +98,6 @@ def test_a_folder_that_cannot_be_made_fails_no_job(
 def test_a_worker_that_pauses_can_be_stopped(
     jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
-    """Nobody waits for the end of the pause."""
     (tmp_path / "file").touch()
     patience = settings.patience.model_copy(update={"lease": 600.0})
     changes = {"patience": patience, "data": tmp_path / "file"}
@@ -142,7 +130,6 @@ def test_a_broken_engine_is_told_to_the_operator(
     settings: Settings,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Whoever asked gets a sentence without paths."""
     run(database, settings, "broken")
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.reason) == (State.FAILED, NO_ENGINE)
@@ -159,3 +146,13 @@ def test_what_is_wrong_with_a_workload_is_told_without_the_root(
         State.FAILED,
         "examples/digits.py raised: no digits.",
     )
+
+
+def test_a_workload_may_say_what_is_no_text(
+    jobs: Jobs, job: Job, database: Database, settings: Settings
+) -> None:
+    """Its job fails at once and tells why, instead of dying again and again."""
+    run(database, settings, "unprintable")
+    ended = jobs.get(job.id, None)
+    assert (ended.state, ended.attempt) == (State.FAILED, 1)
+    assert (ended.reason or "").startswith("The file caf?? is missing. xxx")

@@ -68,7 +68,6 @@ def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("value", [1, 0, True, 1.0, "on"])
 def test_parameters_keep_their_type(value: object) -> None:
-    """A one does not become true, nor `on`."""
     found = JobRequest.model_validate({"workload": "digits", "params": {"p": value}}).params["p"]
     assert (found, type(found)) == (value, type(value))
 
@@ -165,7 +164,6 @@ def test_texts_that_cannot_be_shown_are_refused(registry: Registry, text: str) -
 
 @pytest.mark.parametrize("axis", ["workers", "per_replica_batch", "filters"])
 def test_numbers_that_nothing_is_computed_with_are_refused(registry: Registry, axis: str) -> None:
-    """They are no mistake of the service."""
     names = ("one_device", "multi_worker_mirrored")
     space = Space(strategies=names, axes={axis: (10**400,)})
     with pytest.raises(InvalidSpace):
@@ -173,6 +171,5 @@ def test_numbers_that_nothing_is_computed_with_are_refused(registry: Registry, a
 
 
 def test_no_strategy_at_all_is_refused(registry: Registry) -> None:
-    """It would be taken for all of them."""
     with pytest.raises(InvalidOption, match="No strategy"):
         checked(JobRequest(workload="digits", strategies=()), registry, Quotas())

@@ -16,12 +16,10 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of the machine's own."""
     monkeypatch.delenv(FILE, raising=False)
 
 
 def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
-    """Without settings the service works where the examples are."""
     settings = load_settings(root=ROOT, data=Path("data"))
     assert settings.database_url.startswith("sqlite:////")
     assert "digits" in settings.registry().workloads
@@ -44,7 +42,6 @@ def test_a_changed_file_registers_other_workloads(
 
 
 def test_the_file_registers_workloads(tmp_path: Path) -> None:
-    """Names, factories and parameters come from TOML."""
     path = tmp_path / "service.toml"
     path.write_text(
         'devices = "lab"\n[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
@@ -58,7 +55,6 @@ def test_the_file_registers_workloads(tmp_path: Path) -> None:
 def test_the_environment_wins_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A variable changes a setting without touching the file."""
     path = tmp_path / "service.toml"
     path.write_text("[quotas]\nqueued = 3\n")
     monkeypatch.setenv(FILE, str(path))
@@ -110,7 +106,6 @@ def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_password_is_not_shown() -> None:
-    """The database's URL appears in no text of the settings."""
     settings = load_settings(database="postgresql://me:secret@host/db")
     assert "secret" not in repr(settings)
     assert "secret" in settings.database_url
@@ -144,7 +139,6 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
 def test_a_setting_that_is_gone_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str
 ) -> None:
-    """In the file and in the environment, with what to do instead."""
     path = tmp_path / "service.toml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as file:

@@ -25,22 +25,16 @@ from autotune.value import Scalar
 
 
 class Colour(StrEnum):
-    """A choice among texts."""
-
     GREY = "grey"
     RED = "red"
 
 
 class Depth(IntEnum):
-    """A choice among numbers."""
-
     SHALLOW = 18
     DEEP = 50
 
 
 class Own(BaseModel):
-    """The parameters of a workload that a package registers."""
-
     colour: Colour = Colour.GREY
     depth: Depth = Depth.SHALLOW
     loss: Literal["l1", "l2"] = "l2"
@@ -50,12 +44,10 @@ class Own(BaseModel):
 
 @pytest.fixture
 def own() -> Registered:
-    """A workload as an entry point gives it."""
     return Registered(model="m:f", dataset="m:g", parameters=Own)
 
 
 def test_parameters_are_completed_by_their_defaults(registry: Registry) -> None:
-    """A request that names no parameter gets all of them."""
     digits = registry.find("digits")
     assert digits.validate({"filters": 8}) == (("colour", "grey"), ("filters", 8))
 
@@ -78,7 +70,6 @@ def test_parameters_out_of_bounds_are_refused(registry: Registry, given: dict[st
 
 
 def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
-    """One that is an axis of the space is left to the search."""
     digits = registry.find("digits")
     colour = (("colour", "grey"),)
     assert digits.arguments(digits.validate({}), "auto") == ((("filters", 32),), colour)
@@ -97,7 +88,6 @@ def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) 
 
 
 def test_unknown_workloads_are_refused_with_the_known_ones(registry: Registry) -> None:
-    """A request can only name what is registered."""
     with pytest.raises(InvalidTuning, match="digits"):
         registry.find("os:system")
 
@@ -136,7 +126,6 @@ def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: 
     ],
 )
 def test_such_parameters_are_held_to_their_types(own: Registered, name: str, value: Scalar) -> None:
-    """Reading them as JSON does not make a number of a text."""
     assert list(own.mistakes({name: value})) == [name]
     with pytest.raises(InvalidTuning, match=f"Parameter {name}: "):
         own.validate({name: value})
@@ -151,8 +140,6 @@ def test_a_space_may_search_over_a_choice(own: Registered) -> None:
 
 
 class Bounded(BaseModel):
-    """Texts that cannot be any path."""
-
     colour: Colour = Colour.GREY
     day: date = date(2026, 1, 1)
     word: str = Field("a", pattern="^[a-z]{1,8}$")
@@ -164,19 +151,16 @@ class Bounded(BaseModel):
     "kind", [str, Path, str | None, Annotated[str, Field(max_length=80)], Any, AnyUrl, str | int]
 )
 def test_a_package_may_not_take_any_text_either(kind: object) -> None:
-    """What a request gives could be a path or an address."""
     free = create_model("Free", title=(kind, "t"))
     with pytest.raises(SettingsError, match="'title' of workload 'team' takes any string"):
         check_bounded("team", Registered(model="m:f", dataset="m:g", parameters=free))
 
 
 def test_a_text_that_is_bounded_may_be_given() -> None:
-    """By choices, a pattern, or the form of a date."""
     check_bounded("team", Registered(model="m:f", dataset="m:g", parameters=Bounded))
 
 
 def test_a_script_is_registered_alone() -> None:
-    """It brings its data, and takes no parameters."""
     assert registered(Declared(model="train.py")).model == "train.py"
     for odd in ({"model": "train.py", "dataset": "a.py:data"}, {"model": "a.py:model"}):
         with pytest.raises(SettingsError, match="no pair of factories"):
@@ -190,7 +174,6 @@ IN_GIT = {"repository": "https://git.example.org/models.git", "commit": "a" * 40
 
 
 def test_a_workload_may_be_in_a_repository() -> None:
-    """At one commit, which is its code, wherever it is looked at."""
     declared = Declared(model="train/toy.py:f", dataset="train/toy.py:g", **IN_GIT)
     found = registered(declared)
     assert found.commit == Commit(**IN_GIT)
@@ -244,7 +227,6 @@ def test_the_digest_of_a_workload_is_that_of_its_code(
 
 
 def test_another_factory_of_the_same_file_is_other_code(tmp_path: Path) -> None:
-    """Installed modules have the digest of their names."""
     (tmp_path / "toy.py").write_text("")
     names = ("toy.py:f", "toy.py:g", "json:f", "json:g")
     codes = {registered(Declared(model=each, dataset="toy.py:f")).code(tmp_path) for each in names}

@@ -26,17 +26,7 @@ LEFT_SECONDS = 600.0
 
 
 class Run:
-    """Kills until it has killed enough, then waits for the end of every job.
-
-    Args:
-        world: The service.
-        database: A look at its database that nobody else uses.
-        lease: Seconds of a lease.
-        asked: What the customer asks for.
-        seed: Of all choices.
-        pause: Mean seconds between two kills.
-        waiting: How many jobs wait, or run, at a time.
-    """
+    """Kills until it has killed enough, then waits for the end of every job."""
 
     def __init__(
         self,
@@ -59,11 +49,7 @@ class Run:
         self._looked = 0.0
 
     def go(self, kills: int, seconds: float) -> str:
-        """Kill so often, but not for longer than that; return what happened in a line.
-
-        Raises:
-            AssertionError: Something was lost, doubled or left over.
-        """
+        """Kill so often, but not for longer than that; return what happened in a line."""
         self._customer.start()
         _until(self._begun, START_SECONDS)
         began = time.monotonic()

@@ -17,8 +17,6 @@ PATIENCE = '{"lease": 5.0, "renewal": 0.3, "poll": 0.1, "idle": 0.1}'
 
 
 class Server(Protocol):
-    """PostgreSQL, as the fixture gives it."""
-
     def start(self) -> None:
         """Start it."""
 
@@ -34,7 +32,6 @@ class Server(Protocol):
 
 @pytest.fixture
 def site(postgresql: Server, tmp_path: Path) -> Site:
-    """A service on PostgreSQL."""
     postgresql.execute("CREATE DATABASE outage TEMPLATE schema")
     return Site(
         folder=tmp_path,
@@ -46,7 +43,6 @@ def site(postgresql: Server, tmp_path: Path) -> Site:
 
 @pytest.fixture
 def client(site: Site, postgresql: Server) -> Iterator[httpx.Client]:
-    """A caller of the API, beside which a worker runs."""
     api = site.start("serve", "api", "--port", "0", "--no-keys")
     worker = site.start("serve", "worker")
     with running(api, worker), httpx.Client(base_url=address_of(api), timeout=30) as client:

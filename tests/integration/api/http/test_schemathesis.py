@@ -43,8 +43,6 @@ section 5.1)."""
 
 @dataclass(frozen=True)
 class Target:
-    """An application with a job that is done."""
-
     app: FastAPI
     secret: str
     job: str
@@ -92,7 +90,6 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def target(own_settings: Settings) -> Iterator[Target]:
-    """The application, after a worker has done a job."""
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.syspath_prepend(str(ENGINES))
@@ -118,7 +115,6 @@ def test_every_answer_is_as_documented(target: Target) -> None:
 
 
 def test_every_answer_about_a_job_that_is_done_is_as_documented(target: Target) -> None:
-    """As before, where there is something to answer with."""
     options = {
         "parameters": {"path.job_id": target.job},
         "phases": {"stateful": {"enabled": False}},

@@ -86,7 +86,6 @@ def test_five_addresses_are_open(anybody: TestClient) -> None:
 
 
 def test_every_closed_route_declares_a_scope(app: FastAPI) -> None:
-    """A key that is good for nothing can do nothing."""
     routes = [each for each in routes_of(app.routes) if isinstance(each, APIRoute)]
     assert len(routes) >= 15
     for route in routes:
@@ -133,7 +132,6 @@ def test_a_wrong_key_is_refused(anybody: TestClient, header: str) -> None:
 def test_a_key_may_do_what_its_scopes_say(
     client_with: Any, scopes: tuple[Scope, ...], method: str, path: str
 ) -> None:
-    """A missing scope is told as such."""
     client = client_with(*scopes)
     refused = client.request(method, path, json={"workload": "digits"})
     assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")
@@ -142,7 +140,6 @@ def test_a_key_may_do_what_its_scopes_say(
 def test_a_key_that_is_revoked_or_expired_is_refused(
     client: TestClient, client_with: Any, database: Database, job: Job
 ) -> None:
-    """At once."""
     assert client.get("/v1/tunings").status_code == 200
     Keyring(database).revoke(job.created_by or "")
     assert client.get("/v1/tunings").status_code == 401
@@ -150,7 +147,6 @@ def test_a_key_that_is_revoked_or_expired_is_refused(
 
 
 def test_a_revoked_key_follows_no_longer(client: TestClient, database: Database, job: Job) -> None:
-    """Its streams end within a heartbeat, though the job goes on."""
     with client.stream("GET", f"/v1/tunings/{job.id}/events") as stream:
         lines = stream.iter_lines()
         assert next(each for each in lines if each.startswith("event:")) == "event: queued"
@@ -186,7 +182,6 @@ def test_a_page_of_another_site_changes_nothing(
     ],
 )
 def test_a_page_of_this_service_may_ask(client: TestClient, headers: dict[str, str]) -> None:
-    """Its origin is the host that it calls, behind TLS as well."""
     made = client.post("/v1/tunings", json={"workload": "digits"}, headers=headers)
     assert made.status_code == 202
 
@@ -218,7 +213,6 @@ def test_another_host_is_refused(serve: Serve, settings: Settings) -> None:
 
 @pytest.mark.parametrize("path", ["/healthz", "/v1/tunings", "/v1/nothing"])
 def test_every_answer_has_the_security_headers(client: TestClient, path: str) -> None:
-    """Errors too; and no other site may read anything."""
     answer = client.get(path, headers={"Origin": "http://evil.example"})
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
     assert answer.headers["cache-control"] == "no-store"
@@ -237,5 +231,4 @@ def test_every_answer_has_the_security_headers(client: TestClient, path: str) ->
     ],
 )
 def test_loopback_is_known_by_its_address(host: str, loopback: bool) -> None:  # noqa: FBT001
-    """A name may lead anywhere, but for one."""
     assert is_loopback(host) is loopback

@@ -71,7 +71,6 @@ def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
 def test_the_metrics_tell_what_happens(
     client_with: Any, database: Database, done: Job, client: TestClient
 ) -> None:
-    """Who works, how long jobs wait and run, and how trials end."""
     workers.seen(database, WorkerInfo(worker="w", devices="bench", host="h"))
     workers.drain(database, "w")
     client.post("/v1/tunings", json={"workload": "digits"})

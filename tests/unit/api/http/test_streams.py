@@ -22,13 +22,11 @@ Look = Callable[..., tuple[JobEvent, ...]]
 
 @pytest.fixture
 def waiting(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 @pytest.fixture
 def streams(jobs: Jobs, settings: Settings) -> Streams:
-    """The streams of a process."""
     return Streams(jobs, settings.web, Metrics())
 
 
@@ -39,7 +37,6 @@ async def welcome() -> None:
 async def collect(
     streams: Streams, job_id: str, key: str = "me", again: Again = welcome
 ) -> list[bytes]:
-    """Return all events of a job, without the signs of life."""
     with streams.follow(job_id, 0, key, again) as stream:
         return [each async for each in stream if each != HEARTBEAT]
 
@@ -69,7 +66,6 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
 def test_all_who_follow_a_job_cost_one_look(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database is asked as often as for one."""
     looks = 0
     real: Look = jobs.events
 
@@ -89,8 +85,6 @@ def test_all_who_follow_a_job_cost_one_look(
 
 
 def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
-    """Otherwise they would keep it from ending."""
-
     async def follow() -> list[bytes]:
         with streams.follow(waiting.id, 0, "me", welcome) as stream:
             first = await anext(stream)
@@ -116,7 +110,6 @@ def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams)
 def test_a_database_that_comes_back_goes_on(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Followers stay through it and miss nothing."""
     troubled(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
     jobs.cancel(waiting.id, None)
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
@@ -139,7 +132,6 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
 
 
 def troubled(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
-    """Let the next looks fail."""
     real: Look = jobs.events
     left = iter(errors)
 

@@ -31,7 +31,6 @@ def test_the_secret_is_kept_nowhere(holders: Keyring, database: Database) -> Non
 
 
 def test_expired_and_revoked_keys_are_refused(holders: Keyring) -> None:
-    """A key ends by its time or by the operator's word."""
     expired = holders.hand_out("old", [Scope.READ], "team", -1)
     revoked = holders.hand_out("lost", [Scope.READ], "lost")
     holders.revoke(revoked.key.id)
@@ -68,7 +67,6 @@ def test_a_key_that_replaces_another_keeps_its_jobs(
 def test_the_jobs_of_a_revoked_key_can_be_ended(
     holders: Keyring, jobs: Jobs, asked: JobRequest, database: Database
 ) -> None:
-    """Those of another key of its project go on."""
     lost, kept = (holders.hand_out(each, [Scope.WRITE], "team").key for each in "ab")
     mine = jobs.submit(asked, "team", created_by=lost.id)
     other = jobs.submit(asked, "team", created_by=kept.id)
@@ -80,7 +78,6 @@ def test_the_jobs_of_a_revoked_key_can_be_ended(
 def test_a_key_has_a_bounded_number_of_sessions(
     holders: Keyring, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The latest stay."""
     monkeypatch.setattr(auth, "MOST_SESSIONS", 3)
     made = holders.hand_out("ci", [Scope.READ], "ci")
     found = [holders.sign_in(made.secret, 1000 + number) for number in range(5)]
@@ -115,7 +112,6 @@ def test_changes_are_logged(
 
 
 def test_a_project_sees_and_revokes_its_own_keys(holders: Keyring) -> None:
-    """Those of another one are not found."""
     mine, other = (holders.hand_out("ci", [Scope.READ], each).key for each in ("a", "b"))
     assert holders.all("a") == (mine,)
     with pytest.raises(NotFound):

@@ -25,7 +25,6 @@ from autotune.testing import FAKE_MACHINE
 def test_an_idempotency_key_is_forgotten_some_day(
     jobs: Jobs, asked: JobRequest, database: Database
 ) -> None:
-    """An old key makes a new job."""
     first = jobs.submit(asked, "me", "k")
     forget_keys(database, 60)
     assert jobs.submit(asked, "me", "k").id == first.id
@@ -34,7 +33,6 @@ def test_an_idempotency_key_is_forgotten_some_day(
 
 
 def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: JobRequest) -> None:
-    """A request that came while the quota was full may come again."""
     filling = [jobs.submit(asked, "me") for _ in range(2)]
     with pytest.raises(QuotaExceeded):
         jobs.submit(asked, "me", "k")
@@ -43,7 +41,6 @@ def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: Jo
 
 
 def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: JobRequest) -> None:
-    """The quota of one key is no other's."""
     for _ in range(2):
         jobs.submit(asked, "me")
     with pytest.raises(QuotaExceeded, match="queued"):
@@ -54,7 +51,6 @@ def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: JobRequest) -> No
 def test_device_seconds_are_limited(
     database: Database, registry: Registry, asked: JobRequest
 ) -> None:
-    """What jobs may use counts before they use it."""
     jobs = Jobs(database, registry, Quotas(device_seconds=200))
     jobs.submit(asked, "me")
     with pytest.raises(QuotaExceeded, match="200 s"):
@@ -62,7 +58,6 @@ def test_device_seconds_are_limited(
 
 
 def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) -> None:
-    """Cancelling twice is no error, and the end is told once."""
     job = jobs.submit(asked, "me")
     assert jobs.cancel(job.id, "me").state is State.CANCELLED
     assert jobs.cancel(job.id, "me").state is State.CANCELLED

@@ -31,37 +31,23 @@ DONE = JobOutcome(state=State.DONE)
 
 @pytest.fixture
 def jobs(database: Database, registry: Registry) -> Jobs:
-    """The job service, which takes in many jobs."""
     return Jobs(database, registry, Quotas(queued=100, device_seconds=1e9))
 
 
 def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
-    """Ask for a job of a minute."""
     return jobs.submit(
         JobRequest.model_validate({"workload": "digits", "budget": 60, **more}), project
     )
 
 
 def run(database: Database, post: WorkerInfo) -> ClaimedJob:
-    """Run the next job to its end."""
     claimed = attempts.claim(database, post, 30.0)
     assert claimed is not None
     attempts.finish(database, claimed.token, DONE)
     return claimed
 
 
-def test_a_job_that_was_left_behind_needs_the_same(database: Database, jobs: Jobs) -> None:
-    """After a crash of its worker, too."""
-    submit(jobs, needs={"labels": ["fast"]})
-    assert attempts.claim(database, PAIR, 30.0) is not None
-    with database.writing() as connection:
-        left = {"expires_at": 1.0, "devices": PLAIN.devices}
-        connection.execute(update(tables.jobs).values(left))
-    assert attempts.claim(database, PLAIN, 30.0) is None
-
-
 def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, jobs: Jobs) -> None:
-    """Once; and takes it back when such a worker has come."""
     job = submit(jobs, needs={"kind": "H100"})
     workers.seen(database, PLAIN)
     for _ in range(2):
@@ -82,7 +68,6 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
 
 
 def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> None:
-    """In the order in which jobs are claimed."""
     workers.seen(database, PLAIN)
     first = [submit(jobs, "me").id for _ in range(3)]
     claimed = attempts.claim(database, PLAIN, 30.0)
@@ -124,7 +109,6 @@ def test_waiting_for_the_machine_is_none_of_a_search(
 
 
 def test_only_rivals_for_the_same_workers_count(database: Database, jobs: Jobs) -> None:
-    """A job that goes elsewhere is before nobody."""
     for each in (PLAIN, PAIR):
         workers.seen(database, each)
     submit(jobs, "you", needs={"labels": ["fast"]})

@@ -30,8 +30,6 @@ Change = Callable[..., None]
 
 @pytest.fixture
 def change(database: Database) -> Change:
-    """Rewrites what is kept of all jobs."""
-
     def change(column: object, replaced: tuple[str, str]) -> None:
         shown = func.replace(column, *replaced)
         with database.writing() as connection:
@@ -49,12 +47,10 @@ def settings(database: Database, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 def measured(database: Database) -> ClaimedJob:
-    """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
     shown = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
@@ -89,7 +85,6 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
     change: Change,
     column: object,
 ) -> None:
-    """The worker lives, and those behind it are claimed."""
     claimed = measured(database)
     attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     change(column, ('"', "'"))
@@ -106,7 +101,6 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
 def test_an_unreadable_event_is_told_as_one(
     jobs: Jobs, job: Job, database: Database, change: Change
 ) -> None:
-    """No number is missing, and a stream goes on behind it."""
     measured(database)
     change(events.c.body, ('"kind":"notice"', '"kind":"hint"'))
     shown = jobs.events(job.id, "me")
@@ -130,8 +124,6 @@ def test_reading_something_unreadable_leaves_no_reader_behind(
 def test_a_worker_survives_whatever_a_claim_raises(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One job must not end it."""
-
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 

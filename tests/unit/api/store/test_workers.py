@@ -17,7 +17,6 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
 from autotune.events import Notice
-from autotune.testing import FAKE_MACHINE
 from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}
@@ -28,13 +27,11 @@ BARE = WorkerInfo(worker="w3", devices="pod-3", host="h", workloads={})
 
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 @pytest.fixture
 def measured(database: Database, job: Job) -> ClaimedJob:
-    """A worker's hold on that job, of which a trial is recorded."""
     del job
     workers.seen(database, OLD)
     claimed = attempts.claim(database, OLD, 30.0)
@@ -44,7 +41,6 @@ def measured(database: Database, job: Job) -> ClaimedJob:
 
 
 def pass_by(database: Database, seconds: float) -> None:
-    """Let time pass for all workers and leases."""
     with database.writing() as connection:
         for table, column in ((tables.workers, "seen_at"), (tables.jobs, "expires_at")):
             earlier = {column: table.c[column] - seconds}
@@ -71,7 +67,6 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
 def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
     database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
-    """It waits, and says for what."""
     pass_by(database, 10_000)
     workers.seen(database, RENAMED)
     queue.mark_unserved(database)
@@ -99,7 +94,6 @@ def test_a_worker_that_runs_a_job_is_there(
 def test_a_worker_without_the_workload_leaves_the_job(
     database: Database, jobs: Jobs, job: Job
 ) -> None:
-    """One that is set up wrongly does not eat the queue."""
     workers.seen(database, BARE)
     assert attempts.claim(database, BARE, 30.0) is None
     queue.mark_unserved(database)
@@ -110,46 +104,26 @@ def test_a_worker_without_the_workload_leaves_the_job(
 def test_a_worker_without_the_workload_ends_what_was_cancelled(
     database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
 ) -> None:
-    """For that nothing of the job is needed."""
     del measured
     jobs.cancel(job.id, "me")
     pass_by(database, 10_000)
     assert attempts.claim(database, BARE, 30.0) is not None
 
 
-def test_a_worker_tells_what_it_has(database: Database, jobs: Jobs, measured: ClaimedJob) -> None:
-    """Its machine, labels, and the code of its workloads; its job only to whom that may see it."""
-    has = {"machine": FAKE_MACHINE, "labels": ("fast",), "engine": "local"}
-    workers.seen(database, OLD.model_copy(update=has))
-    (mine,), (others,) = jobs.workers("me"), jobs.workers("you")
-    assert (mine.machine, mine.labels, mine.workloads) == (FAKE_MACHINE, ("fast",), HAS)
-    assert (mine.engine, mine.devices, mine.draining) == ("local", "pod-1", False)
-    assert (mine.job, mine.busy) == (measured.job.id, True)
-    assert (others.job, others.busy) == (None, True)
-
-
 def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
     database: Database, jobs: Jobs, asked: JobRequest, measured: ClaimedJob
 ) -> None:
-    """Until it is told to go on."""
     waits = jobs.submit(asked, "me")
     assert workers.drain(database, OLD.worker).draining
+    workers.leave(database, OLD)
+    assert workers.seen(database, OLD, draining=True)  # The database has forgotten it.
+    assert workers.seen(database, OLD)
     attempts.renew(database, measured.token, 30.0)
     attempts.finish(database, measured.token, JobOutcome(state=State.DONE))
     assert attempts.claim(database, OLD, 30.0) is None
     assert jobs.placed(waits.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
     assert not workers.drain(database, OLD.worker, draining=False).draining
     assert attempts.claim(database, OLD, 30.0) is not None
-
-
-def test_a_worker_stays_drained(database: Database) -> None:
-    """When it shows itself again, and where the database had taken it for gone."""
-    workers.seen(database, OLD)
-    workers.drain(database, OLD.worker)
-    assert workers.seen(database, OLD)
-    workers.leave(database, OLD)
-    assert workers.seen(database, OLD, draining=True)
-    assert attempts.claim(database, OLD, 30.0) is None
 
 
 def settings(folder: Path) -> Settings:

@@ -34,7 +34,6 @@ BAD = Configuration(per_replica_batch=64)
 
 @pytest.fixture(autouse=True, scope="module")
 def handler() -> Iterator[None]:
-    """Put the handler of SIGINT back."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
@@ -42,13 +41,11 @@ def handler() -> Iterator[None]:
 
 @pytest.fixture
 def shown() -> list[Message]:
-    """What the engine tells."""
     return []
 
 
 @pytest.fixture
 def engine(shown: list[Message]) -> Engine:
-    """An engine that leaves one configuration alone."""
     return interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
 
 
@@ -63,11 +60,8 @@ def request(configuration: Configuration, workload: Workload, folder: Path) -> T
 
 
 class BusyEngine(FakeEngine):
-    """An engine whose machine somebody else uses."""
-
     @contextmanager
     def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        """Tell of whom it waits, and give up."""
         del seconds
         notify(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
         raise EngineError("stopped")
@@ -111,7 +105,6 @@ def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, 
 def test_a_trial_that_is_set_aside_has_the_reason(
     engine: Engine, workload: Workload, tmp_path: Path
 ) -> None:
-    """It counts as crashed."""
     result = engine.execute(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
     assert "died twice" in reason_text(result.reason)
@@ -119,7 +112,6 @@ def test_a_trial_that_is_set_aside_has_the_reason(
 
 @pytest.mark.parametrize("kind", TRIALS)
 def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> None:
-    """So that a death during it counts against its configuration."""
     engine = interruptible(create_autospec(Engine, instance=True), shown.append, [])
     engine.execute(every_task(tmp_path)[kind])
     assert shown == [RunBegun(configuration=Configuration()), RunOver()]
@@ -127,7 +119,6 @@ def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: str) -> None:
-    """An interrupt that somebody swallowed comes again."""
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
@@ -138,9 +129,6 @@ def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: s
 
 
 class TestInterruptibleEngine(WrapperContract):
-    """Around another engine it keeps the contract of all."""
-
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return it with nothing set aside."""
         return interruptible(engine, lambda _: None, [])

@@ -8,7 +8,6 @@ from autotune.api.work.housekeeping import Chore
 
 
 def test_it_is_done_at_once_and_then_now_and_then() -> None:
-    """Whoever comes by in between does nothing."""
     times = iter([5.0, 6.0, 14.9, 15.0, 16.0, 40.0])
     done: list[None] = []
     counts: list[int] = []
@@ -20,7 +19,6 @@ def test_it_is_done_at_once_and_then_now_and_then() -> None:
 
 
 def test_what_fails_is_tried_again() -> None:
-    """An error does not count as done."""
     answers = iter([ZeroDivisionError, None])
 
     def work() -> None:

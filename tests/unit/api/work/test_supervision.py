@@ -31,14 +31,12 @@ class Fake:
         self.lease = Lease(None, CLAIMED, patience, clock=lambda: self.now)  # type: ignore[arg-type]
 
     def answer(self, what: str) -> State:
-        """Answer as a database does."""
         self.calls.append(what)
         if self.down:
             raise DatabaseUnavailable("Down.")
         return State.CANCELLING
 
     def keep(self, now: float) -> State:
-        """Keep the lease at a time."""
         self.now = now
         return self.lease.keep()
 
@@ -58,7 +56,6 @@ def test_it_looks_often_and_renews_sometimes(fake: Fake) -> None:
 
 
 def test_it_bears_a_database_that_is_down_for_a_while(fake: Fake) -> None:
-    """The lease lasts, so the work goes on."""
     fake.down = True
     assert fake.keep(6) is State.RUNNING
     fake.down = False

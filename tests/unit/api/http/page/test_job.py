@@ -27,8 +27,6 @@ HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
 
 @pytest.fixture
 def show(client: TestClient) -> Callable[[str], str]:
-    """Gives the page of a job."""
-
     def show(job_id: str) -> str:
         answer = client.get(f"/tunings/{job_id}")
         assert answer.status_code == 200, answer.text
@@ -40,19 +38,9 @@ def show(client: TestClient) -> Callable[[str], str]:
 Show = Callable[[str], str]
 
 
-def test_a_job_that_waits_says_so(show: Show, job: Job) -> None:
-    """It can be followed and cancelled."""
-    page = show(job.id)
-    assert "Waiting for a worker" in page
-    assert f'data-stream="/v1/tunings/{job.id}/events"' in page
-    assert 'id="cancel"' in page
-    assert "No trial has ended yet." in page
-
-
 def test_a_running_job_tells_its_phase_and_trial(
     show: Show, database: Database, measured: LeaseToken
 ) -> None:
-    """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
     began = TrialStarted(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
     attempts.record(database, measured, AttemptReport(number=2, events=[began]))
@@ -82,7 +70,6 @@ def test_what_a_failed_trial_printed_is_shown(
 def test_a_job_tells_the_code_that_it_measured(
     show: Show, database: Database, jobs: Jobs, job: Job
 ) -> None:
-    """And whether that was edited meanwhile."""
     post = WorkerInfo(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
     claimed = attempts.claim(database, post, 600)
     assert claimed is not None
@@ -111,7 +98,6 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
 
 
 def test_every_download_is_there(client: TestClient, done: Job) -> None:
-    """No link leads nowhere."""
     page = client.get(f"/tunings/{done.id}").text
     found = re.findall(rf'href="(/v1/tunings/{done.id}/[^"]+)"', page)
     assert len(found) == 5
@@ -148,7 +134,6 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
     trial: Trial,
     outcome: TrialOutcome,
 ) -> None:
-    """And nothing that a user's program printed becomes markup."""
     rate = 10.0 if outcome is TrialOutcome.PRUNED else None
     changes = {
         "number": 1,
@@ -172,7 +157,6 @@ def test_hostile_words_stay_words(
     conclude: Callable[[Result], Job],
     recommendation: Result,
 ) -> None:
-    """Checks, programs and notes are shown as they are."""
     attempts.record(database, measured, AttemptReport(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
     changes["certificate"] = Certificate(
@@ -185,7 +169,6 @@ def test_hostile_words_stay_words(
 
 
 def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToken) -> None:
-    """The reason is the first thing to read."""
     attempts.finish(database, token, JobOutcome(state=State.FAILED, reason="No digits are left."))
     page = show(token.job_id)
     assert "No digits are left." in page
@@ -202,17 +185,9 @@ def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
     assert jobs.get(job.id, None).state is State.CANCELLED
 
 
-def test_cancelling_a_done_job_changes_nothing(client: TestClient, jobs: Jobs, done: Job) -> None:
-    """It may have ended while somebody pressed the button."""
-    answer = client.post(f"/tunings/{done.id}")
-    assert answer.status_code == 200
-    assert jobs.get(done.id, None).state is State.DONE
-
-
 def test_without_a_figure_there_is_no_drawing(
     show: Show, database: Database, token: LeaseToken, trial: Trial
 ) -> None:
-    """An axis without a point would be made up."""
     changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
     crashed = trial.model_copy(update=changes)
     ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
@@ -229,6 +204,5 @@ def programs_of(page: str) -> list[str]:
 
 
 def record(database: Database, token: LeaseToken, trial: Trial) -> None:
-    """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
     attempts.record(database, token, AttemptReport(number=2, events=[ended], trial=trial))

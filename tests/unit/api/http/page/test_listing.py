@@ -41,7 +41,6 @@ def test_the_list_does_not_depend_on_the_wording(
 
 
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
-    """Every job is on exactly one of them."""
     for seed in range(25):
         jobs.submit(JobRequest(workload="digits", seed=seed), made.key.project)
     first = browser.get("/").text
@@ -55,7 +54,6 @@ def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey
 
 
 def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> None:
-    """The filter that is on is marked."""
     assert done.id in client.get("/?state=done").text
     page = client.get("/?state=queued").text
     assert done.id not in page
@@ -64,7 +62,6 @@ def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> No
 
 
 def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: Job) -> None:
-    """Each link keeps what else was asked for."""
     page = client.get("/?workload=digits&verdict=one+device&state=done").text
     assert done.id in page
     assert 'href="/?state=failed&amp;workload=digits&amp;verdict=one+device"' in page
@@ -72,7 +69,6 @@ def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: J
 
 
 def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) -> None:
-    """A browser does not ask for nothing."""
     assert "data-poll" not in browser.get("/").text
     browser.post("/", data={"workload": "digits"})
     assert "data-poll" in browser.get("/").text
@@ -80,7 +76,6 @@ def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) ->
 
 @pytest.mark.parametrize("query", ["state=odd", "before=x", "limit=0", "odd=1"])
 def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> None:
-    """People get a page where programs get problem details."""
     answer = browser.get(f"/?{query}")
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")

@@ -20,7 +20,6 @@ POST = WorkerInfo(
 
 
 def test_workers_are_shown(client: TestClient, database: Database, text: object) -> None:
-    """With machine, labels, and the code of their workloads."""
     workers.seen(database, POST)
     page = client.get("/workers").text
     shown = text(page)  # type: ignore[operator]
@@ -29,11 +28,6 @@ def test_workers_are_shown(client: TestClient, database: Database, text: object)
     assert "<b>H100" not in page
     assert "data-poll" in page
     assert 'href="/workers"' in client.get("/").text
-
-
-def test_without_workers_the_page_says_so(browser: TestClient) -> None:
-    """Instead of an empty table."""
-    assert "No worker is there; jobs wait until one is." in browser.get("/workers").text
 
 
 def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
