@@ -147,3 +147,15 @@ def test_a_setting_that_is_gone_is_named(
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
         load_settings()
     assert str(file.value) == str(variable.value)
+
+
+def test_the_name_of_the_devices_outlives_that_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container has another host's name at each start, and the same data folder."""
+    monkeypatch.setattr("platform.node", lambda: "pod-1")
+    first = load_settings(data=tmp_path).named_devices()
+    monkeypatch.setattr("platform.node", lambda: "pod-2")
+    assert load_settings(data=tmp_path).named_devices() == first
+    assert first.startswith("pod-1-")
+    assert [each.name for each in tmp_path.iterdir()] == ["devices"]

@@ -1,4 +1,4 @@
-"""The list of jobs."""
+"""The lists of jobs and of workers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
+from autotune.api.store import workers
 from autotune.api.store.auth import NewKey
+from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
+from autotune.api.values import Job, WorkerInfo
 from autotune.result import Result, answer
 from autotune.result.verdict import VerdictOutcome
+from autotune.testing import fake_machine
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
@@ -80,3 +83,32 @@ def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> No
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
     assert "Invalid request" in answer.text
+
+
+POST = WorkerInfo(
+    worker="bench-1-1-a",
+    devices="bench",
+    host="here",
+    workloads={"digits": "c0de"},
+    machine=fake_machine(gpus=("<b>H100</b>",)),
+    labels=("fast",),
+)
+
+
+def test_workers_are_shown(client: TestClient, database: Database, text: object) -> None:
+    workers.seen(database, POST)
+    page = client.get("/workers").text
+    shown = text(page)  # type: ignore[operator]
+    for each in ("bench-1-1-a waits 2 CPU cores, ", "fast", "digits c0de"):
+        assert each in shown
+    assert "<b>H100" not in page
+    assert "data-poll" in page
+    assert 'href="/workers"' in client.get("/").text
+
+
+def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
+    """And is looked at again, as others go before it without an event of its own."""
+    workers.seen(database, POST)
+    page = client.get(f"/tunings/{job.id}").text
+    assert "It is next." in page
+    assert "data-poll" in page
