@@ -183,26 +183,3 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
         " [getComputedStyle(each).color, getComputedStyle(each).backgroundColor])"
     )
     assert colours == [["rgb(0, 0, 0)", "rgb(255, 255, 255)"]] * 2
-
-
-def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:
-    page = signed_in(viewport={"width": 390, "height": 844})
-    for path in ("/", done):
-        page.goto(path)
-        for each in page.locator("details").all():
-            each.evaluate("each => each.open = true")
-        assert page.evaluate(SMALL) == [], path
-
-
-SMALL = """() => {
-  const found = [];
-  for (const each of document.querySelectorAll("a, button, input, select, summary")) {
-    if (!each.checkVisibility() || each.type === "hidden" || each.matches(".skip")) continue;
-    const boxes = [each, ...(each.labels ?? [])].map((one) => one.getBoundingClientRect());
-    if (!boxes.some((box) => box.width >= 24 && box.height >= 24)) {
-      found.push(`${each.outerHTML.slice(0, 80)}: ${boxes[0].width} x ${boxes[0].height}`);
-    }
-  }
-  return found;
-}"""
-"""Finds what is pressed on less than 24 by 24 CSS pixels."""

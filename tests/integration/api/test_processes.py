@@ -22,15 +22,6 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def test_a_process_is_known_by_its_start(sleeper: subprocess.Popen[bytes]) -> None:
-    first = processes.identity(sleeper.pid)
-    assert first is not None
-    assert processes.identity(sleeper.pid) == first
-    sleeper.kill()
-    sleeper.wait()
-    assert processes.identity(sleeper.pid) is None
-
-
 def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
     born = processes.identity(sleeper.pid)
     assert born is not None

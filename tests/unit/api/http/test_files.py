@@ -18,7 +18,6 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.result import Result, load_configuration
-from autotune.testing import FAKE_MACHINE
 from autotune.trial import Trial
 
 
@@ -59,11 +58,6 @@ def test_the_output_of_a_trial_is_told_to_its_owner(
 def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job, part: str) -> None:
     refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": part})
     assert (refused.status_code, refused.json()["code"]) == (404, "not-found")
-
-
-def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -> None:
-    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": "launch.slurm"})
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-request")
 
 
 def test_what_starts_a_gang_is_what_a_search_saves(
@@ -108,11 +102,6 @@ def test_spaces_are_listed(client: TestClient) -> None:
     shown = client.get("/v1/spaces").json()
     assert shown["auto"] == "cpu"
     assert "quick" in {each["name"] for each in shown["spaces"]}
-
-
-def test_the_machine_is_told(client: TestClient) -> None:
-    shown = client.get("/v1/machine").json()
-    assert shown == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
 
 
 def test_a_database_that_is_gone_is_told(

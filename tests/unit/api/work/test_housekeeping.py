@@ -1,4 +1,4 @@
-"""What a worker does beside its jobs: it inspects its machine, and does some things now and then."""
+"""What a worker does beside its jobs: it inspects its machine, and some things now and then."""
 
 from __future__ import annotations
 

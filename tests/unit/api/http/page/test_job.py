@@ -185,18 +185,6 @@ def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
     assert jobs.get(job.id, None).state is State.CANCELLED
 
 
-def test_without_a_figure_there_is_no_drawing(
-    show: Show, database: Database, token: LeaseToken, trial: Trial
-) -> None:
-    changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
-    crashed = trial.model_copy(update=changes)
-    ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, token, AttemptReport(number=1, events=[ended], trial=crashed))
-    page = show(token.job_id)
-    assert "<figure" not in page
-    assert "No trial was measured; see below for the reasons." in page
-
-
 def programs_of(page: str) -> list[str]:
     """Return the programs on a page, without the marks of their words."""
     shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
