@@ -183,8 +183,12 @@ class Settings(BaseSettings):
         if self.devices is not None:
             return self.devices
         kept = self.data / DEVICES
-        with suppress(FileExistsError), _whole_at_once(kept) as written:
-            written.write_text(f"{platform.node()}-{secrets.token_hex(3)}", "utf-8")
+        # Whole at once: another process may read it at this moment.
+        own = self.data / f"{DEVICES}.{secrets.token_hex(4)}"
+        own.write_text(f"{platform.node()}-{secrets.token_hex(3)}", "utf-8")
+        with suppress(FileExistsError):
+            kept.hardlink_to(own)
+        own.unlink()
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
@@ -264,17 +268,6 @@ def _check_gone(setting: str) -> None:
     for name, instead in GONE.items():
         if setting == name or setting.startswith(f"{name}."):
             raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
-
-
-@contextmanager
-def _whole_at_once(path: Path) -> Iterator[Path]:
-    """Give a file to write, which then gets its name with all that is in it."""
-    own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield own
-        path.hardlink_to(own)
-    finally:
-        own.unlink(missing_ok=True)
 
 
 @contextmanager

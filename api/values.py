@@ -190,17 +190,6 @@ class JobDetail(Value):
     recommendation: Result | None
 
 
-class Filter(Value):
-    """Which jobs are wanted; None is any."""
-
-    workload: str | None = None
-    verdict: Verdict | None = None
-    since: float | None = None
-    """Created at this time or later."""
-    until: float | None = None
-    labels: tuple[Selector, ...] = ()
-
-
 class Page(Described):
     """Some jobs, newest first."""
 

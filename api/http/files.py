@@ -12,7 +12,8 @@ from starlette.responses import Response
 from autotune.api.errors import NotFound
 from autotune.api.http.access import Reader
 from autotune.api.http.service import TheJobs
-from autotune.api.http.tunings import DIGITS, JobId
+from autotune.api.http.tunings import JobId
+from autotune.api.requests import DIGITS
 from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text

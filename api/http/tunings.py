@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from autotune.api.errors import no_such_job
@@ -18,11 +18,11 @@ from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.service import Here, TheJobs
 from autotune.api.identity import Caller, Scope
-from autotune.api.requests import JobRequest, Text
-from autotune.api.states import FINAL, State
-from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
-from autotune.api.values import MOST_LABELS, Filter, Job, Page, Selector
-from autotune.result import Result, Verdict
+from autotune.api.requests import DIGITS, JobRequest, ListQuery
+from autotune.api.states import FINAL
+from autotune.api.store.jobs import MOST_TRIALS, Jobs
+from autotune.api.values import Job, Page
+from autotune.result import Result
 from autotune.value import Described
 
 router = APIRouter(tags=["tunings"])
@@ -34,60 +34,6 @@ IdempotencyKey = Annotated[
         description="Repeating a request with its key within a week creates no second job.",
     ),
 ]
-
-
-def _digits(given: Any) -> Any:
-    if isinstance(given, str) and not re.fullmatch("-?[0-9]{1,18}", given, re.ASCII):
-        raise ValueError("Input should be a whole number")
-    return given
-
-
-# The bounds come first, so that the JSON schema has them.
-DIGITS = BeforeValidator(_digits)
-"""Of a whole number in plain digits; `+1.0` is none."""
-
-
-def _dated(given: Any) -> Any:
-    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
-        raise ValueError("Input should be a date with a time and a zone")
-    return given
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
-"""A time as text; seconds since 1970 are none."""
-
-
-class ListQuery(Described):
-    """Which jobs to list."""
-
-    state: list[State] = Field(default=[], max_length=len(State))
-    """Only those in one of these states."""
-    workload: Text | None = None
-    """Only those of this workload."""
-    verdict: Verdict | None = None
-    """Only those with this verdict."""
-    since: Moment | None = None
-    """Only those created at this time or later."""
-    until: Moment | None = None
-    """Only those created before this time."""
-    label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
-    """Only those with this label, `name:text`; of several, only those with all of them."""
-    before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
-    """The `next` of the page before."""
-    limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
-    """Most jobs to return."""
-
-    @property
-    def filter(self) -> Filter:
-        times = {"since": self.since, "until": self.until}
-        # A job's time is rounded to whole microseconds, and so may be a little later than it is.
-        given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
-        return Filter(
-            workload=self.workload,
-            verdict=self.verdict,
-            labels=tuple(dict.fromkeys(self.label)),
-            **given,
-        )
 
 
 class TrialsQuery(Described):
@@ -199,17 +145,7 @@ def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) 
 
     Whatever is asked for must hold at once.
     """
-    return page_of(jobs, key, query)
-
-
-def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
-    return jobs.page(
-        key.project,
-        states=query.state,
-        wanted=query.filter,
-        before=query.before,
-        limit=query.limit,
-    )
+    return jobs.page(key.project, query)
 
 
 @router.get("/v1/tunings/{job_id}")

@@ -143,7 +143,9 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
             return False
         columns: dict[str, Cell] = {}
         if report.trial is not None:
-            _add_trial(connection, token, report.trial)
+            row = {"job_id": token.job_id, "attempt": token.attempt, "at": Now()}
+            row |= {"number": report.trial.number, "record": report.trial.model_dump_json()}
+            connection.execute(insert(trials).values(**row))
             count_trial(connection, report.trial.outcome)
             columns |= _status(report.trial)
         if report.study is not None:
@@ -233,11 +235,6 @@ def _count_message(connection: Connection, token: LeaseToken, report: AttemptRep
         values["began_at"] = func.coalesce(attempts.c.began_at, Now())
     expected = (_is_attempt(token), attempts.c.messages == report.number - 1)
     return bool(connection.execute(update(attempts).where(*expected).values(values)).rowcount)
-
-
-def _add_trial(connection: Connection, token: LeaseToken, trial: Trial) -> None:
-    row = {"job_id": token.job_id, "number": trial.number, "attempt": token.attempt}
-    connection.execute(insert(trials).values(**row, record=trial.model_dump_json(), at=Now()))
 
 
 def _status(trial: Trial) -> dict[str, Cell]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 
 from sqlalchemy import Connection, insert, select
 
@@ -11,7 +10,7 @@ from autotune.api.errors import DatabaseUnavailable, IdempotencyMismatch, NotFou
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.log import note
 from autotune.api.needs import Needs
-from autotune.api.requests import JobRequest, checked
+from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
@@ -34,7 +33,6 @@ from autotune.api.store.tables import idempotency, jobs, labels, trials
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import (
-    Filter,
     Job,
     JobDetail,
     JobEvent,
@@ -49,12 +47,11 @@ from autotune.machine import Machine
 from autotune.result import Result
 from autotune.trial import Trial
 
-MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
 MOST_SHOWN = 400
 """Of the trials, and of the events, in the detail of a job."""
-EVERY_JOB = Filter()
+EVERY_JOB = ListQuery()
 
 
 class Jobs:
@@ -121,28 +118,19 @@ class Jobs:
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
-    def page(
-        self,
-        project: str | None,
-        *,
-        states: Collection[State] = (),
-        wanted: Filter = EVERY_JOB,
-        before: str | None = None,
-        limit: int = 20,
-    ) -> Page:
-        most = max(1, min(limit, MOST_JOBS))
-        query = jobs_query(project, wanted).limit(most + 1)
+    def page(self, project: str | None, wanted: ListQuery = EVERY_JOB) -> Page:
+        query = jobs_query(project, wanted).limit(wanted.limit + 1)
         with self._database.reading() as connection:
-            if before is not None:
-                query = query.where(
-                    jobs.c.seq < row_of(connection, before, project, jobs.c.seq).seq
-                )
+            if wanted.before is not None:
+                last = row_of(connection, wanted.before, project, jobs.c.seq)
+                query = query.where(jobs.c.seq < last.seq)
             # Each state by its index: some are rare among a project's jobs.
-            parts = [query.where(jobs.c.state == each) for each in sorted(set(states))] or [query]
+            states = sorted(set(wanted.state))
+            parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows = [row for each in parts for row in connection.execute(each).all()]
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-        found = tuple(map(job_of, rows[:most]))
-        return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
+        found = tuple(map(job_of, rows[: wanted.limit]))
+        return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
@@ -257,14 +245,11 @@ def _cancel(connection: Connection, job_id: str) -> bool:
     state = state_for_change(connection, job_id)
     if state in (State.CANCELLING, State.CANCELLED):
         return False
-    return advance(connection, job_id, state, _cancelling(state))
-
-
-def _cancelling(state: State) -> Step:
-    if state is not State.QUEUED:
-        return Step(to=State.CANCELLING, events=[Cancelling()])
-    added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
-    return Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
+    step = Step(to=State.CANCELLING, events=[Cancelling()])
+    if state is State.QUEUED:
+        added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
+        step = Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
+    return advance(connection, job_id, state, step)
 
 
 def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:

@@ -90,8 +90,10 @@ def _with_service(connection: Connection) -> Iterator[tuple[Row[Any], bool]]:
 
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
-    if job.state == State.RUNNING and not _has_begun(connection, job):
-        return Waiting(kind=WaitsFor.MACHINE)
+    if job.state == State.RUNNING:
+        mine = (attempts.c.job_id == job.id, attempts.c.number == job.attempt)
+        began = connection.execute(select(attempts.c.began_at).where(*mine)).scalar()
+        return Waiting(kind=WaitsFor.MACHINE) if began is None else None
     if job.state != State.QUEUED:
         return None
     able = [each for each in _taking(connection) if _suits(each, job)]
@@ -101,11 +103,6 @@ def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
     if job.id not in among:  # It was claimed at this moment.
         return None
     return Waiting(kind=WaitsFor.TURN, before=among.index(job.id))
-
-
-def _has_begun(connection: Connection, job: Row[Any]) -> bool:
-    mine = (attempts.c.job_id == job.id, attempts.c.number == job.attempt)
-    return connection.execute(select(attempts.c.began_at).where(*mine)).scalar() is not None
 
 
 def _latest(connection: Connection) -> dict[str, float]:

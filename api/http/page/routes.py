@@ -36,8 +36,9 @@ from autotune.api.http.page.rendering import (
 from autotune.api.http.page.views import job_view, list_view
 from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here, TheJobs
-from autotune.api.http.tunings import JobId, ListQuery, page_of, taken_in
+from autotune.api.http.tunings import JobId, taken_in
 from autotune.api.identity import Scope
+from autotune.api.requests import ListQuery
 from autotune.api.values import Job
 
 SESSION_SECONDS = 12 * 3600
@@ -55,7 +56,7 @@ def show_jobs(
     request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
 ) -> Response:
     form = Form(here) if Scope.WRITE in key.scopes else None
-    page = page_of(here.jobs, key, query)
+    page = here.jobs.page(key.project, query)
     return render("jobs.html", request, view=list_view(page, query), form=form)
 
 
@@ -69,7 +70,7 @@ def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Respons
         except (InvalidTuning, QuotaExceeded) as exc:
             form.refused(exc)
             status = STATUSES[exc.kind]
-    view = list_view(page_of(here.jobs, key, ListQuery()), ListQuery())
+    view = list_view(here.jobs.page(key.project), ListQuery())
     return render("jobs.html", request, status, view=view, form=form)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
-from autotune.api.http.tunings import ListQuery
+from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted

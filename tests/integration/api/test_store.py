@@ -13,7 +13,7 @@ from autotune.api.errors import (
     Superseded,
 )
 from autotune.api.events import Cancelling, Ended
-from autotune.api.requests import JobRequest
+from autotune.api.requests import JobRequest, ListQuery
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, tables
@@ -23,7 +23,6 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import (
     ClaimedJob,
-    Filter,
     JobOutcome,
     ProcessIdentity,
     WorkerInfo,
@@ -63,13 +62,13 @@ def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
     jobs.submit(labelled(asked, team="vision", sprint="7"), "you")
 
     def found(*labels: str, project: str | None = "me", **more: Any) -> list[str]:
-        page = jobs.page(project, wanted=Filter(labels=labels), **more)
+        page = jobs.page(project, ListQuery(label=[*labels], **more))
         return [each.id for each in page.tunings]
 
     assert found("sprint:7") == [other, *both[::-1]]
     assert found("team:vision", "sprint:7") == both[::-1]
     assert found("sprint:7", limit=2, before=both[2]) == [both[1], both[0]]
-    assert found("sprint:7", states=[State.QUEUED, State.DONE], limit=1) == [other]
+    assert found("sprint:7", state=[State.QUEUED, State.DONE], limit=1) == [other]
     assert found("team:vision", "team:audio") == found("team:v") == found("x:y") == []
     assert len(found("team:vision", project=None)) == 4
     assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}

@@ -17,7 +17,7 @@ from sqlalchemy import update
 
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Ended
-from autotune.api.requests import JobRequest
+from autotune.api.requests import JobRequest, ListQuery
 from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts
@@ -151,7 +151,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def jobs_are_as_expected(self) -> None:
-        found = {each.id: each for each in self.service.page("me", limit=100).tunings}
+        found = {each.id: each for each in self.service.page("me", ListQuery(limit=100)).tunings}
         assert {name: (job.state, job.attempt, job.trials) for name, job in found.items()} == {
             name: (model.state, model.attempt, len(model.trials))
             for name, model in self.jobs.items()
