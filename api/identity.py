@@ -45,15 +45,11 @@ class Caller(Value):
 
 
 class Grant(Value):
-    """What the people of a group may do."""
-
     project: _ProjectName
     scopes: Annotated[frozenset[Scope], Field(min_length=1)] = frozenset({Scope.READ, Scope.WRITE})
 
 
 class TrustedProxy(Value):
-    """A proxy whose headers are believed."""
-
     addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], Field(min_length=1)]
     """Where its connections come from; headers of other addresses count for nothing."""
     user: _HeaderName = "X-Forwarded-User"

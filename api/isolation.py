@@ -39,8 +39,6 @@ class Isolation(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """The network that a search has."""
-
     own: bool
     """Nobody outside reaches the servers of its processes."""
     why: str = ""

@@ -111,7 +111,6 @@ GONE = {
     "web.requests": "Have the proxy before the service bound how often somebody may ask.",
     "web.connections": "Have the proxy before the service bound the connections.",
 }
-"""Settings that there were once, and what to do instead."""
 
 
 class Settings(BaseSettings):
@@ -212,8 +211,6 @@ class Settings(BaseSettings):
 
 
 class _FileWatch:
-    """Reads the workloads of a settings file again whenever it has changed."""
-
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._seen = self._changed_at()

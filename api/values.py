@@ -89,8 +89,6 @@ def address(job_id: str) -> str:
 
 
 class WaitsFor(StrEnum):
-    """What a job waits for."""
-
     WORKER = "worker"
     """One that can run it; none that is there can."""
     TURN = "turn"
@@ -178,11 +176,8 @@ class JobEvent(Described):
 
 
 class JobDetail(Value):
-    """A job with its latest trials and events, at one moment."""
-
     job: Job
     trials: tuple[Trial, ...]
-    """The latest ones, by number."""
     events: tuple[JobEvent, ...]
     """The latest ones, oldest first."""
     now: float
@@ -213,7 +208,6 @@ class WorkerInfo(Value):
     worker: str
     devices: str
     host: str
-    """Boot and process namespace."""
     workloads: Mapping[str, str] | None = None
     """The digest of the code of each that it has, by name; None takes any job."""
     machine: Machine | None = None
@@ -295,8 +289,6 @@ class OrphanedProcesses(Value):
 
 
 class JobOutcome(Value):
-    """How an attempt ends its job."""
-
     state: State
     verdict: Verdict | None = None
     summary: str | None = None

@@ -37,9 +37,7 @@ COOKIE = "autotune_session"
 EVERYBODY = Caller(
     id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
 )
-"""Who asks a service without keys."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
-"""Answers a request that is not let in."""
 
 
 async def admit(connection: HTTPConnection) -> Caller:
@@ -141,7 +139,6 @@ Administrator = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name leads to this machine from itself only."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

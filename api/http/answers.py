@@ -61,7 +61,6 @@ class TrialsAnswer(Described):
 
 
 _INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
-"""Internal fields of a result."""
 _APART = {"trials", "compared"}
 """Fields of a result that have routes of their own."""
 _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))

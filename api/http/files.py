@@ -39,7 +39,6 @@ FILES: Final = {
     ProgramFile.JOBSET: (JOBSET, "application/yaml"),
     ProgramFile.RAY: (RAY, "text/x-python"),
 }
-"""The name of the file of each, and its media type."""
 
 
 class Format(StrEnum):

@@ -60,7 +60,6 @@ class _OfJobs(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of the database, and whether it responds."""
         try:
             found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:

@@ -56,7 +56,6 @@ STATUSES: Mapping[str, int] = {
     }.items()
     for kind in kinds
 }
-"""The table: every kind of error, with its status."""
 RETRY_AFTER: Mapping[str, int] = {
     "quota-exceeded": 60,
     "too-many-streams": 10,
@@ -73,7 +72,6 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     }
     for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
 }
-"""The problems that every route may answer with, for OpenAPI."""
 
 
 def problem(
@@ -235,7 +233,6 @@ def _text(error: BaseException) -> str:
 
 
 def _where(error: Exception) -> str:
-    """Return module and line of the last step within autotune."""
     steps = [
         f"{frame.f_globals['__name__']}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)

@@ -25,7 +25,6 @@ class Service:
     database: Database
     registry: Registry
     devices: str
-    """The name of what jobs are measured on here."""
     jobs: Jobs
     keyring: Keyring | None
     """None: callers need no key."""

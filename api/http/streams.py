@@ -30,7 +30,6 @@ from autotune.text import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
 Again = Callable[[], Awaitable[object]]
-"""Lets a caller in again, or raises what is against it."""
 
 
 class EventBroadcaster:
@@ -44,7 +43,6 @@ class EventBroadcaster:
         self.encoded: list[bytes] = []
         """All events so far, encoded; the first one has the number one."""
         self.over = False
-        """Nothing will follow."""
         self.broken = False
         """It is over, though the job may not be."""
         self.followers = 0

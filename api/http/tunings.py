@@ -133,7 +133,6 @@ def repeat_job(
 
 
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
-    """Return the job of a request, made in the name of a caller."""
     if request.priority > 0:
         key.require(Scope.ADMIN)
     return jobs.submit(request, key.project, idempotency_key, key.id)

@@ -29,7 +29,6 @@ from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
 from autotune.events import Notice
 
 AT_ONCE = 50
-"""Jobs that one transaction marks."""
 _COLUMNS = [
     jobs.c[name]
     for name in (

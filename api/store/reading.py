@@ -21,7 +21,6 @@ from autotune.trial import Trial
 
 _OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
 COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
-"""What is read of a job."""
 
 
 def row_of(

@@ -18,15 +18,12 @@ from autotune.reason import Outcome
 from autotune.text import plural
 
 LATEST = 100
-"""Jobs whose waits and runs are reported."""
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
 _ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
 """Names of totals by which it is found out whether there is room."""
 _TRIALS = "trials "
-"""Begins the name of a total of trials of some outcome."""
 _REMOVED = "device_seconds"
-"""Name of the total of what removed jobs have spent."""
 
 
 def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: float) -> None:
@@ -57,17 +54,14 @@ class Activity(NamedTuple):
     """What a service does, and has done lately; times in seconds."""
 
     states: Mapping[State, int]
-    """How many jobs are in each."""
     unserved: Mapping[tuple[str, str, str], int]
     """How many wait for a worker that is not there, by workload, devices and needs."""
     device_seconds: float
     """What all jobs have spent on their searches, removed ones too."""
     oldest: float
-    """Age of the oldest job that waits."""
     waits: tuple[float, ...]
     """How long the latest jobs that ended waited for a worker."""
     runs: tuple[float, ...]
-    """How long they ran."""
     trials: Mapping[str, int]
     """How many trials ended so far, by outcome."""
 

@@ -38,7 +38,6 @@ _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
 _ATTRIBUTES = (
     "* -filter -text -eol -crlf -ident -working-tree-encoding -export-ignore -export-subst\n"
 )
-"""Overrides the attributes of a repository."""
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 # Python has it from 3.11.4 on, and Debian's is older.
 _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}

@@ -97,7 +97,6 @@ class Inspection:
         self._engine = settings.engine
         self._sure = settings.machine is not None
         self.machine = settings.machine or self._remembered()
-        """What the machine is, as far as that is known."""
 
     def inspect(self) -> None:
         """Inspect the machine, unless that was done, or a search is measuring on it now.

@@ -161,12 +161,10 @@ def _reason(text: str) -> str:
 
 
 def detail(error: BaseException) -> str:
-    """Return the text of an error in one line, for the log."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_DETAIL]
 
 
 def _roots(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and all that it goes back to."""
     while error is not None:
         yield error
         error = error.__cause__

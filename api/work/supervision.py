@@ -91,8 +91,6 @@ class Lease:
 
 
 class EndCause(StrEnum):
-    """Why an attempt was over."""
-
     ANSWERED = "answered"
     """Its process sent a result, or why there is none."""
     DIED = "died"
@@ -115,9 +113,7 @@ class Supervision:
         self._began: float | None = None
         self._deadline = 0.0
         self.asked: EndCause | None = None
-        """Why the search was asked to end."""
         self.final: FinalMessage | None = None
-        """The last message of the process."""
 
     def follow(self) -> EndCause:
         cause = None

@@ -81,12 +81,10 @@ class Tuner:
 
     @property
     def identity(self) -> ProcessIdentity | None:
-        """Who it is; None if it is gone already."""
         return processes.identity(self._process.pid)
 
     @property
     def ended(self) -> int | None:
-        """Its exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
     def go(self, order: SearchOrder) -> None:

@@ -62,7 +62,6 @@ DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
 """Between attempts at repositories that could not be had."""
 INSPECT_SECONDS = 60.0
-"""Between inspections of a machine that is not known yet."""
 
 
 class Worker:

@@ -37,7 +37,6 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-budget": "budget",
     "invalid-option": "strategies",
 }
-"""Where an error of the service is shown, by its kind."""
 _MESSAGES: Mapping[str, str] = {
     "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
 }
@@ -66,7 +65,6 @@ class Field:
     name: str
     label: str
     kind: str = "string"
-    """The type of JSON schema."""
     value: str = ""
     hint: str = ""
     error: str = ""
@@ -167,7 +165,6 @@ class Form:
         self.workloads = dict(sorted(service.registry.workloads.items()))
         first = next(iter(self.workloads), "")
         self.workload = first if typed is None else typed.get("workload", "")
-        """The one that is chosen."""
         self.strategies = {name: each.title for name, each in strategies().items()}
         self.wanted: list[str] = [] if typed is None else typed.getlist("strategies")
 

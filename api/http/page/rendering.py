@@ -74,7 +74,6 @@ async def show_file(name: str) -> Response:
 
 @router.get("/docs")
 async def show_docs(request: Request) -> Response:
-    """Show the OpenAPI document by Swagger UI, whose files are served here."""
     page = render("docs.html", request)
     page.headers["Content-Security-Policy"] = DOCS_POLICY
     return page
@@ -103,8 +102,6 @@ def _environment() -> Environment:
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are answered as pages."""
-
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         usual = super().get_route_handler()
 
@@ -130,7 +127,6 @@ def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
 
 
 def error_page(connection: HTTPConnection, error: Exception) -> Response:
-    """Return the page for an error, with the texts of its problem details."""
     plain = response_to(error, route_of(connection.scope))
     problem = Problem.model_validate(json.loads(bytes(plain.body)))
     page = render("problem.html", connection, plain.status_code, problem=problem)

@@ -98,7 +98,6 @@ def _context(connection: Connection) -> MigrationContext:
 
 
 def _known() -> tuple[str, ...]:
-    """Return the revisions that this version knows, the earliest first."""
     return tuple(reversed([each.revision for each in _scripts().walk_revisions()]))
 
 
