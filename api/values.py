@@ -84,10 +84,6 @@ def _seconds(given: object) -> object:
     return datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
 
 
-def address(job_id: str) -> str:
-    return f"/v1/tunings/{job_id}"
-
-
 class WaitsFor(StrEnum):
     WORKER = "worker"
     """One that can run it; none that is there can."""
@@ -163,7 +159,7 @@ class Job(Tuning):
     @property
     def url(self) -> str:
         """Its address."""
-        return address(self.id)
+        return f"/v1/tunings/{self.id}"
 
 
 class JobEvent(Described):

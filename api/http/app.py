@@ -49,10 +49,8 @@ HANDLED = (ServiceError, RequestValidationError, HTTPException)
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
 """What requests get to end when the server does; event streams are ended at once."""
-
 SWITCH_SECONDS = 0.001
 """Answers are made in threads; the one that reads and writes waits for each at most so long."""
-
 FIRST_KEY = "first-key"
 """File of the data folder for the first key, where no terminal can show it."""
 Notify = Callable[[str], None]
@@ -118,13 +116,17 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: bool = True) -> None:
-    if not keys:
-        _check_loopback(host)
-    named = _called_by(host, settings)
+    if not keys and not is_loopback(host):
+        raise SettingsError(
+            "--no-keys is only allowed with a loopback host.",
+            "Remove --no-keys, or use --host 127.0.0.1.",
+        )
+    # Callers may call by the name that is listened on.
+    web = settings.web.model_copy(update={"hosts": (*settings.web.hosts, in_address(host))})
     sys.setswitchinterval(SWITCH_SECONDS)
     os.umask(PRIVATE)
     with _listener(host, port) as listener:
-        service = _opened(named, keys=keys)
+        service = open_service(settings.model_copy(update={"web": web}), keys=keys)
         config = uvicorn.Config(
             create_app(service),
             proxy_headers=False,  # The application heeds those of the proxies that it knows.
@@ -161,21 +163,6 @@ class _Server(uvicorn.Server):
         self._captured_signals.clear()
 
 
-def _check_loopback(host: str) -> None:
-    if not is_loopback(host):
-        raise SettingsError(
-            "--no-keys is only allowed with a loopback host.",
-            "Remove --no-keys, or use --host 127.0.0.1.",
-        )
-
-
-def _called_by(host: str, settings: Settings) -> Settings:
-    """Return the settings with the name that is listened on, by which callers may call."""
-    hosts = (*settings.web.hosts, in_address(host))
-    web = settings.web.model_copy(update={"hosts": hosts})
-    return settings.model_copy(update={"web": web})
-
-
 def _listener(host: str, port: int) -> socket.socket:
     try:
         family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -188,16 +175,6 @@ def _listener(host: str, port: int) -> socket.socket:
             f"Cannot listen on {host}:{port}: {why}.", "Choose another --host or --port."
         ) from exc
     return listener
-
-
-def _opened(settings: Settings, *, keys: bool) -> Service:
-    try:
-        return open_service(settings, keys=keys)
-    except OSError as exc:
-        raise SettingsError(
-            f"The data folder {settings.data.absolute()} cannot be created: {exc.strerror}.",
-            "Set another `data` folder in the settings.",
-        ) from exc
 
 
 def _announce(listener: socket.socket, service: Service, notify: Notify) -> None:

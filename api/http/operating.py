@@ -17,7 +17,7 @@ from autotune.api.http.answers import (
     WorkloadsAnswer,
 )
 from autotune.api.http.files import text_answer
-from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.service import Here
 from autotune.api.store import workers
 from autotune.api.values import SeenWorker, WorkersAnswer
 from autotune.space import ready_made, space_for
@@ -47,9 +47,9 @@ def get_machine(here: Here, _: Reader) -> MachineAnswer:
 
 
 @router.get("/v1/workers")
-def list_workers(key: Reader, jobs: TheJobs) -> WorkersAnswer:
+def list_workers(key: Reader, here: Here) -> WorkersAnswer:
     """List the workers that are there, with what they have, and what each of them does."""
-    return WorkersAnswer(workers=jobs.workers(key.project))
+    return WorkersAnswer(workers=here.jobs.workers(key.project))
 
 
 @router.post("/v1/workers/{name}/drain")
@@ -71,9 +71,9 @@ async def get_liveness() -> HealthAnswer:
 
 
 @router.get("/readyz")
-def get_readiness(jobs: TheJobs) -> HealthAnswer:
+def get_readiness(here: Here) -> HealthAnswer:
     """Check that the database responds, has the schema of this version, and takes changes."""
-    jobs.check()
+    here.jobs.check()
     return HealthAnswer(status="ready")
 
 

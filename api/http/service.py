@@ -70,10 +70,4 @@ async def service_of(request: Request) -> Service:
     return service
 
 
-async def jobs_of(request: Request) -> Jobs:
-    jobs: Jobs = request.app.state.service.jobs
-    return jobs
-
-
 Here = Annotated[Service, Depends(service_of)]
-TheJobs = Annotated[Jobs, Depends(jobs_of)]

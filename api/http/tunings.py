@@ -16,7 +16,7 @@ from autotune.api.errors import no_such_job
 from autotune.api.http.access import Reader, Writer, admit
 from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
-from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.service import Here
 from autotune.api.identity import Caller, Scope
 from autotune.api.requests import DIGITS, JobRequest, ListQuery
 from autotune.api.states import FINAL
@@ -58,8 +58,8 @@ JobId = Annotated[
 ]
 
 
-def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
-    return jobs.get(job_id, key.project)
+def job_for_reader(job_id: JobId, here: Here, key: Reader) -> Job:
+    return here.jobs.get(job_id, key.project)
 
 
 Stream = AsyncGenerator[bytes]
@@ -106,14 +106,14 @@ def create_job(
     request: JobRequest,
     response: Response,
     key: Writer,
-    jobs: TheJobs,
+    here: Here,
     idempotency_key: IdempotencyKey = None,
 ) -> Job:
     """Queue a job; once this is answered it survives a crash of anything.
 
     Jobs run one at a time on the same devices.
     """
-    job = taken_in(jobs, request, key, idempotency_key)
+    job = taken_in(here.jobs, request, key, idempotency_key)
     response.headers["Location"] = job.url
     return job
 
@@ -123,11 +123,11 @@ def repeat_job(
     job_id: JobId,
     response: Response,
     key: Writer,
-    jobs: TheJobs,
+    here: Here,
     idempotency_key: IdempotencyKey = None,
 ) -> Job:
     """Queue another job of the same request."""
-    job = taken_in(jobs, jobs.request(job_id, key.project), key, idempotency_key)
+    job = taken_in(here.jobs, here.jobs.request(job_id, key.project), key, idempotency_key)
     response.headers["Location"] = job.url
     return job
 
@@ -139,26 +139,26 @@ def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str 
 
 
 @router.get("/v1/tunings")
-def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Page:
+def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Page:
     """List the jobs of the caller's project, newest first.
 
     Whatever is asked for must hold at once.
     """
-    return jobs.page(key.project, query)
+    return here.jobs.page(key.project, query)
 
 
 @router.get("/v1/tunings/{job_id}")
-def get_job(job_id: JobId, key: Reader, jobs: TheJobs) -> Job:
+def get_job(job_id: JobId, key: Reader, here: Here) -> Job:
     """Get a job's state, progress and verdict; of one that waits, for what and how long."""
-    return jobs.placed(job_id, key.project)
+    return here.jobs.placed(job_id, key.project)
 
 
 @router.get("/v1/tunings/{job_id}/trials")
 def list_trials(
-    job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, jobs: TheJobs
+    job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, here: Here
 ) -> TrialsAnswer:
     """List every trial with its outcome and reason."""
-    found = jobs.trial_records(job_id, key.project, after=query.after, limit=query.limit)
+    found = here.jobs.trial_records(job_id, key.project, after=query.after, limit=query.limit)
     return TrialsAnswer.of(found, query.limit)
 
 
@@ -196,18 +196,18 @@ async def follow_job(stream: Annotated[Stream | None, Depends(stream_of)]) -> Re
 
 
 @router.get("/v1/tunings/{job_id}/recommendation")
-def get_recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> RecommendationAnswer:
+def get_recommendation(job_id: JobId, key: Reader, here: Here) -> RecommendationAnswer:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
-    return RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.project))
+    return RecommendationAnswer.of(*here.jobs.short_recommendation(job_id, key.project))
 
 
 @router.get("/v1/tunings/{job_id}/result")
-def get_result(job_id: JobId, key: Reader, jobs: TheJobs) -> Result:
+def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
     """Get everything that the search has found, from which its files can be written."""
-    return jobs.recommendation(job_id, key.project)
+    return here.jobs.recommendation(job_id, key.project)
 
 
 @router.post("/v1/tunings/{job_id}/cancel", status_code=202)
-def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Job:
+def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
     """Cancel a job, whose processes end within ten seconds; cancelling it again has no effect."""
-    return jobs.cancel(job_id, key.project)
+    return here.jobs.cancel(job_id, key.project)

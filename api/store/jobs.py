@@ -6,7 +6,13 @@ import secrets
 
 from sqlalchemy import Connection, insert, select
 
-from autotune.api.errors import DatabaseUnavailable, IdempotencyMismatch, NotFound, OtherSchema
+from autotune.api.errors import (
+    DatabaseUnavailable,
+    IdempotencyMismatch,
+    NotFound,
+    OtherSchema,
+    SettingsError,
+)
 from autotune.api.events import Cancelling, Ended, Event, Queued
 from autotune.api.log import note
 from autotune.api.needs import Needs
@@ -213,7 +219,13 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise SettingsError(
+            f"The data folder {settings.data.absolute()} cannot be created: {exc.strerror}.",
+            "Set another `data` folder in the settings.",
+        ) from exc
     database = Database(settings.database_url)
     try:
         make(database)

@@ -133,7 +133,8 @@ class Supervision:
     def _hear(self, received: list[Message]) -> None:
         for each in received:
             self._heard += 1
-            self._unwritten.append(report(self._heard, each))
+            report = attempts.AttemptReport(number=self._heard, **content(each))
+            self._unwritten.append(report)
             if isinstance(each, Begun):
                 self._began = time.monotonic()
             elif isinstance(each, FinalMessage):
@@ -182,11 +183,8 @@ class Supervision:
             self._lease.keep()
 
 
-def report(number: int, what: Message) -> attempts.AttemptReport:
-    return attempts.AttemptReport(number=number, **_content(what))
-
-
-def _content(what: Message) -> dict[str, Any]:
+def content(what: Message) -> dict[str, Any]:
+    """Return what a message adds to the record: fields of a report."""
     match what:
         case messages.Begun(network=text):
             return {"began": True, "events": (events.Notice(text=text),) if text else ()}

@@ -35,7 +35,7 @@ from autotune.api.http.page.rendering import (
 )
 from autotune.api.http.page.views import job_view, list_view
 from autotune.api.http.problems import STATUSES
-from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId, taken_in
 from autotune.api.identity import Scope
 from autotune.api.requests import ListQuery
@@ -75,27 +75,27 @@ def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Respons
 
 
 @router.get("/tunings/{job_id}")
-def show_job(request: Request, job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
-    return render("job.html", request, view=job_view(jobs.detail(job_id, key.project)))
+def show_job(request: Request, job_id: JobId, key: Reader, here: Here) -> Response:
+    return render("job.html", request, view=job_view(here.jobs.detail(job_id, key.project)))
 
 
 @router.post("/tunings/{job_id}")
-def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Response:
+def cancel_job(job_id: JobId, key: Writer, here: Here) -> Response:
     """Cancel a job; one that has ended meanwhile stays as it is."""
     with suppress(IllegalTransition):  # The page shows how it ended.
-        jobs.cancel(job_id, key.project)
+        here.jobs.cancel(job_id, key.project)
     return RedirectResponse(f"/tunings/{job_id}", SEE_OTHER)
 
 
 @router.post("/tunings/{job_id}/repeat")
-def repeat_job(job_id: JobId, typed: Sent, key: Writer, jobs: TheJobs) -> Response:
-    request = jobs.request(job_id, key.project)
-    return _to(taken_in(jobs, request, key, once(typed, request)))
+def repeat_job(job_id: JobId, typed: Sent, key: Writer, here: Here) -> Response:
+    request = here.jobs.request(job_id, key.project)
+    return _to(taken_in(here.jobs, request, key, once(typed, request)))
 
 
 @router.get("/workers")
-def show_workers(request: Request, key: Reader, jobs: TheJobs) -> Response:
-    return render("workers.html", request, workers=jobs.workers(key.project))
+def show_workers(request: Request, key: Reader, here: Here) -> Response:
+    return render("workers.html", request, workers=here.jobs.workers(key.project))
 
 
 @router.get(SIGN_IN)

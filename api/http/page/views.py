@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qsl, urlencode
 
@@ -20,7 +20,6 @@ from autotune.result.progress import PHASES
 from autotune.result.view import Figure, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
-from autotune.trial import Trial
 
 FILTERS: Mapping[str, tuple[State, ...]] = {
     "All": (),
@@ -107,6 +106,7 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found, phase = detail.job, detail.recommendation, _phase(detail)
     leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
+    failed = [each for each in reversed(detail.trials) if each.detail and not each.measured]
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
     return {
         "job": job,
@@ -120,7 +120,7 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
         "best": () if found else tuple(_best(leaderboard)),
         "downloads": _downloads(job.url, found) if found else {},
         "shown": parts(found) if found else parts_so_far(leaderboard),
-        "outputs": _outputs(detail.trials),
+        "outputs": failed[:MOST_OUTPUTS],
         "left_out": "" if found else _left_out(job.trials - len(detail.trials)),
         "facts": _facts(job),
         "labels": [Link(each, _address(ListQuery(label=[each]))) for each in selectors(job.labels)],
@@ -150,11 +150,6 @@ def _note(best: Entry) -> str:
     short = in_short(best.configuration)
     compared = best.speedup if best.configuration.distributed else None
     return f"{short}, {share(compared)} times one device" if compared else short
-
-
-def _outputs(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    failed = [each for each in reversed(trials) if each.detail and not each.measured]
-    return tuple(failed[:MOST_OUTPUTS])
 
 
 def _downloads(base: str, found: Result) -> dict[str, str]:

@@ -11,7 +11,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
 from autotune.api.work.messages import Begun
-from autotune.api.work.supervision import Lease, report
+from autotune.api.work.supervision import Lease, content
 from autotune.events import Notice
 
 TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
@@ -79,7 +79,7 @@ def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
 def test_the_beginning_tells_which_network_the_search_has() -> None:
     """Whoever follows the job learns it, and the search's time begins."""
     text = str(Network(own=False, why="not permitted"))
-    made = report(1, Begun(network=text))
-    assert made.began
-    assert made.events == (Notice(text=text),)
+    made = content(Begun(network=text))
+    assert made["began"]
+    assert made["events"] == (Notice(text=text),)
     assert "not permitted" in text
