@@ -33,7 +33,7 @@ from autotune.api.values import (
     WorkersAnswer,
     selectors,
 )
-from autotune.errors import ServiceUnreachable, UsageError, first_mistake
+from autotune.errors import ServiceUnreachable, UsageError
 from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.result import Result
@@ -120,18 +120,18 @@ class Client:
             UsageError: An option, a label or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        given = dict(options or SearchOptions()) | ({} if budget is None else {"budget": budget})
-        request = JobRequest(
-            workload=workload,
-            params=dict(params or {}),
-            space=_space(space),
-            needs=_needs(needs),
-            priority=priority,
-            labels=dict(labels or {}),
-            **given,
-        )
+        asked: dict[str, Any] = {
+            **dict(options or SearchOptions()),
+            **({} if budget is None else {"budget": budget}),
+            "workload": workload,
+            "params": params or {},
+            "space": _space(space),
+            "needs": needs or {},
+            "priority": priority,
+            "labels": labels or {},
+        }
         headers = {"Content-Type": "application/json", **_once(idempotency_key)}
-        body = request.model_dump_json(exclude_defaults=True)
+        body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
 
     def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
@@ -442,14 +442,6 @@ def _once(idempotency_key: str | None) -> dict[str, str]:
 def _text(value: Any) -> Any:
     """Return a value of an address; a time without a zone is that of this machine."""
     return value.astimezone().isoformat() if isinstance(value, datetime) else value
-
-
-def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:
-    try:
-        return Needs.model_validate(given or {})
-    except ValidationError as exc:
-        message = f"Of the needs, {first_mistake(exc)}."
-        raise UsageError(message, "They have devices, kind and labels.") from exc
 
 
 def _space(given: SpaceLike) -> str | Space:
