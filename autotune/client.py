@@ -33,7 +33,7 @@ from autotune.api.values import (
     WorkersAnswer,
     selectors,
 )
-from autotune.errors import ServiceUnreachable, UsageError
+from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.result import Result
@@ -126,7 +126,7 @@ class Client:
             "workload": workload,
             "params": params or {},
             "space": _space(space),
-            "needs": needs or {},
+            "needs": _needs(needs),
             "priority": priority,
             "labels": labels or {},
         }
@@ -442,6 +442,14 @@ def _once(idempotency_key: str | None) -> dict[str, str]:
 def _text(value: Any) -> Any:
     """Return a value of an address; a time without a zone is that of this machine."""
     return value.astimezone().isoformat() if isinstance(value, datetime) else value
+
+
+def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:
+    try:
+        return Needs.model_validate(given or {})
+    except ValidationError as exc:
+        message = f"Of the needs, {first_mistake(exc)}."
+        raise UsageError(message, "They have devices, kind and labels.") from exc
 
 
 def _space(given: SpaceLike) -> str | Space:
