@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +28,7 @@ from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
 from autotune.reason import Outcome
+from benchmarks.service.site import until
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None
@@ -72,13 +72,6 @@ def reached(address: str, port: int) -> bool:
     with suppress(OSError), socket.create_connection((address, port), 2):
         return True
     return False
-
-
-def until(true: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.05)
 
 
 def _after_the_paths(extra: str) -> str:

@@ -26,6 +26,7 @@ from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from autotune.reason import Excluded, Outcome
+from benchmarks.service.site import until
 from tests.trials import ended_trial
 
 pytestmark = [
@@ -33,17 +34,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.parametrize("url", ["sqlite"], indirect=True),
 ]
-
-PATIENCE = 300.0
 Start = Callable[..., subprocess.Popen[bytes]]
-
-
-def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < seconds, "it took too long"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def markers(database: Database) -> list[str]:
