@@ -19,22 +19,11 @@ from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
+from autotune.api.store import reading
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.reading import (
-    COLUMNS,
-    ending,
-    job_of,
-    jobs_query,
-    read_events,
-    read_job,
-    read_trials,
-    row_of,
-    spent,
-    whole,
-)
 from autotune.api.store.tables import idempotency, jobs, labels, trials
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
@@ -114,28 +103,29 @@ class Jobs:
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
         with self._database.reading() as connection:
-            return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
+            row = reading.row_of(connection, job_id, project, jobs.c.request)
+            return read(JobRequest, row.request)
 
     def get(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
-            return read_job(connection, job_id, project)
+            return reading.read_job(connection, job_id, project)
 
     def placed(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
     def page(self, project: str | None, wanted: ListQuery = EVERY_JOB) -> Page:
-        query = jobs_query(project, wanted).limit(wanted.limit + 1)
+        query = reading.jobs_query(project, wanted).limit(wanted.limit + 1)
         with self._database.reading() as connection:
             if wanted.before is not None:
-                last = row_of(connection, wanted.before, project, jobs.c.seq)
+                last = reading.row_of(connection, wanted.before, project, jobs.c.seq)
                 query = query.where(jobs.c.seq < last.seq)
             # Each state by its index: some are rare among a project's jobs.
             states = sorted(set(wanted.state))
             parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows = [row for each in parts for row in connection.execute(each).all()]
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-        found = tuple(map(job_of, rows[: wanted.limit]))
+        found = tuple(map(reading.job_of, rows[: wanted.limit]))
         return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
@@ -145,7 +135,7 @@ class Jobs:
         most = max(1, min(limit, MOST_TRIALS))
         query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
-            row_of(connection, job_id, project, jobs.c.id)
+            reading.row_of(connection, job_id, project, jobs.c.id)
             rows = connection.execute(query.order_by(trials.c.number).limit(most)).scalars()
             return tuple(rows.all())
 
@@ -162,22 +152,22 @@ class Jobs:
         """Return what happened to a job after an event, oldest first; the last one is `ended`."""
         most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
-            read_job(connection, job_id, project)
-            return read_events(connection, job_id, after, most)
+            reading.read_job(connection, job_id, project)
+            return reading.read_events(connection, job_id, after, most)
 
     def detail(self, job_id: str, project: str | None) -> JobDetail:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
+            query = select(Now(), reading.spent(job_id, by_now=True), jobs.c.recommendation)
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
             return JobDetail(
                 job=job,
-                trials=read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
-                events=read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
+                trials=reading.read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
+                events=reading.read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
                 now=now,
                 spent=seconds,
-                recommendation=None if kept is None else whole(connection, job_id, kept),
+                recommendation=kept and reading.whole(connection, job_id, kept),
             )
 
     def cancel(self, job_id: str, project: str | None) -> Job:
@@ -186,21 +176,21 @@ class Jobs:
         A job that was cancelled before stays as it is.
         """
         with self._database.writing() as connection:
-            read_job(connection, job_id, project)
+            reading.read_job(connection, job_id, project)
             cancelled = _cancel(connection, job_id)
-            job = read_job(connection, job_id, project)
+            job = reading.read_job(connection, job_id, project)
         if cancelled:
             note("cancel job", job_id)
         return job
 
     def recommendation(self, job_id: str, project: str | None) -> Result:
         with self._database.reading() as connection:
-            found, _ = ending(connection, job_id, project)
-            return whole(connection, job_id, found)
+            found, _ = reading.ending(connection, job_id, project)
+            return reading.whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
         with self._database.reading() as connection:
-            return ending(connection, job_id, project)
+            return reading.ending(connection, job_id, project)
 
     def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
         with self._database.reading() as connection:
@@ -283,8 +273,8 @@ def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str
 
 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
-    row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
-    return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
+    row = reading.row_of(connection, job_id, project, *reading.COLUMNS, jobs.c.needs)
+    return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
 def _insert(

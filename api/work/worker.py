@@ -31,19 +31,9 @@ from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
 from autotune.api.store.usage import forget_keys
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo
-from autotune.api.work import processes
+from autotune.api.work import messages, processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, Inspection, remove_old, sweep
-from autotune.api.work.messages import (
-    MOST_DEATHS,
-    UNUSABLE,
-    FinalMessage,
-    Found,
-    GaveUp,
-    SearchOrder,
-    Stuck,
-    detail,
-)
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
 from autotune.api.workloads import Registered, Registry
@@ -137,7 +127,7 @@ class Worker:
             log(exc.cause, logging.WARNING, error=cause_of(exc))
         except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
             what = "A job cannot be run."
-            log(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
+            log(what, logging.ERROR, error=type(exc).__name__, text=messages.detail(exc))
         return False
 
     def run_one(self) -> bool:
@@ -176,7 +166,7 @@ class Worker:
         except InvalidTuning as exc:
             return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
-            return self._stuck(lease, detail(exc))
+            return self._stuck(lease, messages.detail(exc))
         return self._tune(lease, tuner, what)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
@@ -190,7 +180,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, tuner: Tuner, what: SearchOrder) -> State:
+    def _tune(self, lease: Lease, tuner: Tuner, what: messages.SearchOrder) -> State:
         with _ended_at_last(tuner, lease):
             reach(FailPoint.STARTED)
             identity = tuner.identity
@@ -205,15 +195,15 @@ class Worker:
             code = tuner.ended
         reach(FailPoint.GONE)
         final = supervision.final
-        if isinstance(final, Stuck):
+        if isinstance(final, messages.Stuck):
             return self._stuck(lease, final.detail)
-        if isinstance(final, Found):
+        if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
             return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
-        if isinstance(final, GaveUp) and final.detail:
+        if isinstance(final, messages.GaveUp) and final.detail:
             log("The engine could not run a search.", logging.ERROR, error=final.detail)
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
@@ -242,7 +232,7 @@ class Worker:
     def _stuck(self, lease: Lease, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
         log("A job's folder cannot be used.", logging.ERROR, error=error)
-        return self._put_back(lease, attempts.STUCK, UNUSABLE)
+        return self._put_back(lease, attempts.STUCK, messages.UNUSABLE)
 
     def _put_back(self, lease: Lease, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
@@ -282,14 +272,14 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
 
 def order(
     claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
-) -> SearchOrder:
+) -> messages.SearchOrder:
     request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
-    return SearchOrder(
+    return messages.SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
         dataset=_here(workload.dataset, workload, checkouts),
@@ -325,19 +315,19 @@ def jobs_folder(settings: Settings) -> Path:
 
 def excluded(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
     deaths = Counter(killers)
-    return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
+    return tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS)
 
 
-def _outcome(cause: EndCause, final: FinalMessage | None, job: Job) -> JobOutcome:
+def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
     match final:
-        case Found(recommendation=result):
+        case messages.Found(recommendation=result):
             return JobOutcome(
                 state=State.DONE,
                 verdict=result.verdict,
                 summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
-        case GaveUp(reason=reason, interrupted=False):
+        case messages.GaveUp(reason=reason, interrupted=False):
             return _failed(reason)
     if cause is EndCause.CANCELLED:
         return JobOutcome(state=State.CANCELLED)
