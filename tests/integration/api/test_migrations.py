@@ -151,24 +151,3 @@ def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: P
     second.join()
     database.close()
     assert ended
-
-
-def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:
-    """The first one makes the tables, the others wait and find them."""
-    failures: list[BaseException] = []
-
-    def start() -> None:
-        database = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
-        try:
-            make(database)
-        except BaseException as exc:  # noqa: BLE001 - shown below
-            failures.append(exc)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=start) for _ in range(3)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert failures == []
