@@ -159,14 +159,9 @@ class Labels(Base, table=True):
     )
 
 
-class Machines(Base, table=True):
-    """What some devices are, as a worker has last found them."""
-
-    devices: str = Field(primary_key=True)
-    record: str = Field(sa_type=Text)
-
-
 class Workers(Base, table=True):
+    """A worker; one that is gone is kept for a while, as it tells what its devices are."""
+
     name: str = Field(primary_key=True)
     devices: str
     workloads: Any = Field(sa_type=JSON)
@@ -233,7 +228,6 @@ attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
 labels = metadata.tables["labels"]
-machines = metadata.tables["machines"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]

@@ -68,7 +68,6 @@ class Worker:
         self._fetching = Chore(self._fetch, FETCH_SECONDS)
         self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
         self._stop = Event()
-        self._draining = False
         self._name = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._devices = settings.named_devices()
         self._host = processes.this_host()
@@ -111,7 +110,7 @@ class Worker:
     def _show(self) -> None:
         check_schema(self._database)
         self._shown = self._info()
-        self._draining = workers.seen(self._database, self._shown, draining=self._draining)
+        workers.seen(self._database, self._shown)
         mark_unserved(self._database)
 
     def _forget(self) -> None:

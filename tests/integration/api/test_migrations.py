@@ -19,7 +19,7 @@ from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store import migrations
 from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
 from autotune.api.store.migrations import advice, check_schema, make, migrate
-from autotune.api.store.tables import Machines
+from autotune.api.store.tables import Totals
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:
@@ -52,7 +52,7 @@ revision, down_revision = "second", "0.1.0"
 
 
 def upgrade():
-    op.execute("DELETE FROM machines")
+    op.execute("DELETE FROM totals")
 """
 
 
@@ -60,7 +60,7 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with database.writing() as connection:
-        connection.execute(insert(Machines).values(devices="d", record="{}"))
+        connection.execute(insert(Totals).values(name="t", value=1.0))
     shutil.copy(Path(migrations.__file__).with_name("v0_1_0.py"), tmp_path)
     (tmp_path / "second.py").write_text(SECOND)
     later = ScriptDirectory(str(tmp_path), version_locations=[str(tmp_path)])
@@ -71,7 +71,7 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
     migrate(database)
     check_schema(database)
     with database.reading() as connection:
-        assert connection.execute(select(col(Machines.devices))).all() == []
+        assert connection.execute(select(col(Totals.name))).all() == []
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -102,8 +102,8 @@ def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> Non
     make(encoded)
     with encoded.writing() as connection:
         text = "Z\u00fcrich \N{SNOWMAN}"
-        connection.execute(insert(Machines).values(devices=text, record="{}"))
-        assert connection.execute(select(col(Machines.devices))).scalar_one() == text
+        connection.execute(insert(Totals).values(name=text, value=1.0))
+        assert connection.execute(select(col(Totals.name))).scalar_one() == text
 
 
 @pytest.mark.parametrize("encoded", ["LATIN1"], indirect=True)

@@ -63,7 +63,9 @@ def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
     large = fake_machine(cpus=64)
     workers.seen(database, WorkerInfo(worker="w", devices="other", host="h", machine=large))
     assert client.get("/v1/machine").json()["machine"]["hosts"][0]["cpus"] == 64
-    workers.remember_machine(database, "bench", FAKE_MACHINE)
+    mine = WorkerInfo(worker="gone", devices="bench", host="h", machine=FAKE_MACHINE)
+    workers.seen(database, mine)
+    workers.leave(database, mine)
     assert client.get("/v1/machine").json()["machine"] == FAKE_MACHINE.model_dump(mode="json")
     assert client.get("/v1/spaces").json()["auto"] == "cpu"
 
