@@ -21,10 +21,10 @@ from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import reading
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
-from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
+from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.tables import idempotency, jobs, labels, trials
+from autotune.api.store.tables import jobs, labels, trials
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import (
@@ -44,6 +44,8 @@ from autotune.trial import Trial
 
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
+"""After so long an idempotency key may be used for something else."""
 MOST_SHOWN = 400
 """Of the trials, and of the events, in the detail of a job."""
 EVERY_JOB = ListQuery()
@@ -77,17 +79,17 @@ class Jobs:
     ) -> Job:
         """Take in a job, and return it with what it waits for; it survives a crash of anything."""
         tuning = checked(request, self._registry, self._quotas, self._able(request.needs))
-        job_id = secrets.token_hex(12)
+        job_id, mark = secrets.token_hex(12), dict[str, str]()
         with self._database.writing() as connection:
             lock(connection, f"quota {project}")
             if idempotency_key:
-                mark = request.fingerprint
-                entry = {"project": project, "key": idempotency_key, "fingerprint": mark}
-                earlier = _take_key(connection, entry, job_id)
+                mark = {"idempotency_key": idempotency_key, "fingerprint": request.fingerprint}
+                earlier = _earlier(connection, project, **mark)
                 if earlier is not None:
                     return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
-            _insert(connection, job_id, tuning, project, created_by)
+            own = {"id": job_id, "project": project, **mark}
+            _insert(connection, tuning, {**own, "created_by": created_by})
             add_events(connection, job_id, 0, [Queued()])
             job = _placed(connection, job_id, project)
         note("submit job", job_id)
@@ -254,22 +256,19 @@ def _cancel(connection: Connection, job_id: str) -> bool:
     return advance(connection, job_id, state, step)
 
 
-def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:
-    """Take an idempotency key for a job; return the job that has it already, if there is one."""
-    # Waits for a transaction that adds the same key in this moment.
-    added = insert_new(connection, idempotency, **entry, job_id=job_id, created_at=Now())
-    if connection.execute(added.returning(idempotency.c.job_id)).first():
-        return None
-    mine = (idempotency.c.project == entry["project"], idempotency.c.key == entry["key"])
-    query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
-    found: str
-    found, fingerprint = connection.execute(query).one()
-    if fingerprint != entry["fingerprint"]:
+def _earlier(
+    connection: Connection, project: str, idempotency_key: str, fingerprint: str
+) -> str | None:
+    """Return the job that was made with an idempotency key, if there is one."""
+    mine = (jobs.c.project == project, jobs.c.idempotency_key == idempotency_key)
+    query = select(jobs.c.id, jobs.c.fingerprint).where(*mine)
+    found = connection.execute(query.where(jobs.c.created_at > Now() - KEY_SECONDS)).first()
+    if found is not None and found.fingerprint != fingerprint:
         raise IdempotencyMismatch(
             "This idempotency key was already used with another request.",
             "Use a new key for a new request.",
         )
-    return found
+    return found and found.id
 
 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
@@ -277,13 +276,9 @@ def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
     return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
-def _insert(
-    connection: Connection, job_id: str, tuning: Tuning, project: str, created_by: str | None
-) -> None:
+def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) -> None:
     row = insert(jobs).values(
-        id=job_id,
-        project=project,
-        created_by=created_by,
+        **own,
         created_at=Now(),
         request=tuning.model_dump_json(),
         workload=tuning.workload,
@@ -294,6 +289,7 @@ def _insert(
         events=1,
     )
     seq = connection.execute(row.returning(jobs.c.seq)).scalar_one()
-    found = [{"label": each, "project": project, "seq": seq} for each in selectors(tuning.labels)]
+    mine = {"project": own["project"], "seq": seq}
+    found = [{"label": each, **mine} for each in selectors(tuning.labels)]
     if found:
         connection.execute(insert(labels), found)

@@ -55,6 +55,7 @@ class Jobs(Base, table=True):
         Index(None, "project", "state", "seq"),
         Index(None, "project", "started_at"),
         Index(None, "project", "ended_at"),
+        Index(None, "project", "idempotency_key"),
         Index(None, "ended_at"),
         Index("ix_jobs_held", "expires_at", sqlite_where=_HELD, postgresql_where=_HELD),
     )
@@ -64,6 +65,9 @@ class Jobs(Base, table=True):
     """Its name for the outside, which cannot be guessed."""
     project: str
     created_by: str | None = None
+    idempotency_key: str | None = None
+    """When it comes again with a request of the same fingerprint, no second job is made."""
+    fingerprint: str | None = None
     request: str = Field(sa_type=Text)
     workload: str
     budget_seconds: float
@@ -202,18 +206,6 @@ class Sessions(Base, table=True):
     expires_at: float
 
 
-class Idempotency(Base, table=True):
-    """A request that must not make a second job when it comes again."""
-
-    __table_args__ = (Index(None, "job_id"),)
-
-    project: str = Field(primary_key=True)
-    key: str = Field(primary_key=True)
-    fingerprint: str
-    job_id: str
-    created_at: float
-
-
 class Totals(Base, table=True):
     """What is counted of rows that are gone."""
 
@@ -231,5 +223,4 @@ labels = metadata.tables["labels"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
-idempotency = metadata.tables["idempotency"]
 totals = metadata.tables["totals"]

@@ -29,7 +29,6 @@ from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
-from autotune.api.store.usage import forget_keys
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo
 from autotune.api.work import messages, processes
 from autotune.api.work.checkouts import Checkouts
@@ -44,10 +43,8 @@ _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
 LAST_SECONDS = 15.0
 """A search that goes on after a crash gets at least this long, to decide from what it has."""
-_KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
-"""After so long an idempotency key may be used for something else."""
-FORGET_SECONDS = 3600.0
-"""Between removals of such keys, and of jobs that are too old to be kept."""
+REMOVE_SECONDS = 3600.0
+"""Between removals of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
 """Between attempts at repositories that could not be had."""
@@ -63,7 +60,7 @@ class Worker:
         self._registry = settings.registry()
         self._adopts = adopts
         self._places = Places(settings)
-        self._forgetting = Chore(self._forget, FORGET_SECONDS)
+        self._removing = Chore(self._remove, REMOVE_SECONDS)
         self._checkouts = Checkouts(settings.data / "checkouts")
         self._fetching = Chore(self._fetch, FETCH_SECONDS)
         self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
@@ -103,7 +100,7 @@ class Worker:
         )
 
     def _tidy(self) -> None:
-        for each in (self._showing, self._fetching, self._forgetting):
+        for each in (self._showing, self._fetching, self._removing):
             with suppress(DatabaseUnavailable):
                 each.do_if_due()
 
@@ -113,8 +110,7 @@ class Worker:
         workers.seen(self._database, self._shown)
         mark_unserved(self._database)
 
-    def _forget(self) -> None:
-        forget_keys(self._database, _KEY_SECONDS)
+    def _remove(self) -> None:
         days = self._settings.retention_days
         if days is not None:
             remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)

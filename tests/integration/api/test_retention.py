@@ -23,7 +23,6 @@ OF_A_JOB = (
     tables.events,
     tables.trials,
     tables.attempts,
-    tables.idempotency,
 )
 
 
