@@ -134,11 +134,10 @@ class Jobs:
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
         """Return the trials of a job after a number, each as JSON; reading them takes longest."""
-        most = max(1, min(limit, MOST_TRIALS))
         query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
             reading.row_of(connection, job_id, project, jobs.c.id)
-            rows = connection.execute(query.order_by(trials.c.number).limit(most)).scalars()
+            rows = connection.execute(query.order_by(trials.c.number).limit(limit)).scalars()
             return tuple(rows.all())
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
@@ -148,14 +147,11 @@ class Jobs:
                 return found
         raise NotFound("Trial not found.", "See the job's trials.")
 
-    def events(
-        self, job_id: str, project: str | None, *, after: int = 0, limit: int = MOST_EVENTS
-    ) -> tuple[JobEvent, ...]:
+    def events(self, job_id: str, project: str | None, *, after: int = 0) -> tuple[JobEvent, ...]:
         """Return what happened to a job after an event, oldest first; the last one is `ended`."""
-        most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
-            reading.read_job(connection, job_id, project)
-            return reading.read_events(connection, job_id, after, most)
+            reading.row_of(connection, job_id, project, jobs.c.id)
+            return reading.read_events(connection, job_id, after, MOST_EVENTS)
 
     def detail(self, job_id: str, project: str | None) -> JobDetail:
         """Return a job with its latest trials and events, and its recommendation."""

@@ -109,11 +109,3 @@ def test_changes_are_logged(
         ("cancel job", job.id),
         ("revoke key", made.id),
     ]
-
-
-def test_a_project_sees_and_revokes_its_own_keys(holders: Keyring) -> None:
-    mine, other = (holders.hand_out("ci", [Scope.READ], each).key for each in ("a", "b"))
-    assert holders.all("a") == (mine,)
-    with pytest.raises(NotFound):
-        holders.revoke(other.id, "a")
-    holders.revoke(mine.id, "a")
