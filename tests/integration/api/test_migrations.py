@@ -76,7 +76,6 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_migration_may_take_long(database: Database) -> None:
-    """A large database needs it; everything else is bounded, as before."""
     query = "SELECT extract(epoch FROM current_setting(%s)::interval)"
     for name in ("statement_timeout", "lock_timeout"):
         with database.migrating() as connection:
@@ -87,7 +86,6 @@ def test_a_migration_may_take_long(database: Database) -> None:
 
 @pytest.fixture
 def encoded(request: pytest.FixtureRequest, postgresql: Any) -> Iterator[Database]:
-    """A database without a schema whose server keeps text in an encoding."""
     rest = f"TEMPLATE template0 LOCALE 'C' ENCODING '{request.param}'"
     postgresql.execute(f"CREATE DATABASE encoded {rest}")
     database = Database(postgresql.url("encoded"))
@@ -108,14 +106,12 @@ def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> Non
 
 @pytest.mark.parametrize("encoded", ["LATIN1"], indirect=True)
 def test_a_server_that_cannot_keep_every_text_is_refused(encoded: Database) -> None:
-    """Before anything is in it; the message says how to make one that can."""
     with pytest.raises(SettingsError, match="LATIN1") as raised:
         make(encoded)
     assert "ENCODING 'UTF8'" in raised.value.next_step
 
 
 def test_a_process_waits_for_the_migration_of_another(database: Database) -> None:
-    """However long that takes; here it is behind it, and finds the work done."""
     order: list[str] = []
 
     def start() -> None:

@@ -124,7 +124,6 @@ def test_what_a_caller_says_through_the_proxy_counts_for_nothing(proxy: str) -> 
 
 
 def test_a_page_of_another_site_changes_nothing_through_the_proxy(proxy: str) -> None:
-    """The browser shows its session at the proxy to whatever page asks for it."""
     for said in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         with browser(proxy, "anna", **said) as anna:
             refused = anna.post("/v1/tunings", json=ASKED)

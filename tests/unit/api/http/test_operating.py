@@ -21,7 +21,6 @@ from autotune.testing import FAKE_MACHINE, fake_machine
 
 
 def test_the_metrics_tell_of_calls_and_jobs(client_with: Any, job: Job) -> None:
-    """Addresses are counted by route, so that their number is bounded."""
     admin = client_with(*Scope, project=job.project)
     admin.get(f"/v1/tunings/{job.id}")
     admin.get("/v1/nothing")
@@ -36,8 +35,6 @@ def test_the_metrics_tell_of_calls_and_jobs(client_with: Any, job: Job) -> None:
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process tells its own figures, and that the database does not answer."""
-
     def gone(_: Jobs) -> None:
         raise DatabaseUnavailable("gone")
 
@@ -162,7 +159,6 @@ def test_a_high_priority_needs_an_administrator(client: TestClient, client_with:
 
 
 def test_needs_are_checked(client: TestClient, worker: WorkerInfo) -> None:
-    """What they say is kept with the job; what is odd in them is named."""
     del worker
     asked = {"workload": "digits", "needs": {"devices": 1, "labels": ["b", "a"]}}
     made = client.post("/v1/tunings", json=asked).json()

@@ -72,7 +72,6 @@ def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) ->
 def test_a_space_is_checked_where_machines_are_known_that_may_run_it(
     database: Database, registry: Registry, quotas: Quotas
 ) -> None:
-    """Nobody waits for that: while none is known, the job's worker finds out."""
     jobs, tpus = Jobs(database, registry, quotas), JobRequest(workload="digits", space="tpu")
     assert jobs.submit(tpus, "me").project == "me"
     post = WorkerInfo(worker="w", devices="d", host="h", machine=FAKE_MACHINE)

@@ -46,8 +46,6 @@ Inspect = Callable[..., Inspection]
 
 @pytest.fixture
 def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
-    """Makes an inspection that is given these engines, one after the other."""
-
     def make(*engines: FakeEngine) -> Inspection:
         left = iter(engines)
         monkeypatch.setattr(housekeeping, "new_engine", lambda _: next(left))
