@@ -209,7 +209,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         rules += [each for each in broken if each]
     why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
-        f"This space cannot run on this machine: {why}.",
+        f"This space cannot run on this machine: {why.rstrip('.')}.",
         "Use another space.",
     )
 
