@@ -98,7 +98,7 @@ def _answers(address: str) -> bool:
 
 def browser(proxy: str, name: str, **headers: str) -> httpx.Client:
     own = {"Origin": proxy, "Sec-Fetch-Site": "same-origin", **headers}
-    return httpx.Client(base_url=proxy, auth=(name, PASSWORD), headers=own)
+    return httpx.Client(base_url=proxy, auth=(name, PASSWORD), headers=own, timeout=60)
 
 
 def test_people_are_let_in_by_their_groups(proxy: str) -> None:
