@@ -97,7 +97,7 @@ class RunResult(Value):
 class Task(ABC, Generic[A]):
     """What an engine is asked to do: a request, the code that does it, and its answer.
 
-    There is a file in `autotune.engine.tasks` for each kind. Its code lies apart, because it is
+    Those that there are stand in `autotune.engine.tasks`. Their code lies apart, because it is
     imported by the child only: it may import TensorFlow, and should not import pydantic.
     """
 

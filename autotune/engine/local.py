@@ -22,8 +22,7 @@ from autotune.engine.group import ONE, Environment, LocalGroup
 from autotune.engine.load import Load, Meter
 from autotune.engine.lock import Notify, exclusive
 from autotune.engine.reasons import is_of_the_disk
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import why_ended
+from autotune.engine.tasks.inspect import DevicesRequest, why_ended
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, OutputError

@@ -13,12 +13,18 @@ from typing import Self
 from autotune.engine.base import A, HostTask, RunResult, Watch
 from autotune.engine.bridge import Node
 from autotune.engine.folder import TrialFolder
-from autotune.engine.links import Link
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
 from autotune.engine.lock import Notify
-from autotune.engine.ray_group import RemoteGroup
-from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, loss_as_engine_error
+from autotune.engine.ray_agent import Link
+from autotune.engine.ray_hosts import (
+    Hosts,
+    RemoteGroup,
+    RemoteHost,
+    answers,
+    bring,
+    loss_as_engine_error,
+)
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import EVERYWHERE
 from autotune.engine.tasks.train import TrialRequest

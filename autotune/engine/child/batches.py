@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import within
 
 _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_function")
 """Methods of a strategy that turn a dataset into what its replicas read."""

@@ -19,9 +19,8 @@ from autotune.engine.child.factories import called, loaded
 from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.inspect_model import InspectedModel
-from autotune.engine.child.member import Member
+from autotune.engine.child.member import Member, execute
 from autotune.engine.child.once import OpenGenerators, ReadOnce
-from autotune.engine.child.program import load_reader
 from autotune.engine.child.returned import BATCH, Taken, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
@@ -102,7 +101,7 @@ def _script_facts(
     request: Mapping[str, Any], folder: TrialFolder, announce: Announce
 ) -> dict[str, Any]:
     announce(Step.IMPORTING)
-    program = load_reader(folder, request["script"])
+    program = execute(folder.script, request["script"])
     announce(Step.RUNNING)
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:

@@ -10,23 +10,25 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.dataset_graph import (
-    Randomness,
-    holds_cache,
-    prefetched,
-    runs_python,
-)
 from autotune.engine.child.passes import (
+    Progress,
     Stretch,
     backlog_facts,
     pass_facts,
     read_on,
     read_pass,
     successful,
+    within,
 )
-from autotune.engine.child.repeatability import changes, tensors
+from autotune.engine.child.repeatability import (
+    Randomness,
+    changes,
+    holds_cache,
+    prefetched,
+    runs_python,
+    tensors,
+)
 from autotune.engine.child.returned import BATCH, Taken
-from autotune.engine.child.timeout import Progress, within
 from autotune.engine.failure import ERROR
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.plain import Change

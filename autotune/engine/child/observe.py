@@ -13,8 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from autotune.engine.child.batches import GlobalBatches, Input, count_all, load_pickle
-from autotune.engine.child.member import Member, write_whole
-from autotune.engine.child.program import input_of
+from autotune.engine.child.member import Member, input_of, write_whole
 from autotune.engine.child.script import fit_reached
 from autotune.engine.child.weight_recorder import Reference, WeightRecorder
 from autotune.engine.folder import TrialFolder

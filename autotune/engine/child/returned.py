@@ -8,8 +8,7 @@ import keras
 import tensorflow as tf
 
 from autotune.datasets import batches_of, full_batches, read_by_python
-from autotune.engine.child.passes import successful
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import successful, within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
 

@@ -16,9 +16,8 @@ import keras
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.fill import read_epoch
-from autotune.engine.child.member import Member
-from autotune.engine.child.program import input_of
+from autotune.engine.child.member import Member, input_of
+from autotune.engine.child.train import read_epoch
 from autotune.engine.events import EventWriter
 
 SECONDS = 0.25

@@ -14,8 +14,7 @@ from autotune.config import Configuration
 from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
-from autotune.engine.tasks.train import TrialRequest, trial_request
+from autotune.engine.tasks.train import LearningRequest, TrialRequest, trial_request
 from autotune.reason import Completed, Outcome
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing.fake import fake_learning

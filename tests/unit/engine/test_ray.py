@@ -20,8 +20,7 @@ from autotune.engine.group import MemoryUse, Report
 from autotune.engine.lock import Holder, Wait
 from autotune.engine.ray import RayEngine
 from autotune.engine.ray_agent import HostFacts, News, Order
-from autotune.engine.ray_group import RemoteGroup
-from autotune.engine.ray_hosts import Hosts, RemoteHost
+from autotune.engine.ray_hosts import Hosts, RemoteGroup, RemoteHost
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest

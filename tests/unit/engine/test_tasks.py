@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.train import LearningRequest
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.stats.gradients import Unpredictable
 from autotune.testing.contract import Behaviour
