@@ -53,11 +53,7 @@ class EventWriter:
         self._file = os.open(path, flags, 0o644)
 
     def write(self, event: str, **fields: object) -> None:
-        """Append one event.
-
-        Raises:
-            OSError: The disk does not take it; what it took of it is no line.
-        """
+        """Append one event; what a full disk takes of it is no line."""
         line = json.dumps({"event": event, "at": time.monotonic(), **fields})
         left = line.encode() + b"\n"
         while left:

@@ -122,9 +122,6 @@ class LocalEngine(ProcessEngine):
         """Do a task in a process of its own; a second one does it where the first was killed.
 
         No trial runs meanwhile, so whoever killed it may have meant another one.
-
-        Raises:
-            OutputError: The disk takes nothing.
         """
         folder = self.new_folder()
         task.prepare(folder)
@@ -164,11 +161,6 @@ class LocalEngine(ProcessEngine):
         environments: Mapping[int, Environment] = ONE,
         memory: int | None = None,
     ) -> LocalGroup:
-        """Return processes that can be started at once; see `LocalGroup`.
-
-        Raises:
-            EngineError: TensorFlow cannot be imported.
-        """
         return LocalGroup(self._ready_server(), folder, code, environments, memory)
 
     def new_folder(self) -> TrialFolder:
@@ -218,11 +210,7 @@ def answers_in(folder: TrialFolder, count: int) -> list[Any]:
 
 
 def environments_of(roles: Sequence[Role], addresses: Sequence[str]) -> list[Environment]:
-    """Return the variables of each process. A TF_CONFIG of the tuner's never counts.
-
-    Args:
-        addresses: `host:port` of each.
-    """
+    """Return the variables of each process. A TF_CONFIG of the tuner's never counts."""
     environments: list[Environment] = []
     for role in roles:
         config = tf_config(roles, addresses, role) if len(roles) > 1 else None

@@ -166,14 +166,7 @@ def _wait(claim: Claim, notify: Notify) -> None:
 
 
 class Claim:
-    """A machine that is asked for without waiting, and kept until it is let go of.
-
-    Args:
-        what: Names the search.
-        places: Where the file may be.
-        seconds: The search's budget; None where it has none.
-        shared: Whether claims of that name share the machine.
-    """
+    """A machine that is asked for without waiting; claims of one name may share it."""
 
     def __init__(
         self,

@@ -46,11 +46,7 @@ def kernel_kills(statistics: Path = Path("/proc/vmstat")) -> int:
 
 
 class MemoryGauge:
-    """Samples the memory of all processes that descend from one.
-
-    Args:
-        ancestor: The process id of the fork server, which also adopts the trial's orphans.
-    """
+    """Samples the memory of all processes that descend from a fork server, orphans too."""
 
     def __init__(self, ancestor: int, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._ancestor = ancestor

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from autotune.engine import links
 from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
@@ -35,6 +34,23 @@ from autotune.roles import Role
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20
 """Bytes of a file that are handed over at a time."""
+_PATIENCE = 2.0
+"""Seconds to wait for a host that should answer."""
+_PINGS = 9
+_PIECE = bytes(2**16)
+_SECONDS = 1.0
+"""Longest time that data are sent for."""
+_MOST = 64 * 2**20
+"""Bytes that are sent at most."""
+
+
+class Link(NamedTuple):
+    """What the network gives from one host to another."""
+
+    latency: float
+    """Seconds there and back."""
+    bandwidth: float
+    """Bytes per second."""
 
 
 class HostFacts(NamedTuple):
@@ -73,11 +89,7 @@ class Order(NamedTuple):
 
 
 class Agent:
-    """Starts, watches and ends processes on its host.
-
-    Args:
-        environment: Variables of the processes, beside those of this one; None removes one.
-    """
+    """Starts, watches and ends processes on its host."""
 
     def __init__(self, environment: Environment | None = None) -> None:
         self._engine = LocalEngine(environment)
@@ -125,14 +137,10 @@ class Agent:
     def hold(self, count: int) -> list[int]:
         """Return ports that nobody else is given until the run has ended."""
         with self._lock:
-            return [links.hold(self._ports) for _ in range(count)]
+            return [hold_port(self._ports) for _ in range(count)]
 
     def begin(self, order: Order) -> Reason | None:
-        """Start this host's processes of a run; return why the host cannot.
-
-        Raises:
-            EngineError: The system refuses another process, or TensorFlow cannot be imported.
-        """
+        """Start this host's processes of a run; return why the host cannot."""
         with self._lock:
             self._heard, self._ending, self._news = time.monotonic(), False, News()
             self._folder = self._fill(order.files)
@@ -157,20 +165,12 @@ class Agent:
                 break
         return self._news
 
-    def last_words(self, member: int) -> str:
+    def last_words(self, member: int, stack: bool) -> str:  # noqa: FBT001 - a call from elsewhere
         with self._lock:
-            return self._group.last_words(member) if self._group else ""
-
-    def stack(self, member: int) -> str:
-        with self._lock:
-            return self._group.stack(member) if self._group else ""
+            return self._group.last_words(member, stack=stack) if self._group else ""
 
     def end(self) -> dict[str, int]:
-        """End all processes; return the files that they have left, with their sizes.
-
-        Raises:
-            EngineError: The system does not let go of one.
-        """
+        """End all processes; return the files that they have left, with their sizes."""
         self._ending = True
         with self._lock:
             self._end_group()
@@ -193,11 +193,11 @@ class Agent:
 
     def answer(self, seconds: float) -> int:
         """Let other agents reach this one for some seconds; return the port."""
-        return links.answer(seconds)
+        return answer_pings(seconds)
 
-    def reach(self, address: str, port: int) -> links.Link | None:
+    def reach(self, address: str, port: int) -> Link | None:
         """Return latency and bandwidth to an agent that answers there; None if none does."""
-        return links.measure(address, port)
+        return measure_link(address, port)
 
     def close(self) -> None:
         self._ending = True
@@ -248,26 +248,7 @@ class Agent:
                     self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))
 
 
-PATIENCE = 2.0
-"""Seconds to wait for a host that should answer."""
-_PINGS = 9
-_PIECE = bytes(2**16)
-_SECONDS = 1.0
-"""Longest time that data are sent for."""
-_MOST = 64 * 2**20
-"""Bytes that are sent at most."""
-
-
-class Link(NamedTuple):
-    """What the network gives from one host to another."""
-
-    latency: float
-    """Seconds there and back."""
-    bandwidth: float
-    """Bytes per second."""
-
-
-def hold(held: ExitStack) -> int:
+def hold_port(held: ExitStack) -> int:
     """Return a port that the kernel gives nobody else until a stack is closed.
 
     TensorFlow's server can take it nevertheless: both say SO_REUSEADDR, and this socket does not
@@ -280,7 +261,7 @@ def hold(held: ExitStack) -> int:
     return port
 
 
-def answer(seconds: float) -> int:
+def answer_pings(seconds: float) -> int:
     """Answer whoever measures, for some seconds in the background; return the port."""
     listener = socket.create_server(("", 0))
     threading.Thread(target=_serve, args=(listener, seconds), daemon=True).start()
@@ -288,9 +269,9 @@ def answer(seconds: float) -> int:
     return port
 
 
-def measure(address: str, port: int) -> Link | None:
+def measure_link(address: str, port: int) -> Link | None:
     """Return what the network gives to a host that answers; None if it does not."""
-    with suppress(OSError), socket.create_connection((address, port), PATIENCE) as there:
+    with suppress(OSError), socket.create_connection((address, port), _PATIENCE) as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         latency = min(_ping(there) for _ in range(_PINGS))
         begun, sent = time.monotonic(), 0
@@ -298,7 +279,7 @@ def measure(address: str, port: int) -> Link | None:
             there.sendall(_PIECE)
             sent += len(_PIECE)
         there.shutdown(socket.SHUT_WR)
-        there.settimeout(PATIENCE + _SECONDS)
+        there.settimeout(_PATIENCE + _SECONDS)
         while there.recv(1):  # it closes when everything has arrived
             pass
         return Link(latency, sent / (time.monotonic() - begun))
@@ -325,7 +306,7 @@ def _serve(listener: socket.socket, seconds: float) -> None:
 def _receive(there: socket.socket) -> None:
     with there, suppress(OSError):
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        there.settimeout(PATIENCE + _SECONDS)
+        there.settimeout(_PATIENCE + _SECONDS)
         for _ in range(_PINGS):
             there.sendall(there.recv(1))
         while there.recv(2**16):

@@ -12,18 +12,16 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
-from autotune.engine.folder import TrialFolder
-from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
 from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Notify, Wait
-from autotune.engine.ray_agent import PIECE, HostFacts, News, Order
+from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.user_code import Code, code_of
 from autotune.errors import AutotuneError, EngineError, Interrupted
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
+from autotune.workload import Workload
 
 T = TypeVar("T")
 SILENCE_SECONDS = 5.0
@@ -73,11 +71,7 @@ class RemoteHost:
         return WorkersLost(self.lost)
 
     def check_pulse(self) -> None:
-        """See that the agent answers at all while another call of it lasts.
-
-        Raises:
-            WorkersLost: It does not.
-        """
+        """See that the agent answers at all while another call of it lasts."""
         now = time.monotonic()
         if self._ping is None or self._ping.done():
             self._ping, self._pinged = self.ask("clock"), now
@@ -114,15 +108,7 @@ class RemoteHost:
 def answers(
     calls: Mapping[RemoteHost, Future[T]], seconds: float = SILENCE_SECONDS
 ) -> dict[RemoteHost, T]:
-    """Wait for the answers of several hosts.
-
-    Args:
-        seconds: Longest wait. A host that does not answer at all is given up sooner.
-
-    Raises:
-        WorkersLost: A host is gone, or too late.
-        AutotuneError: What an agent has raised.
-    """
+    """Wait for the answers of several hosts; one that does not answer at all is given up sooner."""
     deadline = time.monotonic() + seconds
     while late := [host for host, call in calls.items() if not call.done()]:
         if time.monotonic() > deadline:
@@ -134,12 +120,7 @@ def answers(
 
 
 def answer(host: RemoteHost, call: Future[T]) -> T:
-    """Return the answer of a host that has given one.
-
-    Raises:
-        WorkersLost: The host is gone.
-        AutotuneError: What the agent has raised.
-    """
+    """Return the answer of a host that has given one; raise what its agent has raised."""
     try:
         return call.result()
     except Gone as exc:
@@ -153,13 +134,9 @@ def answer(host: RemoteHost, call: Future[T]) -> T:
         ) from exc
 
 
-def bring(code: Code, hosts: Sequence[RemoteHost]) -> None:
-    """Have hosts hold the user's code.
-
-    Raises:
-        WorkersLost: A host is gone.
-        UsageError: One cannot hold it.
-    """
+def bring(workload: Workload, hosts: Sequence[RemoteHost]) -> None:
+    """Have hosts hold the user's code."""
+    code = code_of(workload)
     answers({host: host.ask("bring", code) for host in hosts if host.lacks(code)}, _BRING_SECONDS)
 
 
@@ -188,14 +165,10 @@ class Hosts:
             self._bridge = BridgeClient(self._address)
         return self._bridge
 
-    def take(self, notify: Notify) -> None:
-        """Have an agent on each host, once nobody else uses it.
-
-        Raises:
-            EngineError: The cluster does not answer, or has no host.
-        """
+    def take(self, notify: Notify = lambda _: None) -> list[RemoteHost]:
+        """Have an agent on each host, once nobody else uses it; return those that are left."""
         if self._all:
-            return
+            return self.left
         bridge = self.connect()
         nodes = sorted(bridge.nodes(), key=_order)
         if not nodes:
@@ -208,14 +181,10 @@ class Hosts:
         self._wait_for(found[:1], notify)
         self._wait_for(found[1:], notify)
         self._all = found
+        return self.left
 
     def reserve(self, what: str, notify: Notify, seconds: float | None = None) -> None:
-        """Wait until no search is running on one of the hosts alone, then keep such waiting.
-
-        Raises:
-            Interrupted: Ctrl-C was pressed while waiting.
-            EngineError: A host was lost.
-        """
+        """Wait until no search is running on one of the hosts alone, then keep such waiting."""
         self._seconds = seconds
         # Agents of one search share a machine; one of another with the same name does not.
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
@@ -244,15 +213,11 @@ class Hosts:
         return None
 
     def machine(self) -> Machine:
-        """Return the hosts as one machine.
-
-        Raises:
-            EngineError: They differ in their software, or one was lost.
-        """
+        """Return the hosts as one machine, unless they differ in their software."""
         if not self._facts:
-            self.take(lambda _: None)
+            hosts = self.take()
             with loss_as_engine_error():
-                found = answers({each: each.ask("facts") for each in self.left}, _FACTS_SECONDS)
+                found = answers({each: each.ask("facts") for each in hosts}, _FACTS_SECONDS)
             _check_alike(found)
             self._facts = found
         first, *_ = self._facts.values()
@@ -361,134 +326,3 @@ def _order(node: Node) -> tuple[object, ...]:
         return (0, int(ipaddress.ip_address(node.address)), node.key)
     except ValueError:
         return (1, node.address, node.key)
-
-
-_POLL_SECONDS = 0.2
-"""After which an agent answers that there is nothing new."""
-_BEGIN_SECONDS = 300.0
-"""For an agent whose fork server has to import TensorFlow anew."""
-_STACK_SECONDS = 2.0
-_LATE_SECONDS = 0.5
-
-
-class RemoteGroup(WorkerGroup):
-    """Worker processes on several hosts."""
-
-    def __init__(
-        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
-    ) -> None:
-        self._of = hosts
-        self._hosts = [*dict.fromkeys(hosts)]
-        self._request = request
-        self._folder = folder
-        self._code = code
-        self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
-        self._exits: dict[int, Exit] = {}
-        self._uses: dict[RemoteHost, MemoryUse] = {}
-
-    @property
-    def lost(self) -> HostLost | None:
-        """The loss of the first of its hosts that was lost."""
-        return next((host.lost for host in self._hosts if host.lost), None)
-
-    def start(self) -> None:
-        """Start all processes, on ports that are held until the end."""
-        bring(code_of(self._request.workload), self._hosts)
-        for host in self._hosts:
-            host.compare_clocks()
-        addresses = self._addresses()
-        files = {name: path.read_bytes() for name, path in self._folder.given().items()}
-        calls = {}
-        for host in self._hosts:
-            order = Order(
-                code=self._code,
-                files=files,
-                roles=self._request.roles,
-                addresses=addresses,
-                members=[i for i, each in enumerate(self._of) if each is host],
-                memory=self._request.limits.memory,
-            )
-            calls[host] = host.ask("begin", order)
-        for refused in answers(calls, _BEGIN_SECONDS).values():
-            if refused:
-                raise WorkersLost(refused)
-
-    def listen(self, seconds: float) -> list[Report]:
-        for host in self._hosts:
-            if host not in self._polls:
-                self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
-        wait([call for call, _ in self._polls.values()], seconds, FIRST_COMPLETED)
-        reports = [report for host in self._hosts for report in self._heard(host)]
-        return sorted(reports, key=lambda report: report.event["at"])
-
-    def read(self) -> list[Report]:
-        """Return nothing: a process's end is reported together with its last reports."""
-        return []
-
-    def exits(self) -> Mapping[int, Exit]:
-        return self._exits
-
-    def memory(self) -> MemoryUse:
-        """Return what the processes hold, of all hosts or of one on which it is too much."""
-        uses = self._uses.values()
-        return next(
-            (each for each in uses if each.exceeded),
-            MemoryUse(sum(u.peak for u in uses), sum(u.limit for u in uses), exceeded=False),
-        )
-
-    def last_words(self, member: int) -> str:
-        return self._text("last_words", member)
-
-    def stack(self, member: int) -> str:
-        return self._text("stack", member)
-
-    def end(self) -> None:
-        calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
-        for host, call in calls.items():
-            try:
-                left: dict[str, int] = answers({host: call})[host]
-                for name, size in left.items():
-                    self._bring_home(host, name, size)
-                host.ask("forget")
-            except WorkersLost:
-                continue  # It was struck off, and that is the reason of the run's end.
-
-    def _addresses(self) -> list[str]:
-        """Return where each process is to listen; nowhere if there is only one."""
-        if len(self._request.roles) == 1:
-            return [""]
-        asked = {host: host.ask("hold", self._of.count(host)) for host in self._hosts}
-        ports = {host: iter(held) for host, held in answers(asked).items()}
-        return [f"{host.node.address}:{next(ports[host])}" for host in self._of]
-
-    def _heard(self, host: RemoteHost) -> list[Report]:
-        call, asked = self._polls[host]
-        if not call.done():
-            if time.monotonic() - asked <= SILENCE_SECONDS:
-                return []
-            # Where it was the tuner that stood still, the answer is on its way.
-            wait([call], _LATE_SECONDS)
-            if not call.done():
-                raise host.lose(silent=SILENCE_SECONDS)
-        del self._polls[host]
-        news = answer(host, call)
-        if news.lost:
-            raise WorkersLost(news.lost)
-        self._exits.update(news.exits)
-        self._uses[host] = news.memory
-        return [
-            Report(member, {**event, "at": host.here(event["at"])})
-            for member, event in news.reports
-        ]
-
-    def _text(self, method: str, member: int) -> str:
-        host = self._of[member]
-        call: Future[str] = host.ask(method, member)
-        wait([call], _STACK_SECONDS)
-        failed = not call.done() or call.exception() is not None
-        return "" if failed else call.result()
-
-    def _bring_home(self, host: RemoteHost, name: str, size: int) -> None:
-        with (self._folder.path / name).open("wb") as file:
-            for offset in range(0, size, PIECE):
-                file.write(answers({host: host.ask("take", name, offset)})[host])

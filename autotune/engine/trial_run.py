@@ -159,7 +159,7 @@ class TrialRun:
 
     def _stacks(self) -> str:
         return "\n".join(
-            f"{self._prefix(member)}{self._group.stack(member)}"
+            f"{self._prefix(member)}{self._group.last_words(member, stack=True)}"
             for member in range(min(len(self._roles), _MOST_STACKS))
         )
 
@@ -228,11 +228,7 @@ class WorkerSteps:
             self._windows[member].append(event)
 
     def each(self, what: str) -> tuple[float, ...]:
-        """Return what each process reports for a step; empty if one did not say.
-
-        Args:
-            what: Of a window: its `seconds`, or its `work` in core seconds.
-        """
+        """Return the `seconds` or `work` of a step of each process; empty if one did not say."""
         late = [each[int(len(each) * EARLY) :] for each in self._windows]
         if not all(late):
             return ()

@@ -80,12 +80,7 @@ def _described(batch: Any, leaves: list[Any]) -> str:
 
 
 class Input:
-    """Stands between a strategy and a program, and takes note of every replica's batches.
-
-    Args:
-        reads: Steps to read and count.
-        kept: Of these, how many the program trains on, in turns.
-    """
+    """Reads and counts some steps of every replica's batches; it trains on the first of these."""
 
     def __init__(self, reads: int, kept: int) -> None:
         self._reads = reads

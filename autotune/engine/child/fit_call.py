@@ -41,12 +41,7 @@ class FitCall:
         self._batch = int(_batch_of(call.x) or call.batch_size or 32)  # of Keras
 
     def facts(self, line: int | None, fits: Sequence[MethodCall]) -> dict[str, Any]:
-        """Return what is known of it beside model and data.
-
-        Args:
-            line: That makes it, if the script does.
-            fits: All calls of `fit` in the script.
-        """
+        """Return what is known of it beside model and data."""
         arrays = _kind_of(self._call.x) == "arrays"
         return {
             "usual_batch": max(min(self._batch, self._rows()), 1) if arrays else self._batch,

@@ -42,12 +42,7 @@ def learn(member: Member) -> None:
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Looks at the gradients twice, and ends the training.
-
-    Args:
-        seconds: For training and looking together.
-        leave: Is given what was found so far, in case that the training is ended.
-    """
+    """Looks at the gradients twice, and ends the training, all within some seconds."""
 
     def __init__(
         self,
@@ -177,11 +172,7 @@ def inner_optimizer(model: Any) -> Any:
 
 
 class Gradients:
-    """Takes gradients of a model and leaves it as it was.
-
-    Args:
-        model: Is trained already, so that all variables exist.
-    """
+    """Takes gradients of a model that was trained already, and leaves it as it was."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

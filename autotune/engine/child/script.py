@@ -104,9 +104,6 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
     """Run a script up to its `fit`, and give what is known of the call beside model and data.
 
     Its data may be files that it has written, so its copy of the working folder lasts as long.
-
-    Raises:
-        ScriptFailed: It does not come to it, or in a way that cannot be tuned.
     """
     with _run_in_copy(program) as run:
         yield _reach_fit(program, run)

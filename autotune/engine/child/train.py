@@ -38,11 +38,7 @@ def train(member: Member) -> None:
 
 
 def remove_exchange() -> None:
-    """Have every replica apply its own gradients, from now on and in all of this process.
-
-    Raises:
-        AttributeError: This version of Keras adds them up elsewhere.
-    """
+    """Have every replica apply its own gradients, from now on and in all of this process."""
     from keras.src.backend.tensorflow.optimizer import TFOptimizer  # noqa: PLC0415 - private
 
     _ = TFOptimizer._all_reduce_sum_gradients  # noqa: SLF001 - nothing public does it

@@ -112,16 +112,7 @@ def trial_request(
     folder: Path,
     **more: Any,
 ) -> TrialRequest:
-    """Return the request for a run of a configuration's own program.
-
-    Args:
-        configuration: What is run.
-        workload: The factories.
-        facts: What they give.
-        machine: Where it runs.
-        folder: For the traces of the run.
-        more: Other fields of the request.
-    """
+    """Return the request for a run of a configuration's own program."""
     return TrialRequest(
         configuration=configuration,
         script=render(configuration, workload, facts, machine).train,
