@@ -69,6 +69,10 @@ class Member:
         given = {"epochs": ENDLESS, "seed": self.request["seed"], **options}
         return [text for name, value in given.items() for text in (f"--{name}", str(value))]
 
+    def announce(self, what: str) -> None:
+        """Say what is done next, so that the tuner knows what blocks."""
+        self.writer.write(events.DOING, what=what)
+
     def leave(self, answer: Mapping[str, Any]) -> None:
         """Leave an answer, which may not be the last."""
         write_whole(self.folder.answers(self.index), json.dumps(answer).encode())

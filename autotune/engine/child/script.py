@@ -11,7 +11,7 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import keras
 import tensorflow as tf
 
-from autotune.engine.child.fit_call import LEFT_OUT, FitCall, listed
+from autotune.engine.child.fit_call import LEFT_OUT, facts_of, listed
 from autotune.engine.child.notes import ScriptNotes, patched
 from autotune.engine.child.once import lasting, reads_once
 from autotune.engine.child.receivers import Receivers
@@ -33,6 +33,25 @@ Train = Callable[[Any], None]
 NEVER = 2**62
 """Epochs between validations that a trial leaves out."""
 _KERAS_FIT = keras.Model.fit
+_MISTAKES: Sequence[tuple[type[BaseException], str, str]] = (
+    (
+        SystemExit,
+        f"The script ends before its fit: {ERROR}.",
+        "Have it come to its fit, or choose another fit by --fit.",
+    ),
+    (
+        EOFError,
+        f"The script reads standard input before its fit: {ERROR}.",
+        "Let it take the value from its command line, and pass it behind --.",
+    ),
+    (
+        MayNotChange,
+        f"The script writes into its working folder by a full path: {ERROR}.",
+        "Have it take the path from its working folder or its __file__.",
+    ),
+    (Exception, f"The script raised {ERROR} before its fit.", "Check that it runs by itself."),
+)
+"""What keeps a script from its `fit`, and what to say of it."""
 
 
 class FitReached(BaseException):
@@ -124,7 +143,7 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     def note(call: Any) -> None:
         frame = sys._getframe()  # noqa: SLF001 - who has called tells the line
         line = next(iter(program.lines_of(frame)), None)
-        found.update(FitCall(call).facts(line, receivers.fits_of_keras(frame)))
+        found.update(facts_of(call, line, receivers.fits_of_keras(frame)))
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
@@ -247,30 +266,10 @@ def _as_script_failures() -> Iterator[None]:
 
 
 def _mistake(exc: BaseException) -> ScriptFailed | None:
-    match exc:
-        case SystemExit():
-            return other_backend(
-                ScriptFailed(
-                    f"The script ends before its fit: {ERROR}.",
-                    "Have it come to its fit, or choose another fit by --fit.",
-                )
-            )
-        case EOFError():
-            return ScriptFailed(
-                f"The script reads standard input before its fit: {ERROR}.",
-                "Let it take the value from its command line, and pass it behind --.",
-            )
-        case MayNotChange():
-            return ScriptFailed(
-                f"The script writes into its working folder by a full path: {ERROR}.",
-                "Have it take the path from its working folder or its __file__.",
-            )
-        case Exception():
-            return other_backend(
-                ScriptFailed(
-                    f"The script raised {ERROR} before its fit.", "Check that it runs by itself."
-                )
-            )
+    for kind, cause, next_step in _MISTAKES:
+        if isinstance(exc, kind):
+            failed = ScriptFailed(cause, next_step)
+            return failed if kind in (EOFError, MayNotChange) else other_backend(failed)
     return None
 
 
