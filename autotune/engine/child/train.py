@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.clock import CallbackTimes, Clock, ClockCallback
+from autotune.engine.child.clock import CallbackTimes, Clock
 from autotune.engine.child.member import Member
 from autotune.engine.child.notes import patched
 from autotune.engine.events import EventWriter
@@ -33,7 +33,7 @@ def train(member: Member) -> None:
         fill_caches(program, member.request["fill"], member.writer)
     # A program that sets no number takes one step for each call.
     steps = int(getattr(program, "STEPS_PER_EXECUTION", 1))
-    clock = ClockCallback(Clock(member.writer, callbacks=times.take), steps)
+    clock = Clock(member.writer, steps, callbacks=times.take)
     program.main(member.arguments(), callbacks=[clock])
 
 

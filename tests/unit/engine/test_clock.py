@@ -49,8 +49,8 @@ def time() -> Time:
 
 @pytest.fixture
 def clock(report: Report, time: Time) -> Clock:
-    clock = Clock(report, time, worked=lambda: 2 * time.now)
-    clock.begin()
+    clock = Clock(report, now=time, worked=lambda: 2 * time.now)
+    clock.on_train_begin()
     return clock
 
 
@@ -68,8 +68,8 @@ def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -
 def test_a_window_tells_what_callbacks_took(report: Report, time: Time) -> None:
     """Not with what they took of the first call."""
     taken = [{"Watch": 9.0}, {"Watch": 0.5}, {}]
-    clock = Clock(report, time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
-    clock.begin()
+    clock = Clock(report, now=time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
+    clock.on_train_begin()
     for _ in range(3):
         step(clock, time, 1.0)
     assert [each[1].get("callbacks") for each in report.events[-2:]] == [{"Watch": 0.5}, None]
@@ -99,7 +99,7 @@ def test_windows_follow_one_another_without_gaps(clock: Clock, report: Report, t
 def test_training_begins_once(clock: Clock, report: Report, time: Time) -> None:
     """A second `fit` does not start the clock again."""
     step(clock, time, 1.0)
-    clock.begin()
+    clock.on_train_begin()
     assert report.names.count("train_begin") == 1
 
 
