@@ -15,9 +15,7 @@ from autotune.engine.child.passes import (
     Stretch,
     backlog_facts,
     pass_facts,
-    read_on,
     read_pass,
-    successful,
     within,
 )
 from autotune.engine.child.repeatability import (
@@ -34,7 +32,6 @@ from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.plain import Change
 
 T = TypeVar("T")
-Read = Callable[..., Progress[Stretch]]
 
 _TRIED = 8
 """Examples on which a model is tried."""
@@ -68,10 +65,10 @@ class Handed:
 
 
 def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
-    patience, first = min(patience, _COUNTING_SECONDS), _first(iter(dataset))
+    patience, first = min(patience, _COUNTING_SECONDS), _first(dataset)
     known = int(dataset.cardinality())
     if known == tf.data.UNKNOWN_CARDINALITY:
-        counted = successful(read_pass(dataset, patience, known, batched=False))
+        counted = read_pass(dataset, patience, known, batched=False)
         known = counted.values[-1].elements if counted.done and counted.values else known
     return {
         "elements": known if known >= 0 else None,
@@ -102,7 +99,7 @@ class InspectedDataset:
         self._shrinks = False
 
     def read_first(self) -> None:
-        self._first = _first(iter(self._dataset))
+        self._first = _first(self._dataset)
         if self._first is None:
             raise DatasetTooSmall(
                 "dataset_fn returned an empty dataset.",
@@ -194,14 +191,15 @@ class InspectedDataset:
             self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
             certain &= not counting or _as_many(first, passes[-1])
         if (left := ends - time.monotonic()) > 0 and passes[-1].values:
-            passes.append(self._pass(left, known, read=read_on))
+            passes.append(self._pass(left, known, again=True))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
         backlog = backlog_facts(passes, known, size)
         return {"examples": examples, **found, "backlog": backlog}, certain
 
-    def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
-        return successful(read(self._dataset, patience, known, batched=self._taken.batched))
+    def _pass(self, patience: float, known: int, *, again: bool = False) -> Progress[Stretch]:
+        batched = self._taken.batched
+        return read_pass(self._dataset, patience, known, batched=batched, again=again)
 
 
 def _read(progress: Progress[Stretch]) -> int:
@@ -228,9 +226,9 @@ def _where_offered(question: Callable[[Any], T], dataset: Any) -> T | None:
         return None
 
 
-def _first(elements: Iterator[Any]) -> Any:
+def _first(dataset: Any) -> Any:
     try:
-        return next(elements, None)
+        return next(iter(dataset), None)
     except Exception as exc:
         raise FactoryFailed(
             f"The dataset failed on its first example: {ERROR}.",
@@ -239,15 +237,9 @@ def _first(elements: Iterator[Any]) -> Any:
 
 
 def _bytes(element: Any) -> int:
-    return sum(_size(value) for value in tensors(element))
-
-
-def _size(value: Any) -> int:
-    """Return the bytes of what a tensor holds; strings are objects in numpy."""
-    array = np.asarray(value)
-    if array.dtype != object:
-        return int(array.nbytes)
-    return sum(len(text) for text in array.flat)
+    """Return the bytes of what tensors hold; strings are objects in numpy."""
+    arrays = [np.asarray(each) for each in tensors(element)]
+    return sum(sum(map(len, a.flat)) if a.dtype == object else int(a.nbytes) for a in arrays)
 
 
 def file_shards(dataset: Any, patience: float) -> Progress[int]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.passes import successful, within
+from autotune.engine.child.passes import read_within
 from autotune.plain import Change
 
 _PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
@@ -31,18 +31,14 @@ _MANY = frozenset({"FlatMap", "Interleave", "ParallelInterleave", "Shuffle", "Ca
 
 
 class Randomness(NamedTuple):
-    """What differs between two passes by what the stages are.
-
-    Attributes:
-        change: How it does.
-        stage: The name of the last stage that draws; empty where none does.
-        shuffle: The buffer of the shuffle that is the only such stage and behind which each example
-            stands for itself; 0 for any other.
-    """
+    """What differs between two passes by what the stages are."""
 
     change: Change = Change.NOTHING
     stage: str = ""
+    """The last one that draws."""
     shuffle: int = 0
+    """The buffer of the shuffle that is the only such stage and behind which each example stands
+    for itself; 0 for any other."""
 
 
 def runs_python(dataset: Any) -> bool:
@@ -143,9 +139,9 @@ def tensors(element: Any) -> list[Any]:
 
 
 def _read_twice(dataset: Any, patience: float) -> Change:
-    one = successful(within(patience, _digests(dataset, _SECONDS))).values
+    one = read_within(patience, _digests(dataset, _SECONDS)).values
     drawn = _python_state()
-    other = successful(within(patience, _digests(dataset.take(len(one))))).values
+    other = read_within(patience, _digests(dataset.take(len(one)))).values
     shown = min(len(one), len(other))
     if _python_state() != drawn:
         # Python code goes on with one sequence of random numbers, however rarely it draws.

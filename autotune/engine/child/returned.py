@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from autotune.datasets import batches_of, full_batches, read_by_python
-from autotune.engine.child.passes import successful, within
+from autotune.engine.child.passes import read_within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
 
@@ -21,27 +21,22 @@ _LOOKING_SECONDS = 60.0
 
 
 class Taken(NamedTuple):
-    """A dataset as the program has it.
-
-    Attributes:
-        dataset: Of examples, or of batches.
-        size: Examples in one of its elements.
-        batched: Whether these are batches.
-        returned: What was returned, as the facts say it.
-        examples: How many there are; None where only the dataset knows.
-        least: The fewest elements that the dataset has; below zero where nobody knows.
-        own_batch: Examples in the batches that were returned; None where they were not batches.
-        once: Whether it can be read once.
-    """
+    """A dataset as the program has it, of examples or of batches."""
 
     dataset: Any
     size: int
+    """Examples in one of its elements."""
     batched: bool
     returned: dict[str, bool]
+    """What was returned, as the facts say it."""
     examples: int | None = None
+    """None where only the dataset knows."""
     least: int = tf.data.UNKNOWN_CARDINALITY
+    """The fewest elements that it has; below zero where nobody knows."""
     own_batch: int | None = None
+    """Examples in the batches that were returned; None where they were not batches."""
     once: bool = False
+    """Whether it can be read once."""
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
@@ -151,7 +146,7 @@ def _check_sizes(dataset: Any) -> None:
 
 def _sizes(dataset: Any, count: int) -> list[int]:
     """Return how many examples the first batches hold."""
-    batches = successful(within(_LOOKING_SECONDS, dataset.take(count))).values
+    batches = read_within(_LOOKING_SECONDS, dataset.take(count)).values
     return [_length(batch) or 0 for batch in batches]
 
 
