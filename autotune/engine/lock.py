@@ -120,18 +120,8 @@ def exclusive(
 ) -> Iterator[None]:
     """Wait until no other search is timing on this machine, then keep others waiting.
 
-    Where no lock can be had the search goes on without one, and the user is notified.
-
-    Args:
-        what: Names this search to those that wait for it.
-        notify: Is called at once with whom it waits for, and again each minute. An error that it
-            raises ends the wait.
-        places: Where the file may be.
-        seconds: Its budget; None where it has none.
-
-    Raises:
-        Interrupted: Ctrl-C was pressed while waiting.
-        UsageError: This thread is timing already, and would wait for itself.
+    Where no lock can be had the search goes on without one, and the user is notified. An error that
+    `notify` raises ends the wait.
     """
     if getattr(_mine, "held", False):
         raise UsageError(

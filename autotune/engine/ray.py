@@ -274,7 +274,7 @@ class RemoteGroup(WorkerGroup):
     def _bring_home(self, host: RemoteHost, name: str, size: int) -> None:
         with (self._folder.path / name).open("wb") as file:
             for offset in range(0, size, PIECE):
-                file.write(answers({host: host.ask("take", name, offset)})[host])
+                file.write(host.call("take", name, offset))
 
 
 def _address(url: str) -> str:
@@ -310,9 +310,9 @@ def _answered(asked: Mapping[RemoteHost, Future[A]], seconds: float) -> dict[Nod
 
 def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
     """Return what the network gives from one host to another; None if it is not reached."""
-    port = answers({there: there.ask("answer", _LINK_SECONDS)})[there]
-    call: Future[Link | None] = here.ask("reach", there.node.address, port)
-    return answers({here: call}, _LINK_SECONDS)[here]
+    port = there.call("answer", _LINK_SECONDS)
+    found: Link | None = here.call("reach", there.node.address, port, seconds=_LINK_SECONDS)
+    return found
 
 
 def _together(loads: Sequence[Load]) -> Load:

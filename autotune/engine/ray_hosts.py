@@ -64,6 +64,10 @@ class RemoteHost:
     def ask(self, method: str, *arguments: Any) -> Future[Any]:
         return self._bridge.ask(self.node.key, method, *arguments)
 
+    def call(self, method: str, *arguments: Any, seconds: float | None = None) -> Any:
+        """Ask the agent, and wait for its answer."""
+        return answers({self: self.ask(method, *arguments)}, seconds)[self]
+
     def lose(self, *, silent: float | None = None, memory: bool = False) -> WorkersLost:
         """Strike the host off, end its agent, and return the error that says so."""
         self.lost = HostLost(host=str(self.node), silent=silent, memory=memory)
@@ -91,7 +95,7 @@ class RemoteHost:
         found = []
         for _ in range(_PINGS):
             asked = ours()
-            theirs: float = answers({self: self.ask(method)}, SILENCE_SECONDS)[self]
+            theirs: float = self.call(method)
             now = ours()
             found.append((now - asked, theirs - (asked + now) / 2))
         return min(found)[1]
@@ -106,9 +110,10 @@ class RemoteHost:
 
 
 def answers(
-    calls: Mapping[RemoteHost, Future[T]], seconds: float = SILENCE_SECONDS
+    calls: Mapping[RemoteHost, Future[T]], seconds: float | None = None
 ) -> dict[RemoteHost, T]:
     """Wait for the answers of several hosts; one that does not answer at all is given up sooner."""
+    seconds = seconds or SILENCE_SECONDS
     deadline = time.monotonic() + seconds
     while late := [host for host, call in calls.items() if not call.done()]:
         if time.monotonic() > deadline:
@@ -206,8 +211,7 @@ class Hosts:
         """
         with loss_as_engine_error():
             for host in self.left:
-                asked = host.ask("reserve", self._what, self._seconds)
-                wait: Wait | None = answers({host: asked})[host]
+                wait: Wait | None = host.call("reserve", self._what, self._seconds)
                 if wait is not None:
                     return wait.model_copy(update={"host": str(host.node)})
         return None
@@ -232,7 +236,7 @@ class Hosts:
         asked = {host: host.ask("clock") for host in self.left}
         for host, call in asked.items():
             with suppress(WorkersLost):
-                answers({host: call}, SILENCE_SECONDS)
+                answers({host: call})
 
     def renew(self) -> None:
         """Start new agents where only an agent was lost, and not its host."""
@@ -241,7 +245,7 @@ class Hosts:
                 host.place()
                 with suppress(WorkersLost):
                     _await_return(host)
-                    answers({host: host.ask("facts")}, _FACTS_SECONDS)
+                    host.call("facts", seconds=_FACTS_SECONDS)
                     if self._what:
                         host.ask("reserve", self._what, self._seconds)
 
