@@ -66,23 +66,19 @@ class RayHosts:
 
     @property
     def url(self) -> str:
-        """How an engine is told of it."""
         return f"ray://{self.address}"
 
     def start(self, number: int, *options: str) -> None:
-        """Have a host take part."""
         start_ray(self.hosts[number], *START, *options, environment=self.environment)
 
     def run(
         self, *command: str | Path, cwd: Path, timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command on the first host, with its messages apart."""
         streams = {"env": self.environment, "stderr": subprocess.PIPE, "cwd": cwd}
         return self.hosts[0].run(*command, timeout=timeout, **streams)
 
     def autotune(
         self, *arguments: str | Path, cwd: Path, timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Run autotune on the first host, with the cluster's engine."""
         command: Sequence[str | Path] = [BIN / "autotune", *arguments, "--engine", self.url]
         return self.run(*command, cwd=cwd, timeout=timeout)

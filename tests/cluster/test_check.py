@@ -50,7 +50,6 @@ def cluster(hosts: Hosts, folder: Path) -> Hosts:
 
 
 def check(host: Host, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a host."""
     url = f"ray://{host.address}:{PORT}"
     command = [BIN / "autotune", "cluster", "check", *arguments, "--engine", url]
     return host.run(*command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, timeout=150)

@@ -24,7 +24,6 @@ HOSTS = ("--hosts", "host1,host2")
 
 @pytest.fixture
 def reachable(hosts: Hosts, tmp_path: Path) -> Hosts:
-    """Hosts with a server of ssh each."""
     if reason := why_not():
         pytest.skip(reason)
     serve(hosts, tmp_path)
@@ -32,7 +31,6 @@ def reachable(hosts: Hosts, tmp_path: Path) -> Hosts:
 
 
 def launched(folder: Path, lines: str) -> list[str]:
-    """Write a launcher for a program of some lines, and return what starts it on two hosts."""
     deliver(folder, "launch.py")
     (folder / "train.py").write_text(HEAD + TELL + lines, encoding="utf-8")
     return [sys.executable, str(folder / "launch.py"), *HOSTS]
@@ -48,12 +46,10 @@ def until(process: subprocess.Popen[str], text: str, times: int) -> None:
 
 
 def trains(host: Host) -> bool:
-    """Return whether the program or its launcher runs on a host."""
     return any("python" in each.name() for each in host.processes())
 
 
 def ends_everywhere(hosts: Hosts, seconds: float = 60) -> bool:
-    """Return whether no host trains any more after a while."""
     deadline = time.monotonic() + seconds
     while any(trains(host) for host in hosts):
         if time.monotonic() > deadline:

@@ -45,19 +45,15 @@ class Nodes:
 
     @property
     def url(self) -> str:
-        """How an engine is told of it."""
         return f"ray://{self.cluster.address}"
 
     def agents(self) -> list[psutil.Process]:
-        """Return the processes of agents."""
         return self._processes("RayAgent")
 
     def forked(self) -> list[psutil.Process]:
-        """Return the fork servers and all that they have started."""
         return self._processes("fork_server")
 
     def left(self, seconds: float = 60.0, *, files: bool = True) -> list[Any]:
-        """Wait until nothing of a search is left; return what is: processes, and files as well."""
         deadline = time.monotonic() + seconds
         while True:
             folders = self.temporary.glob("autotune-*") if files else ()
@@ -81,7 +77,6 @@ class Nodes:
         return {*self.temporary.glob("autotune-*"), *Path("/dev/shm").iterdir()}  # noqa: S108
 
     def close(self) -> None:
-        """End it."""
         self.cluster.shutdown()
 
     def _processes(self, word: str) -> list[psutil.Process]:
@@ -107,7 +102,6 @@ def nodes_apart(**variables: str) -> Iterator[Nodes]:
 
 
 def _sockets(process: psutil.Process) -> list[str]:
-    """Return the inodes of a process's sockets."""
     found = []
     for each in Path(f"/proc/{process.pid}/fd").iterdir():
         with suppress(OSError):

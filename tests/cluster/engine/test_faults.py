@@ -47,7 +47,6 @@ class Fault:
 
 
 def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[RunResult, float]:
-    """Run a gang, let something happen to it, and return how long it took to end."""
     fault = Fault(cause)
     result = engine.execute(request_for("gang", folder, roles=TWO), fault)
     seconds = time.monotonic() - fault.at
@@ -56,7 +55,6 @@ def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[
 
 
 def works(engine: RayEngine, folder: Path) -> bool:
-    """Whether a gang can be measured."""
     result = engine.execute(request_for("gang", folder, roles=TWO), lambda _: ENOUGH)
     return result.outcome is Outcome.MEASURED
 
@@ -142,7 +140,6 @@ def test_an_agent_that_is_killed_is_replaced(
 
 @pytest.fixture
 def own(nodes: Nodes, engine: RayEngine) -> Iterator[RayEngine]:
-    """An engine that may lose its hosts."""
     engine.close()
     with RayEngine(nodes.url) as mine:
         yield mine
@@ -180,7 +177,6 @@ with RayEngine(sys.argv[1]) as engine:
 
 
 def caller(nodes: Nodes, folder: Path) -> subprocess.Popen[str]:
-    """Start a process that runs a trial, and wait until that trains."""
     process = subprocess.Popen(
         [sys.executable, "-c", CALLER, nodes.url, str(folder)], stdout=subprocess.PIPE, text=True
     )

@@ -61,7 +61,6 @@ def start(host: Host, ray: Path, *options: str) -> None:
 
 
 def call(hosts: Hosts, folder: Path) -> subprocess.Popen[str]:
-    """Start the caller, and wait until its gang trains."""
     (folder / "caller.py").write_text(CALLER)
     root = PROGRAMS.parents[3]
     process = hosts[0].start(
@@ -104,6 +103,5 @@ def test_a_caller_that_is_cut_off_leaves_no_trial(cluster: Hosts, tmp_path: Path
 
 
 def ranks(host: Host) -> int:
-    """Return how many processes its fork server has started."""
     forked = [each for each in host.processes() if "fork_server" in " ".join(each.cmdline())]
     return max(len(forked) - 1, 0)

@@ -36,7 +36,6 @@ FINAL = {"done", "failed", "cancelled"}
 
 @pytest.fixture
 def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The service in a project of its own, with a cluster in its settings."""
     (tmp_path / "examples").mkdir()
     for name in (f"{WORKLOAD}.py", "workloads.toml"):
         shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
@@ -57,7 +56,6 @@ def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def client(service: subprocess.Popen[str], tmp_path: Path) -> Iterator[httpx.Client]:
-    """Whoever has the first key of the service."""
     address = printed(service, r"(http://127\.0\.0\.1:\d+)")
     key = (tmp_path / printed(service, r"First API key .*: in (.+);")).read_text("utf-8").strip()
     header = {"Authorization": f"Bearer {key}"}
@@ -66,7 +64,6 @@ def client(service: subprocess.Popen[str], tmp_path: Path) -> Iterator[httpx.Cli
 
 
 def printed(process: subprocess.Popen[str], pattern: str) -> str:
-    """Return what the service prints next."""
     assert process.stdout
     said = process.stdout.readline()
     found = re.search(pattern, said)
@@ -75,7 +72,6 @@ def printed(process: subprocess.Popen[str], pattern: str) -> str:
 
 
 def ended(client: httpx.Client, job: str) -> dict[str, Any]:
-    """Wait until a job has ended; return it."""
     deadline = time.monotonic() + PATIENCE
     while True:
         found: dict[str, Any] = client.get(job).json()

@@ -48,7 +48,6 @@ def pairs(_, found):
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at a script with a model of these layers."""
 
     def inspect(
         *layers: str,

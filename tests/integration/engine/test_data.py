@@ -41,7 +41,6 @@ ROWS = {
 
 
 def workload(data: str, model: str, **fields: object) -> Workload:
-    """Return the factories of those names."""
     made, read = (Factory(name=name, module="data", root=str(PROGRAMS)) for name in (model, data))
     return Workload(model=made, dataset=read, **fields)
 
@@ -49,7 +48,6 @@ def workload(data: str, model: str, **fields: object) -> Workload:
 def train(
     engine: LocalEngine, given: Workload, facts: WorkloadFacts, folder: Path, **fields: object
 ) -> None:
-    """Run a program for the workload until a window was timed."""
     configuration = Configuration(**{"per_replica_batch": 8, **fields})
     machine = engine.machine()
     request = trial_request(configuration, given, facts, machine, folder)

@@ -35,7 +35,6 @@ class Own(keras.Sequential):
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at the text of a script."""
 
     def inspect(text: str) -> WorkloadFacts:
         path = tmp_path / "train.py"

@@ -85,7 +85,6 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """Return a port that another program listens on."""
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))  # noqa: S104 - as TensorFlow binds
         taken.listen()

@@ -34,7 +34,6 @@ def dataset_fn():
 
 
 def dataset(expression: str, parameters: str = "") -> str:
-    """Return a module with a dataset factory that returns an expression."""
     imports = "import time, numpy as np, tensorflow as tf"
     return f"{imports}\ndef dataset_fn({parameters}):\n    return {expression}\n"
 
@@ -54,7 +53,6 @@ GENERATOR = (
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at factories, given as the text of their modules."""
 
     def inspect(
         dataset: str = DATASET,

@@ -57,7 +57,6 @@ class Own(keras.Sequential):
 
 @pytest.fixture
 def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
-    """Return a function that makes a request for a training of a model."""
 
     def request_of(
         body: str, configuration: Configuration, learning: Learning | None = None
@@ -78,7 +77,6 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
 
 @pytest.fixture
 def learn(engine: LocalEngine, request_of: Requested) -> Learn:
-    """Return a function that has a model looked at."""
 
     def learn(
         optimizer: str = STILL,

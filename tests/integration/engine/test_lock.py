@@ -34,13 +34,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def told() -> list[str]:
-    """What the user was told."""
     return []
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the machine."""
     call = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -50,7 +48,6 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def locked(file: Path) -> bool:
-    """Whether somebody holds the lock."""
     with file.open() as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

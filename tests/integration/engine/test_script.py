@@ -38,7 +38,6 @@ it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
 
 @pytest.fixture
 def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at the text of a script."""
 
     def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
         path = tmp_path / "my train.py"

@@ -30,7 +30,6 @@ TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
 
 @pytest.fixture
 def run(engine: LocalEngine, tmp_path: Path) -> Run:
-    """Return a function that runs a program, given by name or as text."""
 
     def run(program: str, folder: str = "trial", **fields: object) -> RunResult:
         return engine.execute(request_for(program, tmp_path / folder, **fields), stop_at_once)

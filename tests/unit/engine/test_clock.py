@@ -11,13 +11,10 @@ from autotune.engine.child.clock import SHORTEST_WINDOW, Clock
 
 
 class Report:
-    """Keeps what the clock reports."""
-
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
 
     def write(self, event: str, **fields: object) -> None:
-        """Keep an event."""
         self.events.append((event, fields))
 
     @property
@@ -27,13 +24,10 @@ class Report:
 
 
 class Time:
-    """A clock that is moved by hand."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 

@@ -107,7 +107,6 @@ def test_a_kernel_that_does_not_tell_is_quiet(
 
 
 def cpu_times_of(folder: Path) -> Callable[..., Any]:
-    """Return `psutil.cpu_times` for the statistics in a folder."""
     original = psutil.cpu_times
 
     def read(**options: bool) -> Any:

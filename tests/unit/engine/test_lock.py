@@ -26,12 +26,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def told() -> list[object]:
-    """What the user was told."""
     return []
 
 
 def locked(file: Path) -> bool:
-    """Whether somebody holds the lock."""
     with file.open() as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -164,7 +162,6 @@ def test_a_claim_waits_for_nobody_and_keeps_others_waiting(tmp_path: Path) -> No
 
 
 def claims(places: list[Path], *seconds: float | None) -> list[Claim]:
-    """Return claims of different searches with these budgets."""
     return [Claim(f"search {n}", places, each) for n, each in enumerate(seconds)]
 
 

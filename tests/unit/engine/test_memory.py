@@ -21,11 +21,9 @@ class Process:
         self.pss = pss
 
     def memory_info(self) -> Process:
-        """Return what is quick to read."""
         return self
 
     def memory_full_info(self) -> Process:
-        """Return what is slow to read."""
         return self
 
 

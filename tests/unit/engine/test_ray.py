@@ -58,7 +58,6 @@ class Agents:
         self.calls: list[tuple[str, str, tuple[Any, ...]]] = []
 
     def ask(self, agent: str, method: str, *arguments: Any) -> Future[Any]:
-        """Answer a call."""
         self.calls.append((agent, method, arguments))
         future: Future[Any] = Future()
         found = self.says.get(method, lambda *_: None)(agent, *arguments)
@@ -71,7 +70,6 @@ class Agents:
         return future
 
     def asked(self, method: str) -> list[tuple[str, tuple[Any, ...]]]:
-        """Return who was asked for this, and with what."""
         return [(agent, arguments) for agent, each, arguments in self.calls if each == method]
 
 

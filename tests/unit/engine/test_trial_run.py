@@ -54,42 +54,34 @@ class Scripted(WorkerGroup):
         """Start nothing."""
 
     def listen(self, seconds: float) -> list[Report]:
-        """Tell one thing, or that all are lost."""
         del seconds
         if not self._told and "lost" in self._later:
             raise WorkersLost(Orphaned())
         return self.read()
 
     def read(self) -> list[Report]:
-        """Tell one thing."""
         told, self._told = self._told[:1], self._told[1:]
         return told
 
     def exits(self) -> Mapping[int, Exit]:
-        """Let the second worker die when all is told."""
         found = self._later.get("exit")
         return {1: found} if found and not self._told else {}  # type: ignore[dict-item]
 
     def memory(self) -> MemoryUse:
-        """Hold too much when all is told."""
         return MemoryUse(9, 8, exceeded="large" in self._later and not self._told)
 
     def last_words(self, member: int) -> str:
-        """Say who it is."""
         return f"words of {member}"
 
     def stack(self, member: int) -> str:
-        """Say who it is."""
         return f"stack of {member}"
 
     def end(self) -> None:
-        """Note it."""
         self.ended = True
 
 
 @pytest.fixture
 def request_of_two(tmp_path: Path, workload: Workload) -> TrialRequest:
-    """A trial of two workers."""
     return TrialRequest(
         configuration=Configuration(),
         script="",
