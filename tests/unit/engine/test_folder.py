@@ -1,12 +1,16 @@
-"""The files of a trial."""
+"""The files of a trial, and temporary ones, also of processes that were killed."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from autotune.engine.folder import TrialFolder
+from autotune.engine.folder import Scratch, TrialFolder
 
 
 def test_all_names_are_different_and_inside(tmp_path: Path) -> None:
@@ -37,3 +41,24 @@ def test_a_run_can_be_forgotten(tmp_path: Path) -> None:
         file.touch()
     folder.forget_run()
     assert list(folder.path.iterdir()) == [folder.request]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_what_the_killed_have_left_is_removed(temporary: Path) -> None:
+    """By the next one; the folder of one that lives is left alone, and goes with its owner."""
+    killed = "import os, autotune.engine.folder as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    subprocess.run([sys.executable, "-c", killed], env=environment, check=False)
+    [left] = temporary.iterdir()
+    mine, other = Scratch(), Scratch()
+    assert {*temporary.iterdir()} == {mine.path, other.path}
+    assert left not in (mine.path, other.path)
+    mine.remove()
+    mine.remove()
+    del other
+    assert not [*temporary.iterdir()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -64,9 +66,9 @@ def test_a_remark_speaks_of_the_past() -> None:
     )
 
 
-@pytest.mark.parametrize("quiet", [load(0.19), load(1.9, seconds=0.1), load(1.9, cores=64)])
-def test_little_is_not_worth_a_word(quiet: Load) -> None:
-    """A tenth of the cores disturbs; a moment says too little."""
+@pytest.mark.parametrize("quiet", [load(0.19), load(1.9, seconds=0.1), load(1.9, cores=64), None])
+def test_little_is_not_worth_a_word(quiet: Load | None) -> None:
+    """A tenth of the cores disturbs; a moment says too little, and who cannot tell, nothing."""
     assert warning(quiet) is None
     assert remark(quiet) is None
 
@@ -77,12 +79,6 @@ def test_a_meter_begins_anew_with_each_reading() -> None:
     meter = Meter(lambda: next(looks))
     assert meter.read() is None
     assert [load.busy for load in (meter.read(), meter.read()) if load] == pytest.approx([2.0, 0.1])
-
-
-def test_a_machine_that_cannot_be_looked_at_is_quiet() -> None:
-    """Such as one that is only played."""
-    assert warning(None) is None
-    assert remark(None) is None
 
 
 def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,3 +111,22 @@ def cpu_times_of(folder: Path) -> Callable[..., Any]:
             return original(**options)
 
     return read
+
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def test_our_own_children_are_ours_even_when_they_have_ended() -> None:
+    """Of a grandchild that is gone, its parents' account tells."""
+    before = read_counters()
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert read_counters().own - before.own >= 0.3
+
+
+def test_others_are_not_ours() -> None:
+    """This process and its children are not among the others."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in read_counters().others}
+        child.kill()
+    assert not others & {os.getpid(), child.pid}

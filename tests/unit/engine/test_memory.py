@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from autotune.engine import memory
 from autotune.engine.memory import MemoryGauge
-
-MISSING = Path("/nonexistent")
 
 
 class Process:
@@ -71,14 +70,18 @@ def test_a_container_may_have_less_than_the_machine(
     assert found == free if free is not None else found > 10**6
 
 
-def test_the_ceiling_leaves_room() -> None:
-    """A trial may not take all that is free."""
-    assert 0 < memory.ceiling() < psutil.virtual_memory().total
-
-
 def test_kills_by_the_kernel_are_counted(tmp_path: Path) -> None:
     """The kernel's own count is read; where it has none, none are known."""
     file = tmp_path / "vmstat"
     file.write_text("pgfault 7\noom_kill 3\n")
     assert memory.kernel_kills(file) == 3
-    assert memory.kernel_kills(MISSING) == 0
+    assert memory.kernel_kills(tmp_path / "missing") == 0
+
+
+def test_a_process_that_has_ended_holds_nothing() -> None:
+    """Nor does what it has started."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    gauge = MemoryGauge(process.pid, 1)
+    assert not gauge.exceeded()
+    assert gauge.peak == 0
