@@ -1,8 +1,9 @@
-"""Workers that train together also end together, and the first real error is the one told."""
+"""Workers that train together also end together; the exchange of gradients can be taken out."""
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,3 +103,33 @@ def test_a_taken_port_is_replaced(
     result = engine.execute(request, stop_at_once)
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
     assert json.loads(request.folder.joinpath("request.json").read_text())
+
+
+EXCHANGES = ("CollectiveReduceV2", "CollectiveGatherV2")
+WORK = ("MatMul", "ResourceGather", "AssignSubVariableOp", "ResourceScatterAdd", "Sum")
+"""What a step of a dense and an embedding layer computes and updates, in either case."""
+
+
+@pytest.mark.parametrize("workers", [1, 2], ids=["replicas", "workers"])
+def test_replicas_keep_their_gradients_to_themselves(
+    engine: LocalEngine, tmp_path: Path, workers: int
+) -> None:
+    """Dense gradients are no longer added up nor sparse ones gathered; the work is the same."""
+    roles = tuple(Role(index=each) for each in range(workers))
+
+    def operations(*, exchanges: bool) -> dict[str, int]:
+        folder = tmp_path / f"{exchanges}"
+        request = request_for("reduces", folder, roles=roles, exchanges=exchanges)
+        result = engine.execute(request, lambda _: None)
+        printed = (folder / "output-0.txt").read_text("utf-8")
+        # TensorFlow writes to the same file, and perhaps into the same line.
+        told = re.search(r'\{"[^{}]*\}', printed)
+        assert told, f"{result}\n{printed}"
+        found: dict[str, int] = json.loads(told[0])
+        return found
+
+    together, apart = operations(exchanges=True), operations(exchanges=False)
+    assert all(together.get(each, 0) > 0 for each in EXCHANGES)
+    assert not any("Collective" in each for each in apart)
+    assert {each: together.get(each) for each in WORK} == {each: apart.get(each) for each in WORK}
+    assert together["MatMul"] > 0
