@@ -37,11 +37,6 @@ def run(engine: LocalEngine, tmp_path: Path) -> Run:
     return run
 
 
-def test_the_folder_may_have_any_name(run: Run) -> None:
-    """Spaces, quotes and newlines in a folder's name do no harm."""
-    assert run("ticks", "a b\n'c' \"d\" é").outcome is Outcome.MEASURED
-
-
 def test_a_full_disk_is_named(run: Run) -> None:
     """Also where the process can leave no word of it."""
     result = run("full_disk")
@@ -116,14 +111,6 @@ def test_a_fault_shows_where_it_happened(run: Run) -> None:
     assert result.reason == Killed(signal=signal.SIGSEGV)
     assert "the last words" in result.detail
     assert "train.py" in result.detail
-
-
-def test_a_loss_that_is_no_number_is_told_with_its_step(run: Run) -> None:
-    """The reason tells by which step it happened and what to try."""
-    result = run("nan")
-    assert result.outcome is Outcome.FAILED
-    assert "nan by step" in reason_text(result.reason)
-    assert "learning rate" in reason_text(result.reason)
 
 
 def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
