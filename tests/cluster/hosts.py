@@ -126,14 +126,6 @@ class Hosts(Sequence[Host]):
     def cut(self, number: int) -> None:
         self._on_switch("ip", "link", "set", f"p{number}", "down")
 
-    def mend(self, number: int) -> None:
-        self._on_switch("ip", "link", "set", f"p{number}", "up")
-
-    def power_off(self, number: int) -> None:
-        """End a host with all that runs on it, without a word to anybody."""
-        os.kill(self[number].first, signal.SIGKILL)
-        self._holders[number + 1].wait()
-
     def close(self) -> None:
         """End all hosts; the kernel takes away what belonged to them."""
         for each in self._holders:

@@ -68,7 +68,6 @@ class Traces:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._held = nodes.held()
         self._files = nodes.files()
         self._waiting = len(nodes.forked())
 
@@ -78,22 +77,9 @@ class Traces:
         while True:
             found: list[Any] = [*(self._nodes.files() - self._files)]
             found += [*self._nodes.forked()][self._waiting :]
-            found += ["a port"] * (self._nodes.held() - self._held)
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)
-
-
-def test_the_ports_of_a_trial_are_seen(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
-    """While it trains an agent holds one for each rank; what follows asks that none is left."""
-    engine.machine()
-    before, during = nodes.held(), []
-    engine.execute(
-        request_for("gang", tmp_path / "one", roles=TWO),
-        lambda _: during.append(nodes.held()) or ENOUGH,  # type: ignore[func-returns-value]
-    )
-    assert during[0] == before + 2
-    assert nodes.held() == before
 
 
 def test_a_rank_that_is_killed_is_named(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     variables = {"AUTOTUNE_SERVICE_ENGINE": nodes.url, "PYTHONUNBUFFERED": "1", **QUIET}
     with (tmp_path / "service.log").open("wb") as log:
         process = subprocess.Popen(
-            [BIN / "autotune", "serve", "--port", "0"],
+            [BIN / "autotune", "serve", "--port", "0", "--no-keys"],
             cwd=tmp_path,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
@@ -55,20 +55,12 @@ def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def client(service: subprocess.Popen[str], tmp_path: Path) -> Iterator[httpx.Client]:
-    address = printed(service, r"(http://127\.0\.0\.1:\d+)")
-    key = (tmp_path / printed(service, r"First API key .*: in (.+);")).read_text("utf-8").strip()
-    header = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=address, headers=header, timeout=60) as client:
+def client(service: subprocess.Popen[str]) -> Iterator[httpx.Client]:
+    assert service.stdout
+    address = re.search(r"http://127\.0\.0\.1:\d+", service.stdout.readline())
+    assert address
+    with httpx.Client(base_url=address[0], timeout=60) as client:
         yield client
-
-
-def printed(process: subprocess.Popen[str], pattern: str) -> str:
-    assert process.stdout
-    said = process.stdout.readline()
-    found = re.search(pattern, said)
-    assert found, said
-    return found[1]
 
 
 def ended(client: httpx.Client, job: str) -> dict[str, Any]:
