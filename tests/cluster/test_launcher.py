@@ -70,39 +70,6 @@ def test_a_gang_trains_on_two_hosts(reachable: Hosts, folder: Path) -> None:
     assert ends_everywhere(reachable, 0)
 
 
-def test_every_host_is_told_who_it_is(reachable: Hosts, folder: Path) -> None:
-    """Each has its own number, all addresses, and the arguments as they were written."""
-    command = launched(folder, "")
-    done = reachable[0].run(*command, "--epochs", "a 'b'", cwd=folder)
-    cluster = {"worker": ["host1:20000", "host2:20001"]}
-    assert sorted(done.stdout.splitlines()) == [
-        f"[worker {index}] host{index + 1} "
-        f"{ {'cluster': cluster, 'task': {'type': 'worker', 'index': index}} } "
-        """['--epochs', "a 'b'"]"""
-        for index in (0, 1)
-    ]
-    assert done.returncode == 0
-
-
-def test_commands_that_are_shown_do_the_same(reachable: Hosts, folder: Path) -> None:
-    """Without ssh each is typed on its host."""
-    command = launched(folder, "")
-    shown = reachable[0].run(*command, "--print", "--epochs", "5", cwd=folder).stdout.splitlines()
-    assert shown[::2] == ["# Worker 0, on host1:", "# Worker 1, on host2:"]
-    for host, line in zip(reachable[1:], shown[1::2], strict=True):
-        assert host.run("sh", "-c", line).stdout.startswith(f"{host.name} {{'cluster'")
-
-
-def test_a_failure_on_one_host_ends_the_others(reachable: Hosts, folder: Path) -> None:
-    """Its last words and status are told, and nothing is left anywhere."""
-    fails = "if socket.gethostname() == 'host2': sys.exit('no more room')\ntime.sleep(600)"
-    done = reachable[0].run(*launched(folder, fails), cwd=folder)
-    assert done.returncode == 1
-    assert "[worker 1] no more room\n" in done.stdout
-    assert "Worker 1 exited with status 1." in done.stdout
-    assert ends_everywhere(reachable, 0)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_host_trains_without_its_launcher(
     reachable: Hosts, folder: Path, number: signal.Signals

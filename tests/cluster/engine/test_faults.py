@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import time
@@ -181,47 +180,11 @@ def test_a_caller_that_is_killed_leaves_nothing(
         assert nodes.left() == []
 
 
-def test_a_caller_that_stands_still_leaves_no_trial(
-    engine: RayEngine, nodes: Nodes, tmp_path: Path
-) -> None:
-    """The gang is ended after a while; the caller is told when it goes on."""
-    engine.close()
-    with caller(nodes, tmp_path / "run") as process:
-        training = len(nodes.forked())
-        process.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 120
-        while len(nodes.forked()) == training and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert len(nodes.forked()) < training
-        process.send_signal(signal.SIGCONT)
-        assert process.wait(120) == 0
-    assert nodes.left() == []
-
-
 @pytest.fixture
 def small() -> Iterator[Nodes]:
     """A cluster of two nodes, of which one may go and others join."""
     with nodes_apart() as cluster:
         yield cluster
-
-
-def test_a_node_that_goes_is_a_lost_host(small: Nodes, tmp_path: Path) -> None:
-    """The trial has crashed for it; what needs one host goes on, what needs two says so."""
-    with RayEngine(small.url) as engine:
-        result, seconds = seconds_until_told(
-            engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
-        )
-        assert isinstance(result.reason, HostLost)
-        assert seconds < SOON
-        again = engine.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
-        assert again.reason == TooFewHosts(needed=2, left=1)
-        alone = engine.execute(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
-        assert alone.outcome is Outcome.MEASURED
-    # The files of the agent that was killed with its node go with the next one.
-    assert small.left(files=False) == []
-    with RayEngine(small.url) as engine:
-        engine.machine()
-    assert small.left() == []
 
 
 def test_a_node_that_joins_is_used_by_the_next_search(small: Nodes, tmp_path: Path) -> None:

@@ -44,12 +44,6 @@ def test_a_full_disk_is_named(run: Run) -> None:
     assert "the disk is full" in reason_text(result.reason)
 
 
-def test_garbage_is_collected(run: Run, tmp_path: Path) -> None:
-    """Only the import of TensorFlow goes without."""
-    run("import gc\ndef main(argv, callbacks):\n    print(gc.isenabled())\n")
-    assert (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0] == "True"
-
-
 def test_a_program_finds_what_it_would_find_by_itself(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

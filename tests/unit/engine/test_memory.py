@@ -41,22 +41,6 @@ def test_shared_pages_count_once_when_it_matters(
     assert gauge.peak == 200
 
 
-def test_samples_are_taken_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking more often than the samples cost nothing."""
-    now = 10.0
-    family = [Process(1, 1)]
-    monkeypatch.setattr(memory, "_descendants", lambda _: family)
-    gauge = MemoryGauge(1, 100, lambda: now)
-    gauge.exceeded()
-    family[0].rss = 50
-    now += memory.EVERY / 2
-    gauge.exceeded()
-    assert gauge.peak == 1
-    now += memory.EVERY
-    gauge.exceeded()
-    assert gauge.peak == 50
-
-
 @pytest.mark.parametrize(
     ("limit", "used", "free"), [("1000", "400", 600), ("1000", "2000", 0), ("max", "400", None)]
 )
