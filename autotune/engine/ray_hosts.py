@@ -35,8 +35,6 @@ _AGENTS = 3
 _RETURN_SECONDS = 90.0
 """For an agent in place of one that has ended."""
 _PINGS = 9
-_CLOCK_SECONDS = 60.0
-"""Between two comparisons of clocks, which drift some ms in a minute."""
 
 
 class RemoteHost:
@@ -50,7 +48,6 @@ class RemoteHost:
         self.agents = 0
         """How many it had."""
         self._offset = 0.0
-        self._compared = -_CLOCK_SECONDS
         self._code = ""
         self._ping: Future[float] | None = None
         self._pinged = 0.0
@@ -84,11 +81,7 @@ class RemoteHost:
             raise self.lose(silent=SILENCE_SECONDS)
 
     def compare_clocks(self) -> None:
-        """Find out how far its clock is ahead, by the quickest of some calls."""
-        if time.monotonic() - self._compared < _CLOCK_SECONDS:
-            return
         self._offset = self.ahead("clock", time.monotonic)
-        self._compared = time.monotonic()
 
     def ahead(self, method: str, ours: Callable[[], float]) -> float:
         """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""

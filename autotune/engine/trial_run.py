@@ -158,10 +158,9 @@ class TrialRun:
         return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
 
     def _stacks(self) -> str:
-        return "\n".join(
-            f"{self._prefix(member)}{self._group.last_words(member, stack=True)}"
-            for member in range(min(len(self._roles), _MOST_STACKS))
-        )
+        members = range(min(len(self._roles), _MOST_STACKS))
+        told = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
+        return "\n".join(each.removeprefix(": ") for each in told)
 
     def _too_large(self) -> Ending | None:
         used = self._group.memory()
@@ -184,10 +183,6 @@ class TrialRun:
     def _name(self, member: int) -> str:
         roles = self._roles
         return roles[member].name if len(roles) > 1 else ""
-
-    def _prefix(self, member: int) -> str:
-        name = self._name(member)
-        return f"{name}: " if name else ""
 
 
 class Watchdog:
