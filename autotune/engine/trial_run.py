@@ -89,15 +89,27 @@ class TrialRun:
 
     def _hear(self, reports: list[Report]) -> Ending | None:
         for member, event in reports:
-            self._note_trouble(member, event)
-            self._steps.note(member, event)
-            if event["event"] == events.ANSWERED:
-                self._answered.add(member)
-            ending = self._nan(event) or (self._progress(event) if member == 0 else None)
-            if ending:
+            if ending := self._take(member, event):
                 return ending
         everybody = len(self._answered) == len(self._roles)
         return Ending(Outcome.MEASURED, Completed()) if everybody else None
+
+    def _take(self, member: int, event: Event) -> Ending | None:
+        self._steps.note(member, event)
+        match event["event"]:
+            case events.ERROR:
+                self._troubles[member] = self._error(member, event)
+            case events.FINISHED:
+                words = self._group.last_words(member)
+                ending = Ending(Outcome.FAILED, FinishedEarly(), words)
+                self._troubles[member] = Trouble(at=event["at"], ending=ending)
+            case events.ANSWERED:
+                self._answered.add(member)
+            case events.NAN:
+                value = str(event["value"])
+                reason = NotFinite(name=event["name"], value=value, step=event["step"])
+                return Ending(Outcome.FAILED, reason)
+        return self._progress(event) if member == 0 else None
 
     def _check(self) -> Ending | None:
         """See what the processes cannot report themselves."""
@@ -125,19 +137,14 @@ class TrialRun:
                 return Ending(stop.outcome, stop.reason) if stop else None
         return None
 
-    def _note_trouble(self, member: int, event: Event) -> None:
-        match event["event"]:
-            case events.ERROR:
-                outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
-                reason = reasons.explain(event, self._name(member))
-                ending = Ending(outcome, reason, event["detail"])
-                consequence = reasons.is_consequence(event)
-            case events.FINISHED:
-                ending = Ending(Outcome.FAILED, FinishedEarly(), self._group.last_words(member))
-                consequence = False
-            case _:
-                return
-        self._troubles[member] = Trouble(at=event["at"], ending=ending, consequence=consequence)
+    def _error(self, member: int, event: Event) -> Trouble:
+        outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
+        reason = reasons.explain(event, self._name(member))
+        ending, consequence = (
+            Ending(outcome, reason, event["detail"]),
+            reasons.is_consequence(event),
+        )
+        return Trouble(at=event["at"], ending=ending, consequence=consequence)
 
     def _death(self, member: int, found: Exit) -> Trouble:
         reason = found.model_copy(update={"process": self._name(member)})
@@ -146,12 +153,6 @@ class TrialRun:
         else:
             ending = Ending(Outcome.CRASHED, reason, self._group.last_words(member))
         return Trouble(at=time.monotonic(), ending=ending)
-
-    def _nan(self, event: Event) -> Ending | None:
-        if event["event"] != events.NAN:
-            return None
-        reason = NotFinite(name=event["name"], value=str(event["value"]), step=event["step"])
-        return Ending(Outcome.FAILED, reason)
 
     def _hung(self, now: float) -> Ending | None:
         overdue = self._watchdog.overdue(now)
