@@ -126,7 +126,8 @@ class LocalEngine(ProcessEngine):
         folder = self.new_folder()
         task.prepare(folder)
         result = self._run(task, folder)
-        if _was_killed(result.reason):
+        by_kill = isinstance(result.reason, Killed) and result.reason.signal == SIGKILL
+        if by_kill or isinstance(result.reason, KernelKilled | Orphaned):
             folder.forget_run()
             result = self._run(task, folder)
         if _is_of_the_disk(result.reason):
@@ -224,11 +225,6 @@ def _names(gpus: tuple[int, ...]) -> str:
     seen = os.environ.get(VISIBLE)
     names = seen.split(",") if seen else None
     return ",".join(names[gpu].strip() if names else str(gpu) for gpu in gpus)
-
-
-def _was_killed(reason: Reason) -> bool:
-    by_kill = isinstance(reason, Killed) and reason.signal == SIGKILL
-    return by_kill or isinstance(reason, KernelKilled | Orphaned)
 
 
 def _is_of_the_disk(reason: Reason) -> bool:

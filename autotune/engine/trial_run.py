@@ -118,7 +118,9 @@ class TrialRun:
                 self._troubles[member] = self._death(member, found)
         now = time.monotonic()
         cause = root_cause(tuple(self._troubles.values()), now)
-        return cause or self._hung(now) or self._too_large()
+        if not cause and (overdue := self._watchdog.overdue(now)):
+            cause = Ending(Outcome.HUNG, overdue, self._stacks())
+        return cause or self._too_large()
 
     def _progress(self, event: Event) -> Ending | None:
         """Take in what the first process, which speaks for all, says of its steps."""
@@ -153,10 +155,6 @@ class TrialRun:
         else:
             ending = Ending(Outcome.CRASHED, reason, self._group.last_words(member))
         return Trouble(at=time.monotonic(), ending=ending)
-
-    def _hung(self, now: float) -> Ending | None:
-        overdue = self._watchdog.overdue(now)
-        return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
 
     def _stacks(self) -> str:
         members = range(min(len(self._roles), _MOST_STACKS))

@@ -31,7 +31,9 @@ class Readings:
 
     def add(self, batch: Any) -> None:
         leaves = tf.nest.flatten(batch)
-        element = _described(batch, leaves)
+        # A batch with what describes each of its leaves in their places.
+        specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
+        element = str(tf.nest.pack_sequence_as(batch, specs))
         self.elements += [element] * (element not in self.elements)
         if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
             self.examples = None
@@ -74,11 +76,6 @@ def _bytes(part: Any) -> bytes:
     return b"\0".join(bytes(each) for each in array.flat)
 
 
-def _described(batch: Any, leaves: list[Any]) -> str:
-    specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
-    return str(tf.nest.pack_sequence_as(batch, specs))
-
-
 class Input:
     """Reads and counts some steps of every replica's batches; it trains on the first of these."""
 
@@ -103,7 +100,8 @@ class Input:
         """Return the kept batches, for each step those of all local replicas."""
         if not self.replayed:
             return pickle.dumps([])
-        return pickle.dumps([[_as_arrays(batch) for batch in step] for step in self._steps])
+        arrays = tf.nest.map_structure(lambda leaf: leaf.numpy(), self._steps)
+        return pickle.dumps(arrays)
 
     def _watched(
         self, original: Callable[..., Any], strategy: Any, deal_out: Callable[..., Any]
@@ -174,7 +172,3 @@ def _endless(batches: Sequence[Any]) -> Any:
 
 def _is_plain(batch: Any) -> bool:
     return all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(batch))
-
-
-def _as_arrays(batch: Any) -> Any:
-    return tf.nest.map_structure(lambda leaf: leaf.numpy(), batch)

@@ -144,11 +144,13 @@ class InspectedDataset:
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
         shards = file_shards(self._dataset, patience)
+        # Without the size of batches: which are looked at may depend on the time that a look has.
+        one = self._dataset.unbatch() if self._taken.batched else self._dataset
         uncertain = {"examples": not counted, "file_shards": not shards.done}
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(_ordered(self._example_spec())),
+            "element": str(_ordered(one.element_spec)),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
             "random_stage": found.stage,
@@ -160,11 +162,6 @@ class InspectedDataset:
             or 0,
             **read,
         }
-
-    def _example_spec(self) -> Any:
-        # Without the size of batches: which are looked at may depend on the time that a look has.
-        one = self._dataset.unbatch() if self._taken.batched else self._dataset
-        return one.element_spec
 
     def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.

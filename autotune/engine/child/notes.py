@@ -74,13 +74,14 @@ class ScriptNotes:
     @contextmanager
     def taken(self, update: Callable[[str], None]) -> Iterator[None]:
         """Take notes meanwhile; each update of weights calls a function with its method's name."""
+        eager = before(self._eagerness)
         with (
             self._connections_heard(),
             patched(
                 (tf.distribute.Strategy, "__init__", before(self._strategy)),
                 (self._program.OwnStrategy, "__init__", self._own_strategy),
-                (tf.config, "run_functions_eagerly", before(self._eagerness)),
-                (keras.Model, "run_eagerly", self._eagerness_of_models),
+                (tf.config, "run_functions_eagerly", eager),
+                (keras.Model, "run_eagerly", lambda p: property(p.fget, eager(p.fset))),
                 *((of, name, before(lambda *_, n=name, **__: update(n))) for of, name in _UPDATES),
             ),
         ):
@@ -95,9 +96,6 @@ class ScriptNotes:
     def _eagerness(self, *arguments: Any, **options: Any) -> None:
         if [*arguments, *options.values()][-1]:
             self.eager += self._lines()
-
-    def _eagerness_of_models(self, own: property) -> property:
-        return property(own.fget, before(self._eagerness)(own.fset))
 
     def _own_strategy(self, begin: Callable[..., None]) -> Callable[..., None]:
         def noted(own: Any, *arguments: Any, **options: Any) -> None:

@@ -71,7 +71,8 @@ def randomness(dataset: Any) -> Randomness:
     if names != {"Shuffle"} or not _chained(dataset, random[-1]):
         return Randomness(Change.EXAMPLES, _name(last))
     alone = len(random) == 1 and above <= _EACH
-    return Randomness(Change.ORDER, _name(last), _buffer(last) if alone else 0)
+    buffer = max(int(last._buffer_size), 0) if alone else 0  # noqa: SLF001 - see above
+    return Randomness(Change.ORDER, _name(last), buffer)
 
 
 def _chained(dataset: Any, last: Any) -> bool:
@@ -89,10 +90,6 @@ def _draws(stage: Any) -> bool:
         # Only where it is known to give the same order again.
         return stage._reshuffle_each_iteration is not False  # noqa: SLF001 - see above
     return _name(stage) == "Random" or any(_DRAWS.match(op) for op in _ops(stage))
-
-
-def _buffer(shuffle: Any) -> int:
-    return max(int(shuffle._buffer_size), 0)  # noqa: SLF001 - see above
 
 
 def _name(stage: Any) -> str:

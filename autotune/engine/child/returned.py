@@ -52,7 +52,8 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
         return _from_batches(data, returned)
     if not batched:
         return Taken(data, 1, batched=False, returned=returned)
-    if _has_static_batch(data.element_spec):
+    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(data.element_spec)]
+    if all(each is not None and each.rank and each[0] == BATCH for each in shapes):
         return Taken(data, BATCH, batched=True, returned=returned)
     _check_sizes(data)
     least = max(int(data.cardinality()) - 1, tf.data.UNKNOWN_CARDINALITY)
@@ -124,11 +125,6 @@ def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
     returned["unbatched"] = True
     dataset = dataset.unbatch()
     return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
-
-
-def _has_static_batch(spec: Any) -> bool:
-    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(spec)]
-    return all(shape is not None and shape.rank and shape[0] == BATCH for shape in shapes)
 
 
 def _check_sizes(dataset: Any) -> None:

@@ -235,7 +235,7 @@ class _Run:
             each
             for each in listed(given["callbacks"])
             # The script may load what was saved.
-            if not isinstance(each, LEFT_OUT) or self._is_saved_here(each)
+            if not isinstance(each, LEFT_OUT) or _saves_in(each, self._folder)
         ]
         self.in_other_fit = True
         try:
@@ -243,9 +243,10 @@ class _Run:
         finally:
             self.in_other_fit = False
 
-    def _is_saved_here(self, callback: Any) -> bool:
-        saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
-        return saves and Path(callback.filepath).resolve().is_relative_to(self._folder)
+
+def _saves_in(callback: Any, folder: Path) -> bool:
+    saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
+    return saves and Path(callback.filepath).resolve().is_relative_to(folder)
 
 
 @contextmanager
