@@ -10,7 +10,6 @@ import argparse
 import ast
 import inspect
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -22,7 +21,7 @@ import keras
 import tensorflow as tf
 
 from autotune.engine.child.fit_call import LEFT_OUT, facts_of, listed
-from autotune.engine.child.notes import ScriptNotes, patched
+from autotune.engine.child.notes import ScriptNotes, line_here, patched
 from autotune.engine.child.once import lasting, reads_once
 from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
@@ -141,17 +140,15 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
 
     def note(call: Any) -> None:
-        frame = sys._getframe()  # noqa: SLF001 - who has called tells the line
-        line = next(iter(program.lines_of(frame)), None)
-        found.update(facts_of(call, line, receivers.fits_of_keras(frame)))
+        line = next(iter(line_here(program)), None)
+        found.update(facts_of(call, line, receivers.fits_of_keras()))
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        frame = sys._getframe()  # noqa: SLF001 - as above
-        if run.in_other_fit or receivers.fits_of_keras(frame):
+        if run.in_other_fit or receivers.fits_of_keras():
             return
         if not fits_elsewhere(program.SCRIPT, tree):
-            loop = OwnLoop(program.lines_of(frame)[0], method)
+            loop = OwnLoop(line_here(program)[0], method)
             raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, loop))
 
     with _as_script_failures(), notes.taken(update):
@@ -226,7 +223,7 @@ class _Run:
 
     def _one_step(self, *arguments: Any, **options: Any) -> Any:
         """Train for one step, so that what comes later finds a model that was trained."""
-        self.other_lines.update(self._program.lines_of(sys._getframe())[:1])  # noqa: SLF001 - as above
+        self.other_lines.update(line_here(self._program))
         given = dict(vars(self._program.Call(*arguments, **options)))
         given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
         if given["validation_data"] is not None or given["validation_split"]:
