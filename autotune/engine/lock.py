@@ -131,7 +131,7 @@ def exclusive(
     claim = Claim(what, places, seconds, shared=False)
     with ExitStack() as held:
         held.callback(claim.release)
-        _wait(claim, notify)
+        wait_in_turn(claim.take, notify)
         if not claim.locks:
             notify(
                 "Concurrent searches on this machine cannot be detected, because no file can be "
@@ -143,10 +143,11 @@ def exclusive(
         yield
 
 
-def _wait(claim: Claim, notify: Notify) -> None:
+def wait_in_turn(take: Callable[[], Wait | None], notify: Notify) -> None:
+    """Try to take what is shared until nobody is to be waited for."""
     due = 0.0
     try:
-        while wait := claim.take():
+        while wait := take():
             if wait.waited >= due:
                 notify(wait)
                 due += REMIND_SECONDS

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
-from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Notify, Wait
+from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
 from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, code_of
-from autotune.errors import AutotuneError, EngineError, Interrupted
+from autotune.errors import AutotuneError, EngineError
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import HostLost
@@ -186,15 +186,7 @@ class Hosts:
         self._seconds = seconds
         # Agents of one search share a machine; one of another with the same name does not.
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
-        due = time.monotonic()
-        try:
-            while busy := self._busy():
-                if time.monotonic() >= due:
-                    due = time.monotonic() + REMIND_SECONDS
-                    notify(busy)
-                time.sleep(POLL_SECONDS)
-        except KeyboardInterrupt as exc:
-            raise Interrupted("Interrupted while waiting for another search.") from exc
+        wait_in_turn(self._busy, notify)
 
     def _busy(self) -> Wait | None:
         """Reserve one host after the other; return for whom the first waits that cannot be.

@@ -231,7 +231,7 @@ def test_a_host_that_went_between_runs_ends_none() -> None:
 
 def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user is told on which machine and for whom, once, and it goes on when that has ended."""
-    monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr("autotune.engine.lock.POLL_SECONDS", 0.001)
     holder = Holder(pid=7, since=time.time(), what="theirs")
     busy = iter([Wait(holder=holder, before=2)] * 3)
     agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
