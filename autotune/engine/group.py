@@ -162,8 +162,4 @@ class LocalGroup(WorkerGroup):
         return ""
 
     def end(self) -> None:
-        try:
-            self._server.end_children()
-        finally:
-            for reader in self._readers.values():
-                reader.close()
+        self._server.end_children()
