@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import keras
@@ -135,9 +135,7 @@ class InspectedDataset:
     def facts(self, patience: float) -> dict[str, Any]:
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
-        cached, python = (
-            bool(_where_offered(each, self._dataset)) for each in (holds_cache, runs_python)
-        )
+        cached, python, ready = _stages_of(self._dataset, examples)
         # First, because any other pass may fill a cache.
         least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
@@ -158,8 +156,7 @@ class InspectedDataset:
             "file_shards": shards.values[-1] if shards.values else 0,
             "uncertain": [name for name, is_so in uncertain.items() if is_so],
             "cached": cached,
-            "prefetched": _where_offered(lambda each: prefetched(each, examples), self._dataset)
-            or 0,
+            "prefetched": ready,
             **read,
         }
 
@@ -216,11 +213,12 @@ def _ordered(spec: Any) -> Any:
     return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
 
 
-def _where_offered(question: Callable[[Any], T], dataset: Any) -> T | None:
+def _stages_of(dataset: Any, size: int) -> tuple[bool, bool, int]:
+    """Return whether a dataset holds a cache and runs Python code, and what it may hold ready."""
     try:
-        return question(dataset)
+        return holds_cache(dataset), runs_python(dataset), prefetched(dataset, size)
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
-        return None
+        return False, False, 0
 
 
 def _first(dataset: Any) -> Any:
