@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import keras
 import numpy as np
@@ -30,8 +30,6 @@ from autotune.engine.child.returned import BATCH, Taken
 from autotune.engine.failure import ERROR
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.plain import Change
-
-T = TypeVar("T")
 
 _TRIED = 8
 """Examples on which a model is tried."""

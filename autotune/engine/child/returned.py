@@ -44,10 +44,14 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     beside = has_validation(made)
     data = made[0] if beside else made
     returned = {"beside": True} if beside else {}
-    if isinstance(data, keras.utils.PyDataset):
-        return _from_python(data, returned, unbatch=unbatch)
+    by_python = isinstance(data, keras.utils.PyDataset)
     if not isinstance(data, tf.data.Dataset):
-        return _from_arrays(data, returned, unbatch=unbatch)
+        if unbatch:
+            why = "whose batches are always taken" if by_python else "which has no batches to take"
+            raise FactoryFailed(
+                f"dataset_fn returned {class_of(data)}, {why} apart.", "Omit --unbatch."
+            )
+        return _from_python(data, returned) if by_python else _from_arrays(data, returned)
     if unbatch:
         return _from_batches(data, returned)
     if not batched:
@@ -78,12 +82,7 @@ def _length(arrays: Any) -> int | None:
     return int(shape[0]) if shape else None
 
 
-def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
-    if unbatch:
-        raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, which has no batches to take apart.",
-            "Omit --unbatch.",
-        )
+def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
     arguments = isinstance(data, tuple)
     try:
         length = _length(data)
@@ -100,12 +99,7 @@ def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Take
     return Taken(dataset, size, batched=True, returned=returned, examples=length)
 
 
-def _from_python(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
-    if unbatch:
-        raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, whose batches are always taken apart.",
-            "Omit --unbatch.",
-        )
+def _from_python(data: Any, returned: dict[str, bool]) -> Taken:
     try:
         dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
         own = _length(data[0])
