@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from autotune.engine.base import Engine
-    from autotune.engine.links import Link
+    from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
 
     Links = Mapping[tuple[str, str], Link | None]

@@ -31,12 +31,16 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest, Setting
-from autotune.engine.tasks.train import Fill, TrialRequest, trial_request
+from autotune.engine.tasks.train import (
+    Fill,
+    LearningRequest,
+    ScreeningRequest,
+    Setting,
+    TrialRequest,
+    trial_request,
+)
 from autotune.errors import WorkloadError
 from autotune.plain import Window
 from autotune.program import render

@@ -13,12 +13,9 @@ from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import LearningRequest, ScreeningRequest, TrialRequest
 from autotune.machine import Host, Machine
 from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome, Reason

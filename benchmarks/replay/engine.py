@@ -17,8 +17,7 @@ from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import ScreeningRequest, TrialRequest
 from autotune.machine import Machine
 from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome
