@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.errors import KeyRefused
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Key, Keyring
