@@ -30,6 +30,10 @@ class Names(Scopes):
             self._dotted[node] = self._named(node, 0)
         return self._dotted[node]
 
+    def called(self, node: ast.AST | None) -> str:
+        """Return what a call calls, by its dotted name; empty for another node."""
+        return self.dotted(node.func) if isinstance(node, ast.Call) else ""
+
     def calls_of(self, *names: str) -> list[ast.Call]:
         return [each for each in self.calls if self.dotted(each.func) in names]
 

@@ -1,19 +1,12 @@
-"""Keras 2 API, gone with Keras 3.
-
-Why: tf.keras is Keras 3 since TensorFlow 2.16, and raises AttributeError, TypeError or ValueError
-here.
-
-Instead: Use the replacement named in the finding; for Keras 2, install tf_keras and set
-TF_USE_LEGACY_KERAS=1, or name the version with --target-version.
-"""
+"""API of Keras 2 that Keras 3, which is tf.keras since TensorFlow 2.16, does not have."""
 
 import ast
 import re
 
-from autotune.doctor import Hits, Kind, Module, last_name, mended
+from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
 from autotune.doctor.rules._guards import is_guarded
-from autotune.doctor.rules._old_calls import Old
+from autotune.doctor.rules.old_calls import Old
 
 _LAYERS = "keras.layers"
 NAMES = Old(
@@ -82,7 +75,8 @@ _METRIC = re.compile(r"metric|loss|acc(uracy)?\b|(?<!re)mean|auc|precision|recal
 """In what people call a metric, in lower case."""
 
 
-def check(module: Module) -> Hits:
+@rule
+def keras_2_call(module: Module) -> Hits:
     if module.has_keras_3:
         yield from NAMES.check(module)
         for hit in (*_calls(module), *_members(module)):
@@ -140,15 +134,43 @@ def _last(node: ast.expr) -> str:
     return last_name(node.value if isinstance(node, ast.Subscript) else node).lower()
 
 
-BAD = """
-import keras
+_WEIGHTS = (".weights.h5",)
+_CHECKPOINTS = (".keras", ".h5")
+_MODELS = (".keras", ".h5", ".hdf5")
 
-optimizer = keras.optimizers.Adam(lr=0.001)  # <- here
-accuracy = keras.metrics.SparseCategoricalAccuracy()
-accuracy.reset_states()  # <- here
-optimizer.lr = 0.0001  # <- here
-"""
-GOOD = (
-    mended(mended(BAD, "lr", "learning_rate"), "reset_states", "reset_state"),
-    mended(BAD, "import", 'import os\n\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\n\nimport'),
-)
+
+@rule
+def keras_2_file(module: Module) -> Hits:
+    for call in module.calls if module.has_keras_3 else ():
+        ends, path = _ends(module, call), argument(call, 0, "filepath")
+        end = _end(module, path) if path and ends else None
+        if end and not end.endswith(ends) and not is_guarded(module, call):
+            yield call, f"Keras 3 refuses this path: it must end in {' or '.join(ends)}."
+
+
+def _ends(module: Module, call: ast.Call) -> tuple[str, ...]:
+    """Return how the path of what a call writes must end; nothing if that is not known."""
+    if module.dotted(call.func) == "keras.callbacks.ModelCheckpoint":
+        only_weights = argument(call, None, "save_weights_only")
+        if isinstance(only_weights, ast.Constant) and only_weights.value is not None:
+            return _WEIGHTS if only_weights.value else _CHECKPOINTS
+        return () if only_weights else _CHECKPOINTS
+    if isinstance(call.func, ast.Attribute) and module.kind(call.func.value) is Kind.MODEL:
+        return {"save_weights": _WEIGHTS, "save": _MODELS}.get(call.func.attr, ())
+    return ()
+
+
+def _end(module: Module, node: ast.expr) -> str | None:
+    """Return how a path ends, where that is certain; `/` stands for what follows a separator."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=[*_, last]) | ast.BinOp(op=ast.Add(), right=last):
+            return _end(module, last)
+        case ast.Call(args=[*_, last]) if module.dotted(node.func) == "os.path.join":
+            return _end(module, last)
+        case ast.Call(func=ast.Attribute(attr="format", value=text)):
+            return _end(module, text)
+        case ast.Name() if value := module.value(node):
+            return _end(module, value)
+    return None

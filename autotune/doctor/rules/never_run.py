@@ -1,29 +1,11 @@
-"""Training loop that the strategy does not run.
-
-Why: strategy.scope() mirrors variables, and distributes no work. With TensorFlow 2.21 and plain SGD
-a loop beside it computes every step on one device, and the others receive copies of the weights.
-Optimizers with slot variables such as Adam, and a tape in the scope but outside strategy.run, raise
-an error.
-
-Instead: Loop over strategy.experimental_distribute_dataset(dataset), and call
-strategy.run(train_step, args=(batch,)) in a tf.function; or train by model.fit.
-"""
+"""Training loops beside a strategy that runs nothing."""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import (
-    STRATEGIES,
-    Function,
-    Hits,
-    Kind,
-    Module,
-    PythonLoop,
-    is_repeated,
-    last_name,
-)
+from autotune.doctor import STRATEGIES, Function, Hits, Kind, Module, PythonLoop, last_name, rule
 from autotune.doctor.code.module import RUNS
-from autotune.doctor.rules._examples import APPLY, MIRRORED
+from autotune.doctor.code.steps import is_repeated
 
 _USES = {
     *("fit", "fit_generator", "train_on_batch", "get_replica_context", "all_reduce", "merge_call"),
@@ -38,7 +20,8 @@ _SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
 
-def check(module: Module) -> Hits:
+@rule
+def strategy_never_run(module: Module) -> Hits:
     if module.is_graph_mode or module.may_be_one_device or not module.strategies & STRATEGIES:
         return
     if any(map(module.attributes.get, _USES)):
@@ -177,28 +160,3 @@ def _trains(module: Module, loop: PythonLoop, made: set[ast.AST]) -> bool:
     taken = [each for each in calls if getattr(each.func, "attr", "") in {"gradient", "minimize"}]
     trained = [it for e in taken for it in (*e.args[1:2], *(named.value for named in e.keywords))]
     return any(made & module.ingredients(each) for each in trained)
-
-
-BAD = f"""{MIRRORED}with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(10)])
-    optimizer = keras.optimizers.SGD(0.1)
-
-
-@tf.function
-def train_step(images, labels):
-    with tf.GradientTape() as tape:
-        loss = loss_of(model(images, training=True), labels)
-{APPLY}
-
-for images, labels in dataset:  # <- here
-    train_step(images, labels)
-"""
-_RUN = """@tf.function
-def train(images, labels):
-    strategy.run(train_step, args=(images, labels))
-
-
-for images, labels in strategy.experimental_distribute_dataset(dataset):
-    train(images, labels)
-"""
-GOOD = f"{BAD.partition('for images')[0]}{_RUN}"

@@ -4,13 +4,30 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from autotune.doctor import Hits, Kind, Module
+from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
 from autotune.doctor.rules._guards import is_guarded
-from autotune.doctor.target import Version
+from autotune.doctor.target import KERAS_3, Version
 
 _CLUSTER = {"cluster_resolver", "tpu_cluster_resolver"}
+_FIT = "Model.fit under a strategy's scope"
+_ESTIMATORS = ("tf.estimator.", "tf.compat.v1.estimator.", "keras.estimator.")
+_CONTRIB = {
+    **dict.fromkeys(("distribute", "nccl", "all_reduce"), "tf.distribute"),
+    **dict.fromkeys(("estimator", "learn"), _FIT),
+    **dict.fromkeys(("layers", "rnn", "cudnn_rnn", "seq2seq", "legacy_seq2seq"), "keras.layers"),
+    **dict.fromkeys(("framework", "eager", "training"), "tf itself"),
+    **dict.fromkeys(("opt", "optimizer_v2"), "keras.optimizers"),
+    **{name: f"keras.{name}" for name in ("losses", "metrics")},
+    **{name: f"tf.{name}" for name in ("data", "image", "lookup", "saved_model", "summary")},
+    "keras": "keras",
+    "mixed_precision": "keras.mixed_precision",
+    "slim": "keras.layers, or the package tf_slim",
+    "tpu": "tf.distribute.TPUStrategy",
+}
+_DISTRIBUTE = "tf.distribute.experimental."
+_PRECISION = "keras.mixed_precision."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +71,71 @@ class Old:
                     whole = _whole(module, node) if name.endswith(".") else node
                     found[whole] = module.dotted(whole)
         return found
+
+
+REMOVED = Old(
+    names={
+        **dict.fromkeys(_ESTIMATORS, _FIT),
+        "tf.contrib.": "what TensorFlow 2 has in its place",
+        **{f"tf.contrib.{name}.": today for name, today in _CONTRIB.items()},
+        "keras.utils.multi_gpu_model": (
+            "tf.distribute.MirroredStrategy, with the model created in its scope"
+        ),
+        f"{_PRECISION}experimental.": "keras.mixed_precision",
+        f"{_PRECISION}experimental.Policy": f"{_PRECISION}Policy",
+        f"{_PRECISION}experimental.set_policy": f"{_PRECISION}set_global_policy",
+        "tf.train.Server": "tf.distribute.Server",
+        "tf.train.SyncReplicasOptimizer": "a strategy of tf.distribute",
+        "tf.train.replica_device_setter": "tf.distribute.ParameterServerStrategy",
+        "tf.train.MonitoredTrainingSession": "Model.fit, with callbacks",
+        f"{_DISTRIBUTE}MirroredStrategy": "tf.distribute.MirroredStrategy",
+    },
+    methods={
+        (None, "experimental_run_v2"): "strategy.run",
+        (None, "experimental_make_numpy_dataset"): (
+            "tf.data.Dataset.from_tensor_slices, then strategy.experimental_distribute_dataset"
+        ),
+        **{
+            (Kind.MODEL, f"{name}_generator"): f"Model.{name}, which takes generators"
+            for name in ("fit", "evaluate", "predict")
+        },
+    },
+    renamed=("experimental_run_v2",),
+    since=dict.fromkeys(_ESTIMATORS, KERAS_3),
+    verb="was removed from TensorFlow",
+)
+DEPRECATED = Old(
+    names={
+        **{
+            f"{_DISTRIBUTE}{name}": f"tf.distribute.{name}"
+            for name in ("MultiWorkerMirroredStrategy", "TPUStrategy")
+        },
+        f"{_DISTRIBUTE}CollectiveCommunication": f"{_DISTRIBUTE}CommunicationImplementation",
+        f"{_DISTRIBUTE}CollectiveHints": f"{_DISTRIBUTE}CommunicationOptions",
+    },
+    methods={
+        (None, "experimental_distribute_datasets_from_function"): (
+            "strategy.distribute_datasets_from_function"
+        ),
+        (Kind.STRATEGY, "make_dataset_iterator"): "strategy.experimental_distribute_dataset",
+        (Kind.STRATEGY, "make_input_fn_iterator"): "strategy.distribute_datasets_from_function",
+        (Kind.STRATEGY, "experimental_run"): "strategy.run",
+        (Kind.STRATEGY, "unwrap"): "strategy.experimental_local_results",
+        (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG defines it",
+    },
+    renamed=("experimental_distribute_datasets_from_function", "unwrap"),
+    verb="is deprecated",
+)
+
+
+@rule
+def removed_call(module: Module) -> Hits:
+    return REMOVED.check(module)
+
+
+@rule
+def deprecated_call(module: Module) -> Hits:
+    return DEPRECATED.check(module)
 
 
 def _is_of(dotted: str, name: str) -> bool:

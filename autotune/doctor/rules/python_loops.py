@@ -1,17 +1,39 @@
-"""Device value read in every step.
-
-Why: Python runs ahead and keeps the devices busy until it needs a value. Reading one in every step
-leaves the devices idle while the next step is prepared.
-
-Instead: Read it every 100 steps (`if step % 100 == 0:`), or accumulate it as a tensor and read it
-at the end of the epoch.
-"""
+"""Loops of Python around training steps, in which devices wait."""
 
 import ast
 import re
 
-from autotune.doctor import Hits, Kind, Module, Severity, Steps, StepValues, arguments, mended
-from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
+from autotune.doctor import Function, Hits, Kind, Module, arguments, rule
+from autotune.doctor.code.steps import Steps, StepValues, is_repeated
+
+@rule
+def run_outside_function(module: Module) -> Hits:
+    for run in () if module.is_graph_mode else module.runs:
+        # What is run may be compiled by itself, and strategies then compile the whole call.
+        is_model = bool(run.call.args) and module.kind(run.call.args[0]) is Kind.MODEL
+        known = (run.function or is_model) and not run.compiled
+        line = _loop_of(module, run.call, set()) if known else 0
+        if line:
+            how = f"repeatedly from Python, by the loop in line {line}"
+            yield run.call, f"strategy.run is called {how}, outside a tf.function."
+
+
+def _loop_of(module: Module, call: ast.Call, passed: set[Function]) -> int:
+    """Return the line of the loop by which Python makes a call again and again; 0 for none."""
+    function = module.function_of(call)
+    if not module.is_python(function):
+        return 0
+    loops = (each for each in module.loops_around(call) if is_repeated(module, each))
+    if loop := next(loops, None):
+        return getattr(loop, "lineno", 0)
+    lines: list[int] = []
+    if function is not None and function not in passed:
+        passed.add(function)
+        meant = [(site, module.follow(site.func)) for site in module.sites[function]]
+        plain = [site for site, each in meant if each and not each.compiled]
+        lines = [_loop_of(module, site, passed) for site in plain]
+    return next(filter(None, lines), 0)
+
 
 _CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}
 _CONVERTING_METHODS = {"numpy", "item", "tolist"}
@@ -24,7 +46,8 @@ _SOMETIMES = (
 """What stands in one of these may not be needed in every round."""
 
 
-def check(module: Module) -> Hits:
+@rule
+def sync_every_step(module: Module) -> Hits:
     for loop, steps in Steps(module).loops():
         values = StepValues(module, loop, steps)
         seen: set[int] = set()
@@ -87,23 +110,3 @@ def _is_of_step(module: Module, values: StepValues, node: ast.expr) -> bool:
         case ast.Attribute(attr="iterations", value=owner):
             return module.kind(owner) is Kind.OPTIMIZER
     return values.holds(node)
-
-
-BAD = f"""{MIRRORED}
-
-def replica_step(images, labels):
-    with tf.GradientTape() as tape:
-        loss = loss_of(model(images, training=True), labels)
-{APPLY}    return loss
-{TRAIN_STEP}
-
-for images, labels in strategy.experimental_distribute_dataset(make_dataset()):
-    loss = strategy.reduce("SUM", train_step(images, labels), axis=None)
-    print(loss.numpy())  # <- here
-"""
-SEVERITY = Severity.WARNING
-GOOD = (
-    mended(BAD, "    print", "    if step % 100 == 0:\n        print")
-    .replace("for images, labels in ", "for step, (images, labels) in enumerate(")
-    .replace("()):", "())):")
-)
