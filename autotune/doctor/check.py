@@ -1,7 +1,6 @@
 """Runs the rules over files, as far as comments in them do not silence a rule."""
 
 import os
-import re
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,19 +9,16 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from autotune.doctor.code.module import NOT_INSIDE, Module
-from autotune.doctor.read import NOTEBOOK, read_texts
+from autotune.doctor.code.module import Module, uses_tensorflow
 from autotune.doctor.report import Finding, Report, Trouble, sum_of
 from autotune.doctor.rule import Rule
 from autotune.doctor.suppression import Suppressions
 from autotune.doctor.target import NEWEST, Version
-from autotune.doctor.text import Text
+from autotune.doctor.text import NOTEBOOK, Text, read_texts
 from autotune.errors import CodeError
 
 FILE_LIMIT = 20.0
 """Seconds of computing after which a file is given up; usual ones take hundredths of a second."""
-_IMPORT = re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:tensorflow|keras)\b{NOT_INSIDE}")
-"""Roughly what `Module.uses_tensorflow` says, before anything is parsed."""
 _SKIPPED = {"__pycache__", "node_modules", "venv", "site-packages", "__pypackages__"}
 
 
@@ -41,7 +37,7 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     suppressions = Suppressions(text)
     root = text.parse()
     try:
-        module = Module(root, target) if _IMPORT.search(text.content) else None
+        module = Module(root, target) if uses_tensorflow(root) else None
         found = dict.fromkeys(_found(text, module, chosen.values()) if module else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
@@ -53,17 +49,12 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
 
 def _found(text: Text, module: Module, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
     """Yield what is found, each with its first and last line in the text as a whole."""
-    for rule in rules if module.uses_tensorflow else ():
+    for rule in rules:
         for node, sentence, *edits in rule.check(module):
             line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
             edit = edits[0] if edits and not text.cells else None
-            words = {"rule": rule.name, "sentence": sentence}
-            place = text.place(node)
-            yield (
-                line,
-                last or line,
-                Finding(**words, severity=rule.severity, place=place, edit=edit),
-            )
+            found = Finding(rule.name, rule.severity, text.place(node), sentence, edit)
+            yield line, last or line, found
 
 
 def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Path]:

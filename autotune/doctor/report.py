@@ -38,7 +38,7 @@ class Place:
         return f"{cell}{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     rule: str
     severity: Severity

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from autotune.doctor import STRATEGIES, Function, Hits, Kind, Module, PythonLoop, last_name, rule
 from autotune.doctor.code.module import RUNS
-from autotune.doctor.code.steps import is_repeated
+from autotune.doctor.rules.python_loops import is_repeated
 
 _USES = {
     *("fit", "fit_generator", "train_on_batch", "get_replica_context", "all_reduce", "merge_call"),
