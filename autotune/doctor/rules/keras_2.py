@@ -6,71 +6,12 @@ import re
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
 from autotune.doctor.rules._guards import is_guarded
-from autotune.doctor.rules.old_calls import Old
+from autotune.doctor.rules.old_calls import API, by_kind, old
 
-_LAYERS = "keras.layers"
-NAMES = Old(
-    names={
-        "keras.experimental.": "what Keras 3 has in its place, if anything",
-        "keras.experimental.CosineDecay": "keras.optimizers.schedules.CosineDecay",
-        "keras.layers.experimental.": _LAYERS,
-        "keras.layers.experimental.preprocessing.": _LAYERS,
-        "keras.optimizers.experimental.": "keras.optimizers",
-        "keras.wrappers.scikit_learn.": "keras.wrappers.SKLearnClassifier or the package scikeras",
-        "keras.layers.CuDNNLSTM": "keras.layers.LSTM",
-        "keras.layers.CuDNNGRU": "keras.layers.GRU",
-        "keras.layers.DenseFeatures": "keras.utils.FeatureSpace",
-        "keras.layers.LocallyConnected1D": "keras.layers.Conv1D",
-        "keras.layers.LocallyConnected2D": "keras.layers.Conv2D",
-        "keras.utils.experimental.": "strategy.distribute_datasets_from_function",
-        "keras.utils.generic_utils.": "keras.utils",
-        "keras.backend.learning_phase": "the argument `training`",
-        "keras.backend.set_learning_phase": "the argument `training`",
-        "keras.backend.set_session": "nothing, because there are no sessions",
-        "keras.backend.get_session": "nothing, because there are no sessions",
-    },
-    methods={},
-    verb="was removed with Keras 3",
-)
-
-_PY_DATASET = "the arguments of keras.utils.PyDataset"
-KEYWORDS: dict[tuple[str, str], str] = {
-    ("keras.optimizers", "lr"): "learning_rate",
-    ("keras.callbacks.ModelCheckpoint", "period"): "save_freq",
-    ("keras.callbacks.TensorBoard", "write_grads"): "",
-    ("keras.layers", "batch_input_shape"): "keras.Input(batch_shape=...)",
-    ("keras.layers", "time_major"): "",
-    ("keras.layers.BatchNormalization", "fused"): "",
-    ("keras.mixed_precision.LossScaleOptimizer", "loss_scale"): "initial_scale",
-}
-"""Arguments that are refused, each with what to write today, if anything."""
-METHOD_KEYWORDS = {
-    **{
-        (method, name): _PY_DATASET
-        for method in ("fit", "evaluate", "predict")
-        for name in ("workers", "use_multiprocessing", "max_queue_size")
-    },
-    ("compile", "experimental_steps_per_execution"): "steps_per_execution",
-    ("compile", "experimental_run_tf_function"): "",
-    ("apply_gradients", "experimental_aggregate_gradients"): "",
-}
-_SAME_MEANING = {"learning_rate", "steps_per_execution"}
-MEMBERS: dict[tuple[Kind | None, str], str] = {
-    (Kind.METRIC, "reset_states"): "reset_state",
-    (Kind.MODEL, "reset_states"): "reset_state of its layers",
-    (Kind.OPTIMIZER, "lr"): "learning_rate",
-    (Kind.OPTIMIZER, "minimize"): "a GradientTape and apply_gradients",
-    (Kind.OPTIMIZER, "get_gradients"): "a GradientTape",
-    (Kind.OPTIMIZER, "get_updates"): "apply_gradients",
-    (Kind.OPTIMIZER, "get_weights"): "variables",
-    (Kind.OPTIMIZER, "weights"): "variables",
-    (None, "_decayed_lr"): "learning_rate",
-    (None, "_create_all_weights"): "build",
-    (None, "get_scaled_loss"): "scale_loss",
-    (None, "get_unscaled_gradients"): "nothing, because apply_gradients unscales them",
-}
-"""Members that are missing, of None for any owner, each with what to write today."""
-_RENAMED = {"reset_state", "learning_rate"}
+NAMES = old("keras-2")
+_KEYWORDS: dict[str, str] = API["keras-2"]["arguments"]
+_METHOD_KEYWORDS: dict[str, str] = API["keras-2"]["arguments-of-methods"]
+_SAME_MEANING = {"learning_rate", "reset_state", "steps_per_execution"}
 _METRIC = re.compile(r"metric|loss|acc(uracy)?\b|(?<!re)mean|auc|precision|recall|iou")
 """In what people call a metric, in lower case."""
 
@@ -102,22 +43,23 @@ def _today(module: Module, call: ast.Call, dotted: str, keyword: str) -> str | N
     """Return what to write for an argument; None if it is still taken."""
     if dotted:
         owner, _, last = dotted.rpartition(".")
-        found = KEYWORDS.get((dotted, keyword), KEYWORDS.get((owner, keyword)))
+        found = _KEYWORDS.get(f"{dotted}.{keyword}", _KEYWORDS.get(f"{owner}.{keyword}"))
         return found if last[:1].isupper() else None
     if not isinstance(call.func, ast.Attribute):
         return None
     owner_kind, method = module.kind(call.func.value), call.func.attr
     wanted = Kind.OPTIMIZER if method == "apply_gradients" else Kind.MODEL
     named = owner_kind is None and wanted.name.lower() in _last(call.func.value)
-    return METHOD_KEYWORDS.get((method, keyword)) if named or owner_kind is wanted else None
+    fits = named or owner_kind is wanted
+    return _METHOD_KEYWORDS.get(f"{method}.{keyword}") if fits else None
 
 
 def _members(module: Module) -> Hits:
     defined = {getattr(each, "name", "") for each in module.functions}
-    for (kind, name), today in MEMBERS.items():
+    for (kind, name), today in by_kind(API["keras-2"]["members"]).items():
         for node in () if name in defined else module.attributes[name]:
             if not module.dotted(node) and _is_owned(module, node, kind):
-                edit = renamed_attribute(node, today) if today in _RENAMED else None
+                edit = renamed_attribute(node, today) if today in _SAME_MEANING else None
                 yield node, f"`{ast.unparse(node)}` is missing in Keras 3; use {today}.", edit
 
 

@@ -1,49 +1,38 @@
-"""Calls of old answers and tutorials, and what is written today; seen with TensorFlow 2.21."""
+"""Calls of old answers and tutorials, which `old_api.toml` lists with what is written today."""
 
 import ast
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
 from autotune.doctor.rules._guards import is_guarded
-from autotune.doctor.target import KERAS_3, Version
+from autotune.doctor.target import Version, version_of
 
 _CLUSTER = {"cluster_resolver", "tpu_cluster_resolver"}
-_FIT = "Model.fit under a strategy's scope"
-_ESTIMATORS = ("tf.estimator.", "tf.compat.v1.estimator.", "keras.estimator.")
-_CONTRIB = {
-    **dict.fromkeys(("distribute", "nccl", "all_reduce"), "tf.distribute"),
-    **dict.fromkeys(("estimator", "learn"), _FIT),
-    **dict.fromkeys(("layers", "rnn", "cudnn_rnn", "seq2seq", "legacy_seq2seq"), "keras.layers"),
-    **dict.fromkeys(("framework", "eager", "training"), "tf itself"),
-    **dict.fromkeys(("opt", "optimizer_v2"), "keras.optimizers"),
-    **{name: f"keras.{name}" for name in ("losses", "metrics")},
-    **{name: f"tf.{name}" for name in ("data", "image", "lookup", "saved_model", "summary")},
-    "keras": "keras",
-    "mixed_precision": "keras.mixed_precision",
-    "slim": "keras.layers, or the package tf_slim",
-    "tpu": "tf.distribute.TPUStrategy",
-}
-_DISTRIBUTE = "tf.distribute.experimental."
-_PRECISION = "keras.mixed_precision."
+API: dict[str, dict[str, Any]] = tomllib.loads(
+    files("autotune.doctor").joinpath("old_api.toml").read_text("utf-8")
+)
+Members = Mapping[tuple[Kind | None, str], str]
+"""What to write today for a method or member of a kind of value; of None, for whoever has it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Old:
     """Names that are old in one way."""
 
-    names: Mapping[str, str]
-    """Dotted names, each with what to write today; with a point at the end, for all inside."""
-    methods: Mapping[tuple[Kind | None, str], str]
-    """Methods, each with what to write today; of None, whoever has them."""
     verb: str
     """What has become of them."""
-    renamed: Collection[str] = ()
+    names: Mapping[str, str]
+    """Dotted names, each with what to write today."""
+    methods: Members
+    renamed: Collection[str]
     """The methods that only have another name today."""
-    since: Mapping[str, Version] = field(default_factory=dict)
-    """The TensorFlow that first lacks a name, for those that were there for long."""
+    since: Mapping[str, Version]
 
     def check(self, module: Module) -> Hits:
         for node, dotted in (*_imported(module), *self._mentioned(module).items()):
@@ -73,59 +62,20 @@ class Old:
         return found
 
 
-REMOVED = Old(
-    names={
-        **dict.fromkeys(_ESTIMATORS, _FIT),
-        "tf.contrib.": "what TensorFlow 2 has in its place",
-        **{f"tf.contrib.{name}.": today for name, today in _CONTRIB.items()},
-        "keras.utils.multi_gpu_model": (
-            "tf.distribute.MirroredStrategy, with the model created in its scope"
-        ),
-        f"{_PRECISION}experimental.": "keras.mixed_precision",
-        f"{_PRECISION}experimental.Policy": f"{_PRECISION}Policy",
-        f"{_PRECISION}experimental.set_policy": f"{_PRECISION}set_global_policy",
-        "tf.train.Server": "tf.distribute.Server",
-        "tf.train.SyncReplicasOptimizer": "a strategy of tf.distribute",
-        "tf.train.replica_device_setter": "tf.distribute.ParameterServerStrategy",
-        "tf.train.MonitoredTrainingSession": "Model.fit, with callbacks",
-        f"{_DISTRIBUTE}MirroredStrategy": "tf.distribute.MirroredStrategy",
-    },
-    methods={
-        (None, "experimental_run_v2"): "strategy.run",
-        (None, "experimental_make_numpy_dataset"): (
-            "tf.data.Dataset.from_tensor_slices, then strategy.experimental_distribute_dataset"
-        ),
-        **{
-            (Kind.MODEL, f"{name}_generator"): f"Model.{name}, which takes generators"
-            for name in ("fit", "evaluate", "predict")
-        },
-    },
-    renamed=("experimental_run_v2",),
-    since=dict.fromkeys(_ESTIMATORS, KERAS_3),
-    verb="was removed from TensorFlow",
-)
-DEPRECATED = Old(
-    names={
-        **{
-            f"{_DISTRIBUTE}{name}": f"tf.distribute.{name}"
-            for name in ("MultiWorkerMirroredStrategy", "TPUStrategy")
-        },
-        f"{_DISTRIBUTE}CollectiveCommunication": f"{_DISTRIBUTE}CommunicationImplementation",
-        f"{_DISTRIBUTE}CollectiveHints": f"{_DISTRIBUTE}CommunicationOptions",
-    },
-    methods={
-        (None, "experimental_distribute_datasets_from_function"): (
-            "strategy.distribute_datasets_from_function"
-        ),
-        (Kind.STRATEGY, "make_dataset_iterator"): "strategy.experimental_distribute_dataset",
-        (Kind.STRATEGY, "make_input_fn_iterator"): "strategy.distribute_datasets_from_function",
-        (Kind.STRATEGY, "experimental_run"): "strategy.run",
-        (Kind.STRATEGY, "unwrap"): "strategy.experimental_local_results",
-        (Kind.STRATEGY, "configure"): "nothing, because TF_CONFIG defines it",
-    },
-    renamed=("experimental_distribute_datasets_from_function", "unwrap"),
-    verb="is deprecated",
-)
+def by_kind(members: Mapping[str, str]) -> Members:
+    pairs = [(each.rpartition("."), today) for each, today in members.items()]
+    return {(Kind[kind.upper()] if kind else None, it): today for (kind, _, it), today in pairs}
+
+
+def old(api: str) -> Old:
+    """Return what stands in a table of `old_api.toml`."""
+    table = API[api]
+    since = {name: version_of(text) for name, text in table.get("since", {}).items()}
+    methods, renamed = by_kind(table.get("methods", {})), table.get("renamed", ())
+    return Old(table["verb"], table["names"], methods, renamed, since)
+
+
+REMOVED, DEPRECATED = old("removed"), old("deprecated")
 
 
 @rule
