@@ -29,13 +29,8 @@ class Place:
     """In a notebook: which of its code cells, whose lines are then meant."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.within}"
-
-    @property
-    def within(self) -> str:
-        """The place in the file, as editors and terminals understand it."""
         cell = "" if self.cell is None else f"cell {self.cell}:"
-        return f"{cell}{self.line}:{self.column}"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any
 
@@ -65,18 +65,13 @@ class _Arguments:
 class Functions(Names):
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
-        self._meant: dict[ast.AST, Meant | None] = {}
+        self.follow: Callable[[ast.AST], Meant | None] = cache(self._follow)
+        """Returns the same as `meant`, with how it is called there."""
 
     def meant(self, node: ast.AST) -> Function | None:
         """Return the function of this module that an expression certainly stands for, if any."""
         found = self.follow(node)
         return found.function if found else None
-
-    def follow(self, node: ast.AST) -> Meant | None:
-        """Return the same, with how it is called there."""
-        if node not in self._meant:
-            self._meant[node] = self._follow(node)
-        return self._meant[node]
 
     def _follow(self, node: ast.AST | None, depth: int = 0) -> Meant | None:
         binding = self.only(node) if isinstance(node, ast.Name) else None
