@@ -112,9 +112,6 @@ class Order:
     def _around_returns(self) -> set[object]:
         """Return the statements after which a function may be over, though more of it follows."""
         returns = (each for each in self._module.nodes if isinstance(each, ast.Return))
-        above = (takewhile(_is_no_function, self._module.above(each)) for each in returns)
-        return {*chain.from_iterable(above)}
-
-
-def _is_no_function(node: ast.AST) -> bool:
-    return not isinstance(node, Function)
+        above = (self._module.above(each) for each in returns)
+        inside = (takewhile(lambda it: not isinstance(it, Function), each) for each in above)
+        return {*chain.from_iterable(inside)}

@@ -16,7 +16,6 @@ _USES = {
 _SHOWS = {"print", "str", "repr", "type", "isinstance", "len", "id"}
 _LOGS = ("logging.", "absl.logging.")
 _WRITTEN = ast.Store | ast.Del
-_SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
 
@@ -43,37 +42,38 @@ def strategy_never_run(module: Module) -> Hits:
 
 
 def _only_scopes(module: Module, node: ast.AST) -> bool:
-    """Return whether a strategy is only entered, shown or counted, or kept under a known name."""
+    """Return whether a strategy is only entered, shown or counted, or kept where it is followed."""
     parent = module.parents[node]
-    if isinstance(parent, _SHOWN) or getattr(parent, "attr", "") == "num_replicas_in_sync":
-        return True
-    if isinstance(parent, ast.Attribute) and parent.attr == "scope":
-        return _is_entered(module, module.parents[parent])
-    if isinstance(parent, ast.IfExp | ast.BoolOp):
-        return node is getattr(parent, "test", None) or _only_scopes(module, parent)
-    if isinstance(parent, ast.Tuple):
-        held = isinstance(module.parents[parent], ast.Assign | ast.Return)
-        return held and _only_scopes(module, parent)
-    return _is_kept(module, node, parent)
-
-
-def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
-    """Return whether a statement keeps a strategy where all its uses are known."""
     match parent:
+        case ast.FormattedValue() | ast.Compare() | ast.Expr() | ast.If() | ast.UnaryOp():
+            return True
+        case ast.Attribute(attr="num_replicas_in_sync"):
+            return True
+        case ast.Attribute(attr="scope"):
+            return _is_entered(module, module.parents[parent])
+        case ast.IfExp() | ast.BoolOp():
+            return node is getattr(parent, "test", None) or _only_scopes(module, parent)
+        case ast.Tuple():
+            held = isinstance(module.parents[parent], ast.Assign | ast.Return)
+            return held and _only_scopes(module, parent)
         case ast.Assign(targets=targets):
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
             return _is_followed(module, target)
         case ast.Return():
-            function = module.function_of(parent)
-            sites = module.sites[function] if function else []
-            whole = not isinstance(node, ast.Tuple)
-            kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
-            apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
-            return bool(sites) and (whole or apart)
-        case ast.keyword():
-            return _is_followed_into(module, node, module.parents[parent])
-    return _is_followed_into(module, node, parent)
+            return _is_taken(module, parent)
+    call = module.parents[parent] if isinstance(parent, ast.keyword) else parent
+    return _is_followed_into(module, node, call)
+
+
+def _is_taken(module: Module, statement: ast.Return) -> bool:
+    """Return whether all that call a function take apart what it returns, if it is a tuple."""
+    function = module.function_of(statement)
+    sites = module.sites[function] if function else []
+    whole = not isinstance(statement.value, ast.Tuple)
+    kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
+    apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
+    return bool(sites) and (whole or apart)
 
 
 def _is_entered(module: Module, call: ast.AST) -> bool:
@@ -107,13 +107,12 @@ def _is_followed_into(module: Module, node: ast.AST, call: ast.AST) -> bool:
         return True
     owner = module.class_of(call)
     function = module.method(owner, "__init__") if owner else module.meant(call.func)
-    given = (
-        [it for it in module.children[function.args] if isinstance(it, ast.arg)] if function else []
-    )
+    if function is None:
+        return False
+    given = [it for it in module.children[function.args] if isinstance(it, ast.arg)]
     names = {it.arg for it in given if any(value is node for value, _ in module.given(it))}
-    uses = [each for name in names for each in module.loads[name]]
-    inside = [each for each in uses if function and module.inside(each, function)]
-    return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in inside)
+    uses = (it for name in names for it in module.loads[name] if module.inside(it, function))
+    return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in uses)
 
 
 def _made_in_scope(module: Module) -> set[ast.AST]:
@@ -132,8 +131,7 @@ def _loops(module: Module) -> Iterator[PythonLoop]:
     reached = {None, *module.all_called(started)}
     for each in module.nodes:
         if isinstance(each, PythonLoop) and module.function_of(each) in reached:
-            over = getattr(each, "iter", None)
-            counts = isinstance(over, ast.Call) and module.dotted(over.func) == "tf.range"
+            counts = module.called(getattr(each, "iter", None)) == "tf.range"
             if counts or is_repeated(module, each):
                 yield each
 

@@ -20,9 +20,9 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
     for block in module.withs:
-        calls = [it.context_expr for it in block.items if isinstance(it.context_expr, ast.Call)]
-        named = [each.args for each in calls if module.dotted(each.func) == "tf.device"]
-        placed = [args[0] for args in named if args]
+        entered = (it.context_expr for it in block.items)
+        devices = (each for each in entered if module.called(each) == "tf.device")
+        placed = [each.args[0] for each in devices if isinstance(each, ast.Call) and each.args]
         places = (it for place in placed[:1] for it in _names(module, place))
         if any(None in part.path for each in places for part in module.origins(each)):
             for read in _iterated(module, block):
@@ -111,7 +111,7 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
         node = getattr(node.func, "value", node)
     if isinstance(node, ast.Name | ast.Attribute):
         return all(_name(part.node) != "iter" for part in module.origins(node))
-    return isinstance(node, ast.Call) and module.dotted(node.func) in _ORDERED
+    return module.called(node) in _ORDERED
 
 
 def _only_place(module: Module, placed: ast.expr, parts: set[Node]) -> bool:
