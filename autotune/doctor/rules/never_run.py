@@ -45,9 +45,14 @@ def _only_scopes(module: Module, node: ast.AST) -> bool:
     """Return whether a strategy is only entered, shown or counted, or kept where it is followed."""
     parent = module.parents[node]
     match parent:
-        case ast.FormattedValue() | ast.Compare() | ast.Expr() | ast.If() | ast.UnaryOp():
-            return True
-        case ast.Attribute(attr="num_replicas_in_sync"):
+        case (
+            ast.FormattedValue()
+            | ast.Compare()
+            | ast.Expr()
+            | ast.If()
+            | ast.UnaryOp()
+            | (ast.Attribute(attr="num_replicas_in_sync"))
+        ):
             return True
         case ast.Attribute(attr="scope"):
             return _is_entered(module, module.parents[parent])
@@ -56,6 +61,11 @@ def _only_scopes(module: Module, node: ast.AST) -> bool:
         case ast.Tuple():
             held = isinstance(module.parents[parent], ast.Assign | ast.Return)
             return held and _only_scopes(module, parent)
+    return _is_kept(module, node, parent)
+
+
+def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
+    match parent:
         case ast.Assign(targets=targets):
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
