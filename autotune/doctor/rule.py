@@ -18,7 +18,7 @@ Hits = Iterator[Hit]
 HERE = "# <- here"
 """Ends the lines of an example where the rule must find something."""
 _PAGE = re.compile(
-    r"\*(Error|Warning):\* (.+)\.\n\n\*Why:\* (.+)\n\n\*Instead:\* (.+?)\n\n(```diff\n.+)", re.DOTALL
+    r"\*(Error|Warning):\* (.+)\.\n\n\*Why:\* (.+)\n\n\*Instead:\* (.+?)\n\n```diff\n.+", re.DOTALL
 )
 _EXAMPLE = re.compile(r"^```diff\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -60,7 +60,7 @@ def rule(check: Callable[[Module], Hits], page: str = "") -> Rule:
     if found is None:
         wanted = "It says `*Error:*` or `*Warning:*`, `*Why:*`, `*Instead:*`, and shows an example."
         raise UsageError(f"The rule {name} has no page as rules have it.", wanted)
-    title, why, instead = (" ".join(each.split()) for each in found.groups()[1:4])
+    title, why, instead = (" ".join(each.split()) for each in found.groups()[1:])
     severity, words = Severity(found[1].lower()), {"title": title, "why": why, "instead": instead}
     return Rule(name=name, severity=severity, page=page, check=check, **words)
 

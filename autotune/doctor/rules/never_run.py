@@ -16,6 +16,7 @@ _USES = {
 _SHOWS = {"print", "str", "repr", "type", "isinstance", "len", "id"}
 _LOGS = ("logging.", "absl.logging.")
 _WRITTEN = ast.Store | ast.Del
+_SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
 
@@ -44,16 +45,9 @@ def strategy_never_run(module: Module) -> Hits:
 def _only_scopes(module: Module, node: ast.AST) -> bool:
     """Return whether a strategy is only entered, shown or counted, or kept where it is followed."""
     parent = module.parents[node]
+    if isinstance(parent, _SHOWN) or getattr(parent, "attr", "") == "num_replicas_in_sync":
+        return True
     match parent:
-        case (
-            ast.FormattedValue()
-            | ast.Compare()
-            | ast.Expr()
-            | ast.If()
-            | ast.UnaryOp()
-            | (ast.Attribute(attr="num_replicas_in_sync"))
-        ):
-            return True
         case ast.Attribute(attr="scope"):
             return _is_entered(module, module.parents[parent])
         case ast.IfExp() | ast.BoolOp():
