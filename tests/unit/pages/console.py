@@ -28,22 +28,14 @@ Check = Callable[[Sequence[str]], None]
 
 
 class Console:
-    """Takes the commands of a page, one after the other.
-
-    Args:
-        service: Answers the calls to the service.
-    """
+    """Takes the commands of a page, one after the other."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._variables = service.variables
         self._checks: dict[str, Check] = {
-            "autotune": autotune,
-            "curl": service.curl,
-            "export": self._export,
-            "make": make,
-            "pip": pip,
-            "python": python,
+            **{"autotune": autotune, "make": make, "pip": pip, "python": python},
+            **{"curl": service.curl, "export": self._export},
         }
 
     def run(self, command: str) -> None:
