@@ -34,8 +34,12 @@ class Console:
         self._service = service
         self._variables = service.variables
         self._checks: dict[str, Check] = {
-            **{"autotune": autotune, "make": make, "pip": pip, "python": python},
-            **{"curl": service.curl, "export": self._export},
+            "autotune": autotune,
+            "curl": service.curl,
+            "export": self._export,
+            "make": make,
+            "pip": pip,
+            "python": python,
         }
 
     def run(self, command: str) -> None:
