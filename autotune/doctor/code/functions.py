@@ -16,7 +16,6 @@ _DEEPEST = 12
 _NEXT_TO_IT = {"submit", "to_thread", "run_in_executor"}
 """They take the arguments of a function after the function."""
 _ONE_BY_ONE = {"map", "imap", "imap_unordered"}
-
 _TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "update_state", "result"}
 """Keras compiles them."""
 _TRACING_METHODS = {"map", "filter", "flat_map", "interleave", "reduce", "scan"}
@@ -265,17 +264,13 @@ class Functions(Names):
             yield from filter(None, map(self.meant, arguments(call)))
 
     def _traces(self, call: ast.Call) -> bool:
-        dotted = self.dotted(call.func)
-        method = isinstance(call.func, ast.Attribute) and call.func.attr in _TRACING_METHODS
+        dotted, method = self.dotted(call.func), getattr(call.func, "attr", "") in _TRACING_METHODS
         return dotted not in _RUN_AS_PYTHON and (method or dotted.startswith(("tf.", "keras.")))
 
     def _only_python(self, call: ast.Call) -> bool:
-        match call.func:
-            case ast.Name(id=name) if name in _PYTHON_CALLS:
-                return True
-            case ast.Attribute(attr=name) if name in _PYTHON_METHODS:
-                return True
-        return self.dotted(call.func).startswith(_PYTHON_MODULES)
+        plain, method = getattr(call.func, "id", ""), getattr(call.func, "attr", "")
+        known = plain in _PYTHON_CALLS or method in _PYTHON_METHODS
+        return known or self.dotted(call.func).startswith(_PYTHON_MODULES)
 
 
 def _reached(starts: Iterable[Function | None], *links: Links) -> set[Function]:
@@ -306,13 +301,10 @@ def arguments(call: ast.Call) -> list[ast.expr]:
 
 
 def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
-    positional = [*signature.posonlyargs, *signature.args]
-    with_default = positional[len(positional) - len(signature.defaults) :]
-    pairs = (
-        *zip(with_default, signature.defaults, strict=True),
-        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
-    )
-    found = next((value for each, value in pairs if each is parameter), None)
+    from_the_last = [*signature.posonlyargs, *signature.args][::-1]
+    given = dict(zip(from_the_last, signature.defaults[::-1], strict=False))
+    named = dict(zip(signature.kwonlyargs, signature.kw_defaults, strict=True))
+    found = given.get(parameter, named.get(parameter))
     return None if isinstance(found, ast.Constant) else found
 
 

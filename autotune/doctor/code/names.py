@@ -15,7 +15,7 @@ _KERAS = re.compile(r"^tf\.keras(?=\.|$)|^tf(?=\.(?:optimizers|metrics|losses)\.
 _DEEPEST = 12
 """Names that stand for names are followed so far; longer chains are made to be odd."""
 Method = ast.FunctionDef | ast.AsyncFunctionDef
-_BINDING = ast.stmt | ast.NamedExpr | ast.comprehension | ast.withitem | ast.ExceptHandler
+_BINDS = (ast.stmt, ast.NamedExpr, ast.comprehension, ast.withitem, ast.ExceptHandler, ast.pattern)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +100,9 @@ class Names(Tree):
 
     def last_before(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
         """Return the last of some bindings, by the text, before the statement of a node."""
-        here = self._position(self.statement_of(node) or node)
-        before = [each for each in bindings if self._position(each.node) < here]
-        return max(before, key=lambda each: self._position(each.node), default=None)
+        here = self.position(self.statement_of(node) or node)
+        before = [each for each in bindings if self.position(each.node) < here]
+        return max(before, key=lambda each: self.position(each.node), default=None)
 
     def is_certain(self, node: ast.expr, binding: Binding) -> bool:
         """Return whether a node stands in the block of statements of a binding, or deeper."""
@@ -112,11 +112,9 @@ class Names(Tree):
         block = next((each for each in blocks if part in each), [])
         return any(each in block for each in self.above(node))
 
-    def _position(self, node: ast.AST) -> tuple[int, int]:
-        placed = (
-            node if isinstance(node, ast.expr | ast.stmt | ast.arg) else self.statement_of(node)
-        )
-        return (placed.lineno, placed.col_offset) if placed else (0, 0)
+    def position(self, node: ast.AST) -> tuple[int, int]:
+        at = node if isinstance(node, ast.expr | ast.stmt | ast.arg) else self.statement_of(node)
+        return (at.lineno, at.col_offset) if at else (0, 0)
 
     @property
     def scopes(self) -> list[Scope]:
@@ -142,11 +140,10 @@ class Names(Tree):
                 is_global = isinstance(node, ast.Global)
                 for name in node.names:
                     scope.elsewhere[name] = root if is_global else scope.owner(name) or Scope(node)
-            for name, binding in (
-                _bindings(node) if isinstance(node, _BINDING | ast.pattern) else ()
-            ):
-                place = _outside(scope) if isinstance(node, ast.NamedExpr) else scope
-                place.elsewhere.get(name, place).names.put(name, binding)
+            while isinstance(node, ast.NamedExpr) and isinstance(scope.node, Comprehension):
+                scope = scope.outer or root  # It binds outside of comprehensions.
+            for name, binding in _bindings(node) if isinstance(node, _BINDS) else ():
+                scope.elsewhere.get(name, scope).names.put(name, binding)
         return at
 
     def dotted(self, node: ast.expr) -> str:
@@ -247,12 +244,6 @@ class Names(Tree):
 
 def same(dotted: str) -> str:
     return _KERAS.sub("keras", _TENSORFLOW.sub("tf", dotted))
-
-
-def _outside(scope: Scope) -> Scope:
-    while isinstance(scope.node, Comprehension) and scope.outer is not None:
-        scope = scope.outer
-    return scope
 
 
 def _parameters(node: ast.AST) -> list[ast.arg]:

@@ -53,15 +53,12 @@ def unlocked_threads(module: Module) -> Hits:
 def _at_once(module: Module, first: _Start, second: _Start) -> bool:
     if first is second:
         return first.several
-    calls = sorted((first.call, second.call), key=_position)
+    calls = sorted((first.call, second.call), key=module.position)
     waits = (each for name in _WAITS for each in module.attributes[name])
-    between = any(_position(calls[0]) < _position(it) < _position(calls[1]) for it in waits)
+    start, end = map(module.position, calls)
+    between = any(start < module.position(each) < end for each in waits)
     together = module.function_of(calls[0]) is module.function_of(calls[1])
     return together and not between and not _exclude(module, *calls)
-
-
-def _position(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
 
 
 def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
