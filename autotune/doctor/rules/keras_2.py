@@ -5,8 +5,7 @@ import re
 
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
-from autotune.doctor.rules._guards import is_guarded
-from autotune.doctor.rules.old_calls import API, by_kind, old
+from autotune.doctor.rules.old_calls import API, by_kind, is_guarded, old
 
 NAMES = old("keras-2")
 _KEYWORDS: dict[str, str] = API["keras-2"]["arguments"]

@@ -14,7 +14,7 @@ from autotune.doctor import (
     made_by,
     rule,
 )
-from autotune.doctor.rules._guards import is_guarded
+from autotune.doctor.rules.old_calls import is_guarded
 
 _SERVERS = {each for each in STRATEGIES if each.endswith("ParameterServerStrategy")}
 _FAILS = {

@@ -1,8 +1,9 @@
 """Calls of old answers and tutorials, which `old_api.toml` lists with what is written today."""
 
 import ast
+import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -10,9 +11,14 @@ from typing import Any
 from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
-from autotune.doctor.rules._guards import is_guarded
 from autotune.doctor.target import Version, version_of
 
+_MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
+_ASKS = re.compile(
+    r"hasattr\(|getattr\(|version|(?<![a-z])(tf|keras)_?[123](?![a-z0-9])|tf2\.enabled"
+    r"|tf_?ver|v[12]_behavior|executing_eagerly"
+)
+"""In the text of a condition, in lower case."""
 _CLUSTER = {"cluster_resolver", "tpu_cluster_resolver"}
 API: dict[str, dict[str, Any]] = tomllib.loads(
     files("autotune.doctor").joinpath("old_api.toml").read_text("utf-8")
@@ -119,3 +125,39 @@ def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:
             whole = func is node and left and named and placed
             return without_attribute(part) if whole else None
     return None
+
+
+def is_guarded(module: Module, node: ast.AST) -> bool:
+    """Return whether the code expects that something at a node may be missing."""
+    conditions = ((it, part) for it, part in module.up(node) if isinstance(it, ast.If | ast.IfExp))
+    if any(part is not it.test and _asks(it.test) for it, part in conditions):
+        return True
+    if is_caught(module, node, _MISSING):
+        return True
+    body = getattr(module.function_of(node), "body", None)
+    line = getattr(node, "lineno", 0)
+    before = [it for it in body if it.lineno < line] if isinstance(body, list) else []
+    return any(map(_may_leave, before))
+
+
+def is_caught(module: Module, node: ast.AST, errors: AbstractSet[str]) -> bool:
+    """Return whether a handler around a node is for some errors; it holds what is used instead."""
+    return any(
+        handler.type is None or errors & set(re.findall(r"\w+", ast.unparse(handler.type)))
+        for each, part in module.up(node)
+        if isinstance(each, ast.Try) and part not in each.finalbody
+        for handler in each.handlers
+    )
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.If(test=test, body=[*_, ast.Return() | ast.Raise()]):
+            return _asks(test)
+        case ast.Expr(value=ast.Call(func=func)):
+            return _asks(func)
+    return False
+
+
+def _asks(test: ast.expr) -> bool:
+    return bool(_ASKS.search(ast.unparse(test).lower()))

@@ -4,7 +4,7 @@ import ast
 import re
 
 from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, argument, made_by, rule
-from autotune.doctor.rules._guards import is_caught
+from autotune.doctor.rules.old_calls import is_caught
 
 _SETTINGS = {
     *(f"tf.config.threading.set_{which}_op_parallelism_threads" for which in ("inter", "intra")),
