@@ -8,8 +8,6 @@ from autotune.doctor.edits import Edit
 
 
 class Severity(StrEnum):
-    """How bad it is."""
-
     ERROR = "error"
     """It fails, or it learns wrongly."""
     WARNING = "warning"
@@ -59,12 +57,9 @@ class Trouble:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was found in some files."""
-
     findings: tuple[Finding, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     files: int = 0
-    """How many were looked at."""
 
     @property
     def complete(self) -> bool:

@@ -31,11 +31,9 @@ class Rule:
     """What the mistake is, in a few words."""
     severity: Severity
     why: str
-    """What comes of it."""
     instead: str
-    """What to write instead."""
     page: str
-    """All of this in Markdown, with examples as differences between bad and good code."""
+    """Title, why and instead in Markdown, with examples: differences of bad and good code."""
     check: Callable[[Module], Hits]
 
     @property

@@ -85,13 +85,9 @@ class Values(Functions):
     def class_kind(self, owner: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()) -> Kind | None:
         """Return what objects of a class of the module are."""
         for base in owner.bases if owner not in below else ():
-            bound = (each.node for each in self.bindings_of(base))
-            own = [each for each in bound if isinstance(each, ast.ClassDef)]
-            kinds = [
-                made_by(self.dotted(base)),
-                *(self.class_kind(e, (*below, owner)) for e in own),
-            ]
-            if found := next(filter(None, kinds), None):
+            bound = (it.node for it in self.bindings_of(base) if isinstance(it.node, ast.ClassDef))
+            own = (self.class_kind(each, (*below, owner)) for each in bound)
+            if found := made_by(self.dotted(base)) or next(filter(None, own), None):
                 return found
         return None
 
