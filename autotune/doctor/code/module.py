@@ -10,7 +10,7 @@ from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kin
 from autotune.doctor.code.order import Order
 from autotune.doctor.code.tree import Function
 from autotune.doctor.code.values import Values
-from autotune.doctor.target import KERAS_3, NEWEST, Version
+from autotune.doctor.settings import KERAS_3, NEWEST, Version
 
 RUNS = ("run", "experimental_run_v2")
 """The second is gone, but all that holds for the first holds for it as well."""

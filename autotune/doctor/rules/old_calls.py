@@ -11,7 +11,7 @@ from typing import Any
 from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
-from autotune.doctor.target import Version, version_of
+from autotune.doctor.settings import Version, version_of
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
 _ASKS = re.compile(
