@@ -59,11 +59,9 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     return Report(findings=tuple(findings), troubles=troubles, files=1)
 
 
-def _found(
-    text: Text, module: Module, chosen: Iterable[Rule]
-) -> Iterator[tuple[int, int, Finding]]:
+def _found(text: Text, module: Module, asked: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
     """Yield what is found, each with its first and last line in the text as a whole."""
-    for rule in chosen:
+    for rule in asked:
         for node, sentence, *edits in rule.check(module):
             line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
             edit = edits[0] if edits and not text.cells else None
