@@ -5,9 +5,9 @@ import re
 
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.edits import renamed_attribute, renamed_keyword
-from autotune.doctor.rules.old_calls import API, by_kind, is_guarded, old
+from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
 
-NAMES = old("keras-2")
+NAMES = Old("keras-2")
 _KEYWORDS: dict[str, str] = API["keras-2"]["arguments"]
 _METHOD_KEYWORDS: dict[str, str] = API["keras-2"]["arguments-of-methods"]
 _SAME_MEANING = {"learning_rate", "reset_state", "steps_per_execution"}

@@ -3,15 +3,14 @@
 import ast
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set as AbstractSet
 from importlib.resources import files
 from typing import Any
 
 from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
-from autotune.doctor.settings import Version, version_of
+from autotune.doctor.settings import version_of
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
 _ASKS = re.compile(
@@ -27,26 +26,23 @@ Members = Mapping[tuple[Kind | None, str], str]
 """What to write today for a method or member of a kind of value; of None, for whoever has it."""
 
 
-@dataclass(frozen=True)
 class Old:
-    """Names that are old in one way."""
+    """Names that are old in one way, as a table of `old_api.toml` has them."""
 
-    verb: str
-    """What has become of them."""
-    names: Mapping[str, str]
-    """Dotted names, each with what to write today."""
-    methods: Members
-    renamed: Collection[str]
-    """The methods that only have another name today."""
-    since: Mapping[str, Version]
+    def __init__(self, api: str) -> None:
+        table = API[api]
+        self.names: Mapping[str, str] = table["names"]
+        self.methods = by_kind(table.get("methods", {}))
+        self._since = {name: version_of(text) for name, text in table.get("since", {}).items()}
+        self._verb, self._renamed = table["verb"], table.get("renamed", ())
 
     def check(self, module: Module) -> Hits:
         for node, dotted in (*_imported(module), *self._mentioned(module).items()):
             fits = [it for it in self.names if _is_of(dotted, it)]
             name = max(fits, key=len, default="")
-            is_gone = name and module.target >= self.since.get(name, module.target)
+            is_gone = name and module.target >= self._since.get(name, module.target)
             if is_gone and not is_guarded(module, node):
-                sentence = f"{dotted} {self.verb}; use {self.names[name]}."
+                sentence = f"{dotted} {self._verb}; use {self.names[name]}."
                 yield node, sentence, _promotion(module, node, self.names[name])
         for (kind, name), today in self.methods.items():
             for node in module.attributes[name]:
@@ -54,9 +50,9 @@ class Old:
                 called = isinstance(call, ast.Call) and call.func is node
                 old = called and kind in {None, module.kind(node.value)}
                 if old and not is_guarded(module, node):
-                    sentence = f"{ast.unparse(node.value)}.{name} {self.verb}; use {today}."
+                    sentence = f"{ast.unparse(node.value)}.{name} {self._verb}; use {today}."
                     renamed = renamed_attribute(node, today.rpartition(".")[2])
-                    yield call, sentence, renamed if name in self.renamed else None
+                    yield call, sentence, renamed if name in self._renamed else None
 
     def _mentioned(self, module: Module) -> dict[ast.Attribute, str]:
         found = {}
@@ -73,15 +69,7 @@ def by_kind(members: Mapping[str, str]) -> Members:
     return {(Kind[kind.upper()] if kind else None, it): today for (kind, _, it), today in pairs}
 
 
-def old(api: str) -> Old:
-    """Return what stands in a table of `old_api.toml`."""
-    table = API[api]
-    since = {name: version_of(text) for name, text in table.get("since", {}).items()}
-    methods, renamed = by_kind(table.get("methods", {})), table.get("renamed", ())
-    return Old(table["verb"], table["names"], methods, renamed, since)
-
-
-REMOVED, DEPRECATED = old("removed"), old("deprecated")
+REMOVED, DEPRECATED = Old("removed"), Old("deprecated")
 
 
 @rule
