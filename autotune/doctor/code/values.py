@@ -207,8 +207,8 @@ class Values(Functions):
     def stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
         bindings = self.bindings_of(node)
         loads = self.loads[getattr(node, "id", "")]
-        named = [each for each in loads if self.bindings_of(each) is bindings]
-        for each in self.members(node) if isinstance(node, ast.Attribute) else named:
+        places: Iterable[ast.expr] = (it for it in loads if self.bindings_of(it) is bindings)
+        for each in self.members(node) if isinstance(node, ast.Attribute) else places:
             parent = self.parents[each]
             above = self.parents.get(parent)
             if isinstance(parent, ast.Attribute) and parent.attr == "append":
