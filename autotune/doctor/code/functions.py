@@ -35,6 +35,7 @@ class Meant:
     """Whether it is compiled where it is called in this way."""
 
 
+Named = dict[str | None, ast.expr]
 Given = tuple[ast.expr | None, bool]
 """What a call gives for a parameter, None if that is not certain, and whether one by one."""
 
@@ -42,7 +43,7 @@ Given = tuple[ast.expr | None, bool]
 @dataclass(frozen=True, eq=False)
 class _Arguments:
     values: list[ast.expr]
-    keywords: dict[str | None, ast.expr]
+    keywords: Named
     is_method: bool
     """Whether the first parameter is the object itself."""
     is_each: bool = False
@@ -170,9 +171,7 @@ class Functions(Names):
         if self.meant(call) is None:
             yield from self._handed_over(call, named)
 
-    def _handed_over(
-        self, call: ast.Call, named: dict[str | None, ast.expr]
-    ) -> Iterator[tuple[Function, _Arguments]]:
+    def _handed_over(self, call: ast.Call, named: Named) -> Iterator[tuple[Function, _Arguments]]:
         """Yield the functions that a call hands over, with the arguments for them."""
         name = last_name(call.func)
         for index, argument in enumerate((*call.args, *named.values())):
@@ -185,12 +184,7 @@ class Functions(Names):
                 yield function, self._filled(argument, after, options, is_each=each)
 
     def _filled(
-        self,
-        reference: ast.expr,
-        values: list[ast.expr],
-        keywords: dict[str | None, ast.expr],
-        *,
-        is_each: bool = False,
+        self, reference: ast.expr, values: list[ast.expr], keywords: Named, *, is_each: bool = False
     ) -> _Arguments:
         while (inner := self._inner(reference)) is not None:
             if isinstance(reference, ast.Call) and self.dotted(reference.func) == _PARTIAL:
@@ -308,10 +302,10 @@ def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
     return None if isinstance(found, ast.Constant) else found
 
 
-def _named(call: ast.Call) -> dict[str | None, ast.expr]:
+def _named(call: ast.Call) -> Named:
     return {each.arg: each.value for each in call.keywords}
 
 
-def _items(node: ast.expr | None) -> dict[str | None, ast.expr]:
+def _items(node: ast.expr | None) -> Named:
     pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
     return {str(it.value): value for it, value in pairs if isinstance(it, ast.Constant)}

@@ -23,10 +23,12 @@ def batch_of_one_replica(module: Module) -> Hits:
     for call, _ in module.methods(Kind.STRATEGY, _MADE_WHOLE):
         sizes = _sizes(module, call.args[:1], set())
         yield from _named(sizes, PER_REPLICA, _SPLITS.format(_MADE_WHOLE))
-    for call in _fits(module):
-        given = argument(call, None, "batch_size")
-        sizes = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
-        yield from _named(sizes, PER_REPLICA, _SPLITS.format("`fit`"))
+    for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
+        bindings = module.bindings_of(model)
+        if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
+            given = argument(call, None, "batch_size")
+            sizes = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
+            yield from _named(sizes, PER_REPLICA, _SPLITS.format("`fit`"))
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
         function = module.meant(call.args[0]) if call.args else None
         results = module.returned[function] if function else []
@@ -55,13 +57,6 @@ def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Hits:
         name = ast.unparse(size)
         if isinstance(size, ast.Name | ast.Attribute) and wrong.search(name.lower()):
             yield size, f"`{name}` by its name {why}"
-
-
-def _fits(module: Module) -> Iterator[ast.Call]:
-    for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
-        bindings = module.bindings_of(model)
-        if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
-            yield call
 
 
 def _sizes(module: Module, datasets: Iterable[ast.expr], seen: set[ast.AST]) -> Iterator[ast.expr]:

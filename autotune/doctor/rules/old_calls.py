@@ -38,8 +38,8 @@ class Old:
 
     def check(self, module: Module) -> Hits:
         for node, dotted in (*_imported(module), *self._mentioned(module).items()):
-            fits = [it for it in self.names if _is_of(dotted, it)]
-            name = max(fits, key=len, default="")
+            within = [it for it in self.names if it.endswith(".") and f"{dotted}.".startswith(it)]
+            name = dotted if dotted in self.names else max(within, key=len, default="")
             is_gone = name and module.target >= self._since.get(name, module.target)
             if is_gone and not is_guarded(module, node):
                 sentence = f"{dotted} {self._verb}; use {self.names[name]}."
@@ -80,11 +80,6 @@ def removed_call(module: Module) -> Hits:
 @rule
 def deprecated_call(module: Module) -> Hits:
     return DEPRECATED.check(module)
-
-
-def _is_of(dotted: str, name: str) -> bool:
-    """Return whether a name is old, or belongs to a family that is gone as a whole."""
-    return dotted == name.rstrip(".") or (name.endswith(".") and dotted.startswith(name))
 
 
 def _imported(module: Module) -> Iterator[tuple[ast.stmt, str]]:

@@ -42,7 +42,9 @@ def sync_every_step(module: Module) -> Hits:
         for node in (each for statement in loop.body for each in module.walk(statement)):
             if not isinstance(node, ast.Call | ast.If) or node.lineno in seen:
                 continue
-            reads = _reads(module, node) if _is_in_every_round(module, node, loop) else []
+            above = [*module.above(node)]
+            sometimes = any(isinstance(it, _SOMETIMES) for it in above[: above.index(loop)])
+            reads = [] if sometimes else _reads(module, node)
             read = next((each for each in reads if _is_of_step(module, values, each)), None)
             if read is not None:
                 seen.add(node.lineno)
@@ -186,11 +188,6 @@ class StepValues:
         bound = [it for it in module.bindings_of(node) if module.inside(it.node, self._loop)]
         last = module.last_before(node, bound)
         return [last.value] if last and last.is_assigned and last.value else []
-
-
-def _is_in_every_round(module: Module, node: ast.AST, loop: ast.AST) -> bool:
-    above = [*module.above(node)]
-    return not any(isinstance(each, _SOMETIMES) for each in above[: above.index(loop)])
 
 
 def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:

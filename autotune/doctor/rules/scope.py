@@ -113,8 +113,7 @@ def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
 
 def _is_only_counted(module: Module) -> bool:
     """Return whether every strategy has one name, and is only asked for its replicas."""
-    statements = [module.parents[each] for each in module.calls_of(*STRATEGIES)]
-    for each in statements:
+    for each in (module.parents[call] for call in module.calls_of(*STRATEGIES)):
         targets: Iterable[ast.expr] = each.targets if isinstance(each, ast.Assign) else ()
         names = [it.id for it in targets if isinstance(it, ast.Name)]
         uses = [module.parents[use] for name in names for use in module.loads[name]]
