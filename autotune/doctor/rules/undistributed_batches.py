@@ -1,24 +1,18 @@
-"""Custom loop over a dataset that is not distributed.
-
-Why: strategy.run passes a plain tensor to every replica unchanged. All replicas compute the same
-step on the same batch: n times the work for the result of one device.
-
-Instead: Loop over strategy.experimental_distribute_dataset(dataset), batched by the global batch
-size, or over strategy.distribute_datasets_from_function(dataset_fn).
-"""
+"""Batches of a dataset that is not distributed, or that are asked for on each replica."""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hits, Kind, Module, mended
+from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.module import Run
-from autotune.doctor.rules._examples import MIRRORED, TRAIN_STEP
 
 _SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
-"""Who asks for these may take its share of a batch by itself."""
+"""Whoever asks for these may take its share of a batch by itself."""
+_NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 
-def check(module: Module) -> Hits:
+@rule
+def dataset_not_distributed(module: Module) -> Hits:
     for run in () if module.may_be_one_device else module.runs:
         values = (*_given(run.call), *_held(module, run))
         given = next((each for each in values if module.kind(each) is Kind.BATCH), None)
@@ -28,6 +22,20 @@ def check(module: Module) -> Hits:
         if not any(module.asks_for(each, _SHARES) for each in called):
             what = ast.unparse(given)
             yield given, f"Every replica gets the whole `{what}`: its dataset is not distributed."
+
+
+@rule
+def next_in_replica(module: Module) -> Hits:
+    for run in module.runs:
+        functions = module.all_called([run.function])
+        shared = module.may_be_one_device or module.ask_which_it_is(functions)
+        for node in (each for function in functions for each in module.walk(function)):
+            given, read = _asked(module, node)
+            kind = module.kind(given) if given is not None else None
+            if kind is Kind.DISTRIBUTED or (kind is Kind.DATASET and not shared):
+                what = f"`{ast.unparse(read)}` is {'read' if read is given else 'called'}"
+                whole = ", of a dataset that is not distributed" if kind is Kind.DATASET else ""
+                yield read, f"{what} on each replica{whole}."
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
@@ -67,15 +75,13 @@ def _is_repeated(module: Module, node: ast.AST) -> bool:
     return False
 
 
-BAD = f"""{MIRRORED}dataset = tf.data.Dataset.from_tensor_slices((images, labels)).batch(64)
-
-
-def replica_step(images, labels):
-    return loss_of(model(images, training=True), labels)
-{TRAIN_STEP.replace("labels))", "labels))  # <- here")}
-
-for images, labels in dataset:
-    train_step(images, labels)
-"""
-_DISTRIBUTED = "strategy.experimental_distribute_dataset(dataset)"
-GOOD = mended(BAD, "in dataset:", f"in {_DISTRIBUTED}:")
+def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
+    """Return the iterator of which a node wants the next element, and the place that says so."""
+    match node:
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            return node.iter, node.iter
+        case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
+            return None if module.bindings("next", node) else given, node
+        case ast.Call(func=ast.Attribute(attr=name, value=given)) if name in _NEXT:
+            return given, node
+    return None, node

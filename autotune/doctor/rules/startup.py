@@ -1,19 +1,12 @@
-"""set-up after TensorFlow's runtime has started.
-
-Why: Threads, devices and the cluster of MultiWorkerMirroredStrategy are fixed when the first
-operation runs or a strategy is created, and RuntimeError is raised afterwards; constants,
-variables, datasets, optimizers and metrics are operations.
-
-Instead: Configure threads and devices first, then create the strategy, then everything else.
-"""
+"""What comes too late at the start of a program: set-up of the runtime, and TF_CONFIG."""
 
 import ast
 import re
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, made_by, mended
-from autotune.doctor.rules._guards import is_caught
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, argument, made_by, rule
+from autotune.doctor.rules.old_calls import is_caught
 
-SETTINGS = {
+_SETTINGS = {
     *(f"tf.config.threading.set_{which}_op_parallelism_threads" for which in ("inter", "intra")),
     *("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices"),
     *("tf.config.set_logical_device_configuration", "tf.config.experimental.set_memory_growth"),
@@ -29,9 +22,13 @@ _STARTS = re.compile(
 _KINDS = {Kind.DATASET, Kind.OPTIMIZER, Kind.METRIC}
 _METHODS = ("compile", "fit", "evaluate", "predict")
 _CATCHES = {"RuntimeError", "Exception", "BaseException"}
+_KEY = "TF_CONFIG"
+_STARTS_PROCESSES = {"subprocess", "multiprocessing", "Popen", "Process", "system", "fork"}
+_WRITES = {f"os.{name}" for name in ("environ.update", "environ.setdefault", "putenv")}
 
 
-def check(module: Module) -> Hits:
+@rule
+def runtime_already_started(module: Module) -> Hits:
     resets = module.attributes["_reset_context"] or module.attributes["set_server_def"]
     if module.is_graph_mode or resets:
         return
@@ -40,7 +37,7 @@ def check(module: Module) -> Hits:
     }
     strategies = {each for each, name in calls.items() if name in STRATEGIES}
     workers = {each for each in strategies if calls[each] in MULTI_WORKER}
-    settings = {each for each, name in calls.items() if name in SETTINGS}
+    settings = {each for each, name in calls.items() if name in _SETTINGS}
     if not workers and not settings:
         return
     operations = {each for each, name in calls.items() if _starts(module, name)}
@@ -59,18 +56,41 @@ def check(module: Module) -> Hits:
         yield call, f"{what} is called after line {line} has started TensorFlow's runtime."
 
 
+@rule
+def tf_config_after_strategy(module: Module) -> Hits:
+    said = [it for it in module.nodes if isinstance(it, ast.Constant | ast.keyword)]
+    named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]
+    mentions: set[ast.AST] = {it for each in named if (it := module.statement_of(each))}
+    writes = {each for each in mentions if _writes(module, each)}
+    if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
+        return
+    made = module.calls_of(*MULTI_WORKER)
+    strategies: set[ast.AST] = {each for each in made if not _has_resolver(module, each)}
+    # Who has read it before puts it back, or changes it for another process.
+    known = module.order.after(mentions - writes, writes)
+    for write, strategy in module.order.after(strategies, writes - {*known}).items():
+        how = f"which line {getattr(strategy, 'lineno', 0)} creates"
+        yield write, f"TF_CONFIG is set after the strategy that reads it, {how}."
+
+
 def _starts(module: Module, name: str) -> bool:
     """Return whether a call of that name runs an operation, or asks for the runtime's devices."""
     kind = made_by(name) if name.startswith("tf.") or module.has_keras_3 else None
     return kind in _KINDS or bool(_STARTS.fullmatch(name))
 
 
-BAD = """
-import tensorflow as tf
+def _writes(module: Module, statement: ast.AST) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=place, slice=ast.Constant(value=key))]):
+            empty = isinstance(statement.value, ast.Constant) and not statement.value.value
+            return key == _KEY and module.dotted(place) == "os.environ" and not empty
+        case ast.AugAssign(target=target):
+            return module.dotted(target) == "os.environ"
+        case ast.Expr(value=call):
+            return module.called(call) in _WRITES
+    return False
 
-weights = tf.constant([0.2, 0.8])
-tf.config.threading.set_intra_op_parallelism_threads(4)  # <- here
-strategy = tf.distribute.MultiWorkerMirroredStrategy()  # <- here
-"""
-_WEIGHTS = "weights = tf.constant([0.2, 0.8])\n"
-GOOD = mended(BAD, _WEIGHTS, "") + _WEIGHTS
+
+def _has_resolver(module: Module, call: ast.Call) -> bool:
+    given = [*call.args, *filter(None, [argument(call, None, "cluster_resolver")])]
+    return any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given)

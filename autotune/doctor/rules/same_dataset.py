@@ -1,16 +1,9 @@
-"""Same dataset on every device.
-
-Why: A list that names one dataset several times holds no parts of it. Each device goes through all
-examples: n times the work of one device, for the same updates n times.
-
-Instead: Give each device dataset.shard(n, i), or let a tf.distribute strategy split every batch and
-add up the gradients.
-"""
+"""Lists that name one dataset for every device."""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Comprehension, Function, Hits, Kind, Module, mended
+from autotune.doctor import Comprehension, Function, Hits, Kind, Module, rule
 from autotune.doctor.code.kinds import ITERATED
 from autotune.doctor.code.values import Node, Part, repeated
 
@@ -24,11 +17,12 @@ _SHOWS = {"print", "str", "format"}
 _SENTENCE = "Each device gets the whole dataset: this holds the same one for all of them."
 
 
-def check(module: Module) -> Hits:
+@rule
+def same_dataset_on_devices(module: Module) -> Hits:
     for block in module.withs:
-        calls = [it.context_expr for it in block.items if isinstance(it.context_expr, ast.Call)]
-        named = [each.args for each in calls if module.dotted(each.func) == "tf.device"]
-        placed = [args[0] for args in named if args]
+        entered = (it.context_expr for it in block.items)
+        devices = (each for each in entered if module.called(each) == "tf.device")
+        placed = [each.args[0] for each in devices if isinstance(each, ast.Call) and each.args]
         places = (it for place in placed[:1] for it in _names(module, place))
         if any(None in part.path for each in places for part in module.origins(each)):
             for read in _iterated(module, block):
@@ -117,7 +111,7 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
         node = getattr(node.func, "value", node)
     if isinstance(node, ast.Name | ast.Attribute):
         return all(_name(part.node) != "iter" for part in module.origins(node))
-    return isinstance(node, ast.Call) and module.dotted(node.func) in _ORDERED
+    return module.called(node) in _ORDERED
 
 
 def _only_place(module: Module, placed: ast.expr, parts: set[Node]) -> bool:
@@ -142,19 +136,3 @@ def _bound_by(module: Module, holder: _HOLDERS) -> set[str]:
         return {each.id for each in _names(module, holder.target)}
     given = (each for each in module.walk(holder.args) if isinstance(each, ast.arg))
     return {each.arg for each in given} - {"self"}
-
-
-BAD = """
-import tensorflow as tf
-
-dataset = tf.data.Dataset.from_tensor_slices(images).batch(64)
-devices = ["/gpu:0", "/gpu:1"]
-parts = [dataset] * len(devices)  # <- here
-
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            train_step(batch)
-"""
-_SHARDS = "[dataset.shard(len(devices), number) for number in range(len(devices))]"
-GOOD = mended(BAD, "[dataset] * len(devices)", _SHARDS)

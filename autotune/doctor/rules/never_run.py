@@ -1,29 +1,11 @@
-"""Training loop that the strategy does not run.
-
-Why: strategy.scope() mirrors variables, and distributes no work. With TensorFlow 2.21 and plain SGD
-a loop beside it computes every step on one device, and the others receive copies of the weights.
-Optimizers with slot variables such as Adam, and a tape in the scope but outside strategy.run, raise
-an error.
-
-Instead: Loop over strategy.experimental_distribute_dataset(dataset), and call
-strategy.run(train_step, args=(batch,)) in a tf.function; or train by model.fit.
-"""
+"""Training loops beside a strategy that runs nothing."""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import (
-    STRATEGIES,
-    Function,
-    Hits,
-    Kind,
-    Module,
-    PythonLoop,
-    is_repeated,
-    last_name,
-)
+from autotune.doctor import STRATEGIES, Function, Hits, Kind, Module, PythonLoop, last_name, rule
 from autotune.doctor.code.module import RUNS
-from autotune.doctor.rules._examples import APPLY, MIRRORED
+from autotune.doctor.rules.python_loops import is_repeated
 
 _USES = {
     *("fit", "fit_generator", "train_on_batch", "get_replica_context", "all_reduce", "merge_call"),
@@ -38,7 +20,8 @@ _SHOWN = ast.FormattedValue | ast.Compare | ast.Expr | ast.If | ast.UnaryOp
 _UPDATES = {"apply_gradients", "minimize"}
 
 
-def check(module: Module) -> Hits:
+@rule
+def strategy_never_run(module: Module) -> Hits:
     if module.is_graph_mode or module.may_be_one_device or not module.strategies & STRATEGIES:
         return
     if any(map(module.attributes.get, _USES)):
@@ -60,37 +43,41 @@ def check(module: Module) -> Hits:
 
 
 def _only_scopes(module: Module, node: ast.AST) -> bool:
-    """Return whether a strategy is only entered, shown or counted, or kept under a known name."""
+    """Return whether a strategy is only entered, shown or counted, or kept where it is followed."""
     parent = module.parents[node]
     if isinstance(parent, _SHOWN) or getattr(parent, "attr", "") == "num_replicas_in_sync":
         return True
-    if isinstance(parent, ast.Attribute) and parent.attr == "scope":
-        return _is_entered(module, module.parents[parent])
-    if isinstance(parent, ast.IfExp | ast.BoolOp):
-        return node is getattr(parent, "test", None) or _only_scopes(module, parent)
-    if isinstance(parent, ast.Tuple):
-        held = isinstance(module.parents[parent], ast.Assign | ast.Return)
-        return held and _only_scopes(module, parent)
+    match parent:
+        case ast.Attribute(attr="scope"):
+            return _is_entered(module, module.parents[parent])
+        case ast.IfExp() | ast.BoolOp():
+            return node is getattr(parent, "test", None) or _only_scopes(module, parent)
+        case ast.Tuple():
+            held = isinstance(module.parents[parent], ast.Assign | ast.Return)
+            return held and _only_scopes(module, parent)
     return _is_kept(module, node, parent)
 
 
 def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
-    """Return whether a statement keeps a strategy where all its uses are known."""
     match parent:
         case ast.Assign(targets=targets):
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
             return _is_followed(module, target)
         case ast.Return():
-            function = module.function_of(parent)
-            sites = module.sites[function] if function else []
-            whole = not isinstance(node, ast.Tuple)
-            kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
-            apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
-            return bool(sites) and (whole or apart)
-        case ast.keyword():
-            return _is_followed_into(module, node, module.parents[parent])
-    return _is_followed_into(module, node, parent)
+            return _is_taken(module, parent)
+    call = module.parents[parent] if isinstance(parent, ast.keyword) else parent
+    return _is_followed_into(module, node, call)
+
+
+def _is_taken(module: Module, statement: ast.Return) -> bool:
+    """Return whether all that call a function take apart what it returns, if it is a tuple."""
+    function = module.function_of(statement)
+    sites = module.sites[function] if function else []
+    whole = not isinstance(statement.value, ast.Tuple)
+    kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
+    apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
+    return bool(sites) and (whole or apart)
 
 
 def _is_entered(module: Module, call: ast.AST) -> bool:
@@ -124,13 +111,12 @@ def _is_followed_into(module: Module, node: ast.AST, call: ast.AST) -> bool:
         return True
     owner = module.class_of(call)
     function = module.method(owner, "__init__") if owner else module.meant(call.func)
-    given = (
-        [it for it in module.children[function.args] if isinstance(it, ast.arg)] if function else []
-    )
+    if function is None:
+        return False
+    given = [it for it in module.children[function.args] if isinstance(it, ast.arg)]
     names = {it.arg for it in given if any(value is node for value, _ in module.given(it))}
-    uses = [each for name in names for each in module.loads[name]]
-    inside = [each for each in uses if function and module.inside(each, function)]
-    return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in inside)
+    uses = (it for name in names for it in module.loads[name] if module.inside(it, function))
+    return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in uses)
 
 
 def _made_in_scope(module: Module) -> set[ast.AST]:
@@ -149,8 +135,7 @@ def _loops(module: Module) -> Iterator[PythonLoop]:
     reached = {None, *module.all_called(started)}
     for each in module.nodes:
         if isinstance(each, PythonLoop) and module.function_of(each) in reached:
-            over = getattr(each, "iter", None)
-            counts = isinstance(over, ast.Call) and module.dotted(over.func) == "tf.range"
+            counts = module.called(getattr(each, "iter", None)) == "tf.range"
             if counts or is_repeated(module, each):
                 yield each
 
@@ -177,28 +162,3 @@ def _trains(module: Module, loop: PythonLoop, made: set[ast.AST]) -> bool:
     taken = [each for each in calls if getattr(each.func, "attr", "") in {"gradient", "minimize"}]
     trained = [it for e in taken for it in (*e.args[1:2], *(named.value for named in e.keywords))]
     return any(made & module.ingredients(each) for each in trained)
-
-
-BAD = f"""{MIRRORED}with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(10)])
-    optimizer = keras.optimizers.SGD(0.1)
-
-
-@tf.function
-def train_step(images, labels):
-    with tf.GradientTape() as tape:
-        loss = loss_of(model(images, training=True), labels)
-{APPLY}
-
-for images, labels in dataset:  # <- here
-    train_step(images, labels)
-"""
-_RUN = """@tf.function
-def train(images, labels):
-    strategy.run(train_step, args=(images, labels))
-
-
-for images, labels in strategy.experimental_distribute_dataset(dataset):
-    train(images, labels)
-"""
-GOOD = f"{BAD.partition('for images')[0]}{_RUN}"

@@ -1,20 +1,9 @@
-"""Random numbers drawn on each replica from one seed.
-
-Why: Whether replicas draw equal or different numbers is left to the strategy. With TensorFlow 2.21
-the replicas of one MirroredStrategy draw different ones, but all workers of a
-MultiWorkerMirroredStrategy the same noise and dropout. An operation with a seed of its own gives
-all replicas the same numbers.
-
-Instead: For different numbers draw from a tf.random.Generator that is created in the scope, or by
-tf.random.stateless_uniform with a seed that holds replica_id_in_sync_group; for equal ones draw
-outside strategy.run and pass them.
-"""
+"""Random numbers that replicas draw from one seed."""
 
 import ast
 import re
 
-from autotune.doctor import Function, Hits, Kind, Module, Severity, argument, last_name, mended
-from autotune.doctor.rules._examples import MIRRORED
+from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, rule
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
 _DRAWS = re.compile(
@@ -24,7 +13,8 @@ _DRAWS = re.compile(
 _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd|shard")
 
 
-def check(module: Module) -> Hits:
+@rule
+def one_seed_for_replicas(module: Module) -> Hits:
     functions = _on_replicas(module) if not module.may_be_one_device else set()
     seeds = [each for each in module.calls_of(*_SETS) if each.args and _is_seed(each.args[0])]
     made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))
@@ -59,23 +49,3 @@ def _on_replicas(module: Module) -> set[Function]:
 
 def _is_seed(node: ast.expr) -> bool:
     return not isinstance(node, ast.Constant) or node.value is not None
-
-
-_BAD = f"""{MIRRORED}tf.random.set_seed(7)
-
-
-def replica_step(images):
-    noise = tf.random.normal(tf.shape(images))  # <- here
-    return loss_of(model(images + noise))
-
-
-@tf.function
-def train_step(images):
-    return strategy.run(replica_step, args=(images,))
-"""
-SEVERITY = Severity.WARNING
-BAD = (_BAD, _BAD.replace("tf.random.set_seed(7)\n", "").replace("images))", "images), seed=3)"))
-GOOD = mended(_BAD, "= tf.random.normal", "= generator.normal").replace(
-    "tf.random.set_seed(7)",
-    "with strategy.scope():\n    generator = tf.random.Generator.from_seed(7)",
-)

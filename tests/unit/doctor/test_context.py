@@ -1,51 +1,17 @@
-"""Right code that looks like wrong code, and wrong code in other words."""
+"""Imports, versions and files that are none of the doctor's business."""
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterator
 
 import pytest
 
-from autotune.doctor.check import check_text
-from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
-from tests.unit.doctor.forms.precision import BATCHES, HEAD, PROGRAMS, STEP
-
-NAMED = re.compile(r"^#: (.+)\n((?:(?!#[:=] ).*\n)*)((?:#= .*\n)+)", re.MULTILINE)
+from tests.unit.doctor import programs
+from tests.unit.doctor.forms.precision import HEAD
 
 
 def found(code: str, *, head: str = HEAD, target: tuple[int, int] = (2, 21)) -> list[str]:
-    text = Text(file="train.py", content=head + textwrap.dedent(code))
-    return [each.rule for each in check_text(text, rules(), target).findings]
-
-
-def cases() -> Iterator[object]:
-    for name, code, ends in NAMED.findall(PROGRAMS):
-        program = re.sub(r"^STEP$", STEP, code, flags=re.MULTILINE).replace("BATCHES", BATCHES)
-        for end in ends.splitlines():
-            fill, _, expected = end.removeprefix("#=").rpartition("->")
-            whole = program.replace("@@", fill.strip().replace("|", "\n"))
-            yield pytest.param(whole, expected.split(), id=f"{name}: {fill.strip()}")
-
-
-@pytest.mark.parametrize(("code", "expected"), [*cases()])
-def test_what_is_wrong_is_found_and_nothing_else(code: str, expected: list[str]) -> None:
-    """By the rules that stand beside it."""
-    assert found(code) == expected
-
-
-def test_every_program_is_read() -> None:
-    """None has lost its name or what is expected of it."""
-    assert PROGRAMS.count("#: ") == len(NAMED.findall(PROGRAMS))
-
-
-def test_one_replica_may_have_the_whole_batch() -> None:
-    """With OneDeviceStrategy there is nothing to share out."""
-    code = f"{STEP}\nfor batch in tf.data.Dataset.range(8).batch(4):\n    train_step(batch)\n"
-    head = HEAD.replace("MirroredStrategy()", "tf.distribute.OneDeviceStrategy('GPU:0')")
-    assert found(code, head=head) == []
+    return [rule for rule, _ in programs.found(code, head, target)]
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,12 @@
-"""per-replica and global batch size mixed up.
-
-Why: experimental_distribute_dataset splits every batch among the replicas, so each gets only a
-fraction and idles; datasets of distribute_datasets_from_function are not split, so the batch grows
-with the replicas and may not fit in memory.
-
-Instead: Use the global batch size for experimental_distribute_dataset, and
-input_context.get_per_replica_batch_size(global_batch) in the function passed to
-distribute_datasets_from_function.
-"""
+"""The global batch, the share of one replica, and the learning rate that belongs to them."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from autotune.doctor import Hits, Kind, Module, Severity, argument, mended
-from autotune.doctor.rules._examples import MIRRORED
+from autotune.doctor import Hits, Kind, Module, argument, rule
 
-_PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
+PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
 _GLOBAL = re.compile(r"global_?batch|batch_?size_?global|total_?batch")
 _MADE_WHOLE = "experimental_distribute_dataset"
 _MADE_IN_PARTS = "distribute_datasets_from_function"
@@ -24,22 +14,42 @@ _SPLITS = "is the per-replica batch size, but {} splits each batch among all rep
 _TOO_LARGE = f"is the global batch size, but {_MADE_IN_PARTS} gives each replica whole batches."
 _MOST = 200
 _UNDONE = {"unbatch", "rebatch"}
+_COUNTS = {"num_replicas_in_sync", "num_replicas", "num_gpus", "n_replicas", "replicas", "hvd"}
+_RATE = re.compile(r"learning_?rate|(?<![a-z])lr(?![a-z])|schedul|warm_?up")
 
 
-def check(module: Module) -> Hits:
+@rule
+def batch_of_one_replica(module: Module) -> Hits:
     for call, _ in module.methods(Kind.STRATEGY, _MADE_WHOLE):
         sizes = _sizes(module, call.args[:1], set())
-        yield from _named(sizes, _PER_REPLICA, _SPLITS.format(_MADE_WHOLE))
-    for call in _fits(module):
-        given = argument(call, None, "batch_size")
-        batched = _sizes(module, call.args[:1], set())
-        yield from _named(
-            [given, *batched] if given else batched, _PER_REPLICA, _SPLITS.format("`fit`")
-        )
+        yield from _named(sizes, PER_REPLICA, _SPLITS.format(_MADE_WHOLE))
+    for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
+        bindings = module.bindings_of(model)
+        if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
+            given = argument(call, None, "batch_size")
+            sizes = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
+            yield from _named(sizes, PER_REPLICA, _SPLITS.format("`fit`"))
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
         function = module.meant(call.args[0]) if call.args else None
         results = module.returned[function] if function else []
         yield from _named(_sizes(module, results, set()), _GLOBAL, _TOO_LARGE)
+
+
+@rule
+def learning_rate_not_scaled(module: Module) -> Hits:
+    names = [each for each in module.scopes[0].names if each.lower() in _COUNTS]
+    counts: list[ast.expr] = [*module.attributes["num_replicas_in_sync"]]
+    counts += [each for name in names for each in module.loads[name]]
+    if module.may_be_one_device or not any(_grows(module, each) for each in counts):
+        return
+    if any(_sets_rate(module, each) for each in counts):
+        return
+    for call in module.calls:
+        if module.dotted(call.func) and module.kind(call) is Kind.OPTIMIZER:
+            rate = argument(call, 0, "learning_rate", "lr")
+            if rate and isinstance(module.constant(rate), float):
+                what = f"The learning rate stays {ast.unparse(rate)}"
+                yield rate, f"{what} while the batch grows with the replicas."
 
 
 def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Hits:
@@ -47,13 +57,6 @@ def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Hits:
         name = ast.unparse(size)
         if isinstance(size, ast.Name | ast.Attribute) and wrong.search(name.lower()):
             yield size, f"`{name}` by its name {why}"
-
-
-def _fits(module: Module) -> Iterator[ast.Call]:
-    for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
-        bindings = module.bindings_of(model)
-        if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
-            yield call
 
 
 def _sizes(module: Module, datasets: Iterable[ast.expr], seen: set[ast.AST]) -> Iterator[ast.expr]:
@@ -83,27 +86,13 @@ def _is_undone(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _UNDONE
 
 
-_BAD = f"""{MIRRORED}BATCH_PER_REPLICA = 64
-dataset = tf.data.TFRecordDataset(files).batch(BATCH_PER_REPLICA)  # <- here
-batches = strategy.experimental_distribute_dataset(dataset)
-"""
-
-_BAD_GLOBAL = f"""{MIRRORED}
-global_batch = 64 * strategy.num_replicas_in_sync
+def _grows(module: Module, node: ast.expr) -> bool:
+    product = module.parents[node]
+    multiplies = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+    return multiplies and "batch" in ast.unparse(product).lower()
 
 
-def make_dataset(context):
-    dataset = tf.data.Dataset.from_tensor_slices(images)
-    share = dataset.shard(context.num_input_pipelines, context.input_pipeline_id)
-    return share.batch(global_batch).prefetch(2)  # <- here
-
-
-batches = strategy.distribute_datasets_from_function(make_dataset)
-"""
-_OF_REPLICA = "context.get_per_replica_batch_size(global_batch)"
-SEVERITY = Severity.WARNING
-BAD = (_BAD, _BAD_GLOBAL)
-GOOD = (
-    mended(_BAD, ".batch(BATCH", ".batch(strategy.num_replicas_in_sync * BATCH"),
-    mended(_BAD_GLOBAL, "batch(global_batch)", f"batch({_OF_REPLICA})"),
-)
+def _sets_rate(module: Module, node: ast.expr) -> bool:
+    statement = module.statement_of(node)
+    simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+    return simple and bool(_RATE.search(ast.unparse(statement or node).lower()))

@@ -1,18 +1,11 @@
-"""Variable updated by several threads without a lock.
-
-Why: This is a race condition: updates by other threads between the read and the write are lost, a
-different number in every run.
-
-Instead: Hold a threading.Lock around the read and the write, or use a tf.distribute strategy, which
-reduces the gradients before applying them.
-"""
+"""Variables that several threads update without a lock."""
 
 import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, mended
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, rule
 
 _CHANGES = {
     **dict.fromkeys(("assign", "assign_add", "assign_sub"), Kind.VARIABLE),
@@ -36,7 +29,8 @@ class _Start:
     several: bool
 
 
-def check(module: Module) -> Hits:
+@rule
+def unlocked_threads(module: Module) -> Hits:
     starts = [*_started(module)]
     runs = {each.function: module.all_called([each.function]) for each in starts}
     found = set().union(*runs.values())
@@ -59,15 +53,12 @@ def check(module: Module) -> Hits:
 def _at_once(module: Module, first: _Start, second: _Start) -> bool:
     if first is second:
         return first.several
-    calls = sorted((first.call, second.call), key=_position)
+    calls = sorted((first.call, second.call), key=module.position)
     waits = (each for name in _WAITS for each in module.attributes[name])
-    between = any(_position(calls[0]) < _position(it) < _position(calls[1]) for it in waits)
+    start, end = map(module.position, calls)
+    between = any(start < module.position(each) < end for each in waits)
     together = module.function_of(calls[0]) is module.function_of(calls[1])
     return together and not between and not _exclude(module, *calls)
-
-
-def _position(node: ast.expr) -> tuple[int, int]:
-    return node.lineno, node.col_offset
 
 
 def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
@@ -186,26 +177,3 @@ def _is_locked(module: Module, node: ast.AST, found: set[Function], depth: int =
         )
         for each in uses
     )
-
-
-BAD = """
-import threading
-
-import tensorflow as tf
-
-counter = tf.Variable(0.0)
-
-
-def work():
-    for _ in range(1000):
-        counter.assign(counter + 1.0)  # <- here
-
-
-threads = [threading.Thread(target=work) for _ in range(4)]
-"""
-GOOD = (
-    mended(BAD, "        counter", "        with lock:\n            counter").replace(
-        "counter = ", "lock = threading.Lock()\ncounter = "
-    ),
-    mended(BAD, "assign(counter + 1.0)", "assign_add(1.0)"),
-)

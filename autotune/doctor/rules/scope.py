@@ -1,17 +1,9 @@
-"""Model or optimizer created outside strategy.scope().
-
-Why: Only variables created in the scope are mirrored to every replica. A model from outside, or an
-optimizer with slot variables such as Adam, fails once the replicas train; a model trained without
-the scope uses one device.
-
-Instead: Create and compile it inside `with strategy.scope():`.
-"""
+"""Models and optimizers that are created outside the scope of a strategy."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotune.doctor import STRATEGIES, Hits, Kind, Module, argument, mended
-from autotune.doctor.rules._examples import APPLY, MIRRORED, TRAIN_STEP
+from autotune.doctor import STRATEGIES, Hits, Kind, Module, argument, rule
 
 _KINDS = {Kind.MODEL: "model", Kind.OPTIMIZER: "optimizer"}
 _COPIES = {"keras.models.clone_model"}
@@ -21,7 +13,8 @@ _PLAIN = "keras.optimizers.SGD"
 Uses = Sequence[ast.Name | ast.Attribute]
 
 
-def check(module: Module) -> Hits:
+@rule
+def created_outside_scope(module: Module) -> Hits:
     followed = {strategy for _, strategy in module.strategy_scopes}
     if any(each.value not in followed for each in module.attributes["scope"]):
         return  # Entered in a way that cannot be followed.
@@ -120,8 +113,7 @@ def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
 
 def _is_only_counted(module: Module) -> bool:
     """Return whether every strategy has one name, and is only asked for its replicas."""
-    statements = [module.parents[each] for each in module.calls_of(*STRATEGIES)]
-    for each in statements:
+    for each in (module.parents[call] for call in module.calls_of(*STRATEGIES)):
         targets: Iterable[ast.expr] = each.targets if isinstance(each, ast.Assign) else ()
         names = [it.id for it in targets if isinstance(it, ast.Name)]
         uses = [module.parents[use] for name in names for use in module.loads[name]]
@@ -141,31 +133,3 @@ def _compiled_outside(module: Module) -> Hits:
             makes = inside and all(inside) and given and _keeps(module, given)
             if makes and _is_outside(module, call):
                 yield call, "The model is created in strategy.scope() but compiled outside it."
-
-
-_MODEL = "model = keras.Sequential([keras.layers.Dense(10)])"
-_BAD = f"""{MIRRORED}{_MODEL}  # <- here
-
-with strategy.scope():
-    model.compile("adam", "mse")
-"""
-
-_BAD_LOOP = f"""{MIRRORED}optimizer = keras.optimizers.Adam()  # <- here
-
-with strategy.scope():
-    {_MODEL}
-
-
-def replica_step(images, labels):
-    with tf.GradientTape() as tape:
-        loss = loss_of(model(images, training=True), labels)
-{APPLY}{TRAIN_STEP}"""
-
-_BAD_COMPILE = f"""{MIRRORED}
-with strategy.scope():
-    {_MODEL}
-
-model.compile("adam", "mse")  # <- here
-"""
-BAD = (_BAD, _BAD_LOOP, _BAD_COMPILE)
-GOOD = mended(_BAD_COMPILE, "\nmodel.comp", "    model.comp")

@@ -1,31 +1,22 @@
-"""What all workers do together, done by some.
-
-Why: The workers that get there wait for the others, for ever, or until a time limit.
-
-Instead: Let every worker do it, and let the chief print or save what comes of it.
-"""
+"""What one of several workers does alone, or all of them do to one file."""
 
 import ast
 import re
 
-from autotune.doctor import (
-    MULTI_WORKER,
-    STRATEGIES,
-    Function,
-    Hits,
-    Kind,
-    Module,
-    last_name,
-    mended,
-)
-from autotune.doctor.rules._examples import WORKERS
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Function, Hits, Kind, Module, last_name, rule
 
 _UPDATES = {"apply_gradients", "minimize"}
 _NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank)$")
+_CHIEF = (
+    *("chief", "task_id", "task_type", "task_index", "worker_id", "worker_index", "rank"),
+    *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
+)
+"""In a name or a text: who mentions one of these may know which worker is writing."""
 Branch = ast.If | ast.IfExp
 
 
-def check(module: Module) -> Hits:
+@rule
+def collective_on_one_worker(module: Module) -> Hits:
     if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
         return
     together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}
@@ -38,6 +29,21 @@ def check(module: Module) -> Hits:
         branch = _of_one_worker(module, call)
         if branch is not None and not _is_done_in_both(module, branch, together):
             yield call, f"Only some workers get here, by the condition in line {branch.lineno}."
+
+
+@rule
+def saved_by_every_worker(module: Module) -> Hits:
+    bound = [name for each in module.scopes for name in each.names]
+    names = {*module.loads, *module.attributes, *bound}
+    knows_workers = any(word in name.lower() for name in names for word in _CHIEF)
+    if knows_workers or not module.strategies & MULTI_WORKER:
+        return
+    for call, owner in module.methods(Kind.MODEL, "save", "save_weights", "export"):
+        path = call.args[0] if call.args else None
+        if isinstance(path, ast.Constant | ast.Name | ast.JoinedStr):
+            text = ast.unparse(module.resolved(path)).lower()
+            if "tmp" not in text and "temp" not in text:
+                yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
 
 
 def _of_one_worker(module: Module, node: ast.AST) -> Branch | None:
@@ -66,13 +72,3 @@ def _distinguishes_workers(test: ast.expr) -> bool:
                 if any(isinstance(it, int) for it in values):
                     return True
     return False
-
-
-_CHIEF = "if strategy.cluster_resolver.task_id == 0:\n    "
-_REDUCES = 'loss = strategy.reduce("MEAN", losses, axis=None)'
-BAD = f"""{WORKERS}
-losses = tf.function(strategy.run)(replica_step)
-{_CHIEF}{_REDUCES}  # <- here
-    print(loss)
-"""
-GOOD = mended(BAD, f"{_CHIEF}{_REDUCES}", f"{_REDUCES}\n{_CHIEF.rstrip()}")
