@@ -6,8 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from autotune.checks.amounts import Terms, learned, seconds, share, with_all
-from autotune.checks.experiment import MANY_STEPS, Experiment, Rounds
+from autotune.checks.experiment import (
+    MANY_STEPS,
+    Experiment,
+    Rounds,
+    Terms,
+    learned,
+    seconds,
+    share,
+    with_all,
+)
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
 from autotune.value import Value
@@ -129,13 +137,8 @@ def breakdown(
 
     Each part is what a timed run took, or a difference of two. One significantly below zero is
     none, as others overlap, or something disturbed the runs, and what they leave over is negative.
-
-    Args:
-        configuration: Whose step.
-        rounds: What the experiments measured.
-        noise: Between runs, as far as it is known without these.
-        otherwise: Seconds of the step where no round has it.
-        callbacks: Each with its seconds of a step.
+    The noise is what is known without these rounds; `otherwise` are the seconds of a step of which
+    there is no round.
     """
     noise = learned(rounds, noise)
     shares, left = _taken_apart(configuration, rounds, noise)
