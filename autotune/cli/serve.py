@@ -11,10 +11,7 @@ from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
 
-app = typer.Typer(
-    help="Run the tuning service: API and worker together, or one of them.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(help="Run the tuning service: API and worker together, or one of them.")
 
 Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
@@ -26,6 +23,7 @@ LOCAL_HOST, USUAL_PORT = "127.0.0.1", 8321
 _OF_THE_API = {"host": "--host", "port": "--port", "no_keys": "--no-keys"}
 
 
+@app.callback(invoke_without_command=True)
 @guarded
 def everything(
     *,
@@ -50,6 +48,7 @@ def everything(
     raise typer.Exit(supervise(parts, log))
 
 
+@app.command()
 @guarded
 def api(
     *,
@@ -69,6 +68,7 @@ def api(
     serve(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
 
 
+@app.command()
 @guarded
 def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run only a worker, which processes one job at a time."""
@@ -76,11 +76,6 @@ def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
 
     file = settings or context.obj
     main([str(file)] if file else [])
-
-
-app.callback(invoke_without_command=True)(everything)
-app.command()(api)
-app.command()(worker)
 
 
 def _refuse_lost(context: typer.Context) -> None:
