@@ -21,9 +21,9 @@ from autotune.objective import COST, Scorer, devices
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, PerformanceBound, Reason
 from autotune.reason.sentences import reason_text
+from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
-from autotune.result.learning import learning_lines
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
@@ -53,12 +53,7 @@ def explanations(result: ResultData) -> Iterator[Explanation]:
 
 
 def learning_rate(optimizer: str, factor: float) -> str:
-    """Return what usually becomes of the learning rate, in words.
-
-    Args:
-        optimizer: Name of the optimizer's class.
-        factor: The new global batch as a multiple of the old one.
-    """
+    """Return what usually becomes of the learning rate with so many times the global batch."""
     change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
     name = optimizer or "the optimizer"
     if change >= 1:
@@ -74,14 +69,13 @@ def _current(result: ResultData) -> list[Trial]:
 
     The loss of a host is no failure of theirs, and is reported.
     """
-    last = {trial.configuration: trial.number for trial in result.trials if trial.measured}
-    return [
-        trial
-        for trial in result.trials
-        if trial.outcome is Outcome.REJECTED
-        or trial.interrupted
-        or trial.number >= last.get(trial.configuration, -1)
-    ]
+    last = {t.configuration: t.number for t in result.trials if t.measured}
+
+    def counts(t: Trial) -> bool:
+        later = t.number < last.get(t.configuration, -1)
+        return not later or t.interrupted or t.outcome is Outcome.REJECTED
+
+    return list(filter(counts, result.trials))
 
 
 def _eager(result: ResultData) -> Iterator[str]:
@@ -97,13 +91,12 @@ def _eager(result: ResultData) -> Iterator[str]:
         )
         return
     eager, compiled = (
-        [t.examples_per_second for t in _current(result) if t.configuration == c]
+        [t.examples_per_second or 0.0 for t in _current(result) if t.configuration == c]
         for c in (own, own.taking({"run_eagerly": False}))
     )
-    rates = [fmean(filter(None, each)) if any(each) else 0.0 for each in (eager, compiled)]
     text = f"Your model runs eagerly{at}; what compiling it gains was not measured."
-    if own.run_eagerly and all(rates):
-        gain = rates[1] / rates[0]
+    if own.run_eagerly and any(eager) and any(compiled):
+        gain = fmean(filter(None, compiled)) / fmean(filter(None, eager))
         found = f"takes 1/{gain:.0f} of the time" if gain >= 2 else f"is {gain:.2g} times as fast"
         text = f"Your model runs eagerly{at}: compiled, it {found}."
     if not result.config.run_eagerly:
@@ -163,8 +156,8 @@ def _asynchronous(result: ResultData) -> Iterator[str]:
 
 def _lost_updates(result: ResultData, configuration: Configuration) -> float | None:
     """Return the mean share of updates that the trials of a configuration lost, if it can."""
-    mine = [trial for trial in result.trials if trial.configuration == configuration]
-    shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
+    mine = (trial.lost_updates for trial in result.trials if trial.configuration == configuration)
+    shares = [each for each in mine if each is not None]
     return fmean(shares) if shares else None
 
 

@@ -21,9 +21,8 @@ from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEn
 from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.plan_text import plan_text
-from autotune.result.progress import PHASES, Progress
 from autotune.result.tables import Line, Stacked, as_html
-from autotune.result.view import TrialRow, row_of, trial_row
+from autotune.result.view import PHASES, Progress, TrialRow, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly
 from autotune.trial import Stage, Trial
