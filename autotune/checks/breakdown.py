@@ -172,11 +172,10 @@ def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterato
     of_calls = min(max(found[Part.CALL].value, 0.0), taken) if Part.CALL in found else 0.0
     less = {Part.CALL: of_calls, Part.COMPUTE: taken - of_calls}
     for part, held in found.items():
-        ends = {end: getattr(held, end) - less.get(part, 0.0) for end in _ENDS}
+        ends = {end: each - less.get(part, 0.0) for end, each in held}
         yield Share(part=part, share=Interval(**ends))
 
 
-_ENDS = ("low", "value", "high")
 _INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
 _ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
 _BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}

@@ -18,11 +18,9 @@ NOTEBOOK_WIDTH = 110
 
 
 def columns(*heads: str) -> Table:
-    """Return a table without lines.
+    """Return a table without lines; a heading that begins with `>` is of figures, `|` of names.
 
-    Args:
-        heads: Headings; one that begins with `>` is of a column of figures, which never folds, one
-            that begins with `|` of a column of names, which does not either.
+    Neither of these columns folds.
     """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=HEAD)
     for head in heads:
