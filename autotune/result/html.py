@@ -23,7 +23,7 @@ from autotune.installed import VERSION
 from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.data import ResultData
-from autotune.result.explanations import CERTIFICATE, FAILED
+from autotune.result.explanations import certificate, failures
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
@@ -78,7 +78,7 @@ def _parts(view: ResultView) -> dict[str, Any]:
     return {
         "result": result,
         "figures": view.figures,
-        "evidence": view.reasons(FAILED, CERTIFICATE),
+        "evidence": view.reasons(failures, certificate),
         "throughput": charts.throughput(view.finalists, view.explored, over=True),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from autotune.result.data import ResultData
-from autotune.result.explanations import FAILED
+from autotune.result.explanations import failures
 from autotune.result.files import MEANINGS, written
 from autotune.result.tables import HEAD, Line, Stacked, as_html, columns, marked
 from autotune.result.view import Ending, NextStep, ResultView, Row
@@ -70,7 +70,7 @@ def _line(row: Row) -> Line:
 
 def _reasons(view: ResultView) -> Iterator[RenderableType]:
     """Yield the reasons that the table of failures does not give."""
-    yield from (marked(" - ", Text(each)) for each in view.reasons(FAILED))
+    yield from (marked(" - ", Text(each)) for each in view.reasons(failures))
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:

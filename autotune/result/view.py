@@ -17,7 +17,7 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import summary
 from autotune.result.data import ResultData
-from autotune.result.explanations import FAILURES, Explanation, explanations
+from autotune.result.explanations import FAILURES, Explain, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.space.origin import Origin
 from autotune.strategies import in_short
@@ -241,13 +241,9 @@ class ResultView:
     def summary(self) -> str:
         return summary(self.result)
 
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        return tuple(explanations(self.result))
-
-    def reasons(self, *elsewhere: str) -> tuple[str, ...]:
-        """Return the explanations, without the topics that a face shows elsewhere."""
-        return tuple(sentence(e.text) for e in self.explanations if e.topic not in elsewhere)
+    def reasons(self, *elsewhere: Explain) -> tuple[str, ...]:
+        """Return the explanations, without those of what a face shows elsewhere."""
+        return tuple(map(sentence, explanations(self.result, *elsewhere)))
 
     @cached_property
     def finalists(self) -> list[Row]:
