@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -28,12 +29,13 @@ FOUND = 1
 
 
 class Format(StrEnum):
-    """How findings are printed."""
-
     TEXT = "text"
     JSON = "json"
     GITHUB = "github"
     SARIF = "sarif"
+
+
+_rules = partial(typer.Option, metavar="RULE,...", show_default=False)
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
@@ -50,19 +52,10 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.TEXT,
     select: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to enable; may be repeated. Default: all.",
-            show_default=False,
-        ),
+        _rules(help="Comma-separated rules to enable; may be repeated. Default: all."),
     ] = None,
     ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to disable; may be repeated.",
-            show_default=False,
-        ),
+        list[str] | None, _rules(help="Comma-separated rules to disable; may be repeated.")
     ] = None,
     target_version: Annotated[
         str | None,

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 # The parts find the same autotune as this process, and die with it however it dies.
 _PROGRAM = (
@@ -28,8 +28,7 @@ _POLL_SECONDS = 0.2
 Log = Callable[[str], None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """A part of the service: a command of autotune."""
 
     name: str
@@ -59,13 +58,13 @@ class Kept:
             return None
         if code > 0 and not self._stable:
             return code
-        self._log(f"The {self._part.name} {_death(code)}; restarting.")
+        died = f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
+        self._log(f"The {self._part.name} {died}; restarting.")
         self._again = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         return None
 
     def ask_to_end(self) -> None:
-        """Ask it to end."""
         if self._process.poll() is None:
             self._process.terminate()
 
@@ -93,10 +92,7 @@ class Kept:
 
 
 def supervise(parts: Sequence[Part], log: Log) -> int:
-    """Run parts until SIGTERM or Ctrl-C; return the exit code.
-
-    To be called from the main thread.
-    """
+    """Run parts from the main thread until SIGTERM or Ctrl-C; return the exit code."""
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -104,25 +100,17 @@ def supervise(parts: Sequence[Part], log: Log) -> int:
     try:
         return _watch(kept, stop)
     finally:
-        _end(kept)
+        for each in kept:
+            each.ask_to_end()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for each in kept:
+            each.end(deadline - time.monotonic())
 
 
 def _watch(kept: Sequence[Kept], stop: Event) -> int:
     while not stop.wait(_POLL_SECONDS):
-        for each in kept:
-            code = each.exit_code()
-            if code is not None:
-                return code
+        codes = (each.exit_code() for each in kept)
+        ended = next((code for code in codes if code is not None), None)
+        if ended is not None:
+            return ended
     return 0
-
-
-def _end(kept: Sequence[Kept]) -> None:
-    for each in kept:
-        each.ask_to_end()
-    deadline = time.monotonic() + GRACE_SECONDS
-    for each in kept:
-        each.end(deadline - time.monotonic())
-
-
-def _death(code: int) -> str:
-    return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
