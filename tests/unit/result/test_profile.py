@@ -13,26 +13,13 @@ from autotune.space import Candidates
 from autotune.stats import Interval
 from autotune.workload import WorkloadFacts
 
+from .conftest import near as around, step
+
 ALONE = Configuration(per_replica_batch=32)
 GANG = Configuration(
     strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
 )
 FACTS = WorkloadFacts(dense_gradient_bytes=8_400_000)
-
-
-def around(value: float) -> Interval:
-    return Interval(low=value - 0.01, value=value, high=value + 0.01)
-
-
-def step(configuration: Configuration, milliseconds: float, **shares: float) -> Breakdown:
-    """Return a step whose parts have these shares."""
-    return Breakdown(
-        configuration=configuration,
-        milliseconds=milliseconds,
-        shares=tuple(
-            Share(part=Part[name.upper()], share=around(share)) for name, share in shares.items()
-        ),
-    )
 
 
 def told(
