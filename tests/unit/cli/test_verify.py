@@ -130,12 +130,8 @@ def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width
 
 def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw) -> None:
     """What is not known is left out."""
-    nothing = {
-        "challenger": None,
-        "ratio": None,
-        "examples_per_second": None,
-        "ratio_to_expected": None,
-    }
+    known = ("challenger", "ratio", "examples_per_second", "ratio_to_expected")
+    nothing = dict.fromkeys(known)
     text = draw(verification_text(found.model_copy(update=nothing)))
     for part in ("compared with", "ratio", "examples/s", "vs saved"):
         assert part not in text
