@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from autotune.checks.diagnosis import BEYOND, BreakEven
-from autotune.checks.experiment import Experiment, Rounds, learned, seconds, with_all
+from autotune.checks.experiment import Experiment, Rounds, Timings, timings
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
 
@@ -37,10 +37,11 @@ def break_even(
     The bytes of gradients are what a replica gives to be added up in a step, 0 if that is unknown;
     the noise is what is known without these rounds, and the intervals follow from it.
     """
-    used = with_all(rounds, [*NEEDED])
+    known = timings(rounds, noise)
+    used = known.having(*NEEDED)
     if not used:
         return None
-    draws = _draws(used, learned(rounds, noise))
+    draws = _draws(Timings(used, known.noise))
     farthest = configuration.per_replica_batch * FARTHEST
     batch = _interval(_batch(configuration, draws))
     return BreakEven(
@@ -52,13 +53,13 @@ def break_even(
     )
 
 
-def _draws(used: Rounds, noise: Noise) -> Draws:
+def _draws(timed: Timings) -> Draws:
     """Return what the timings may truly be, with the noise of as many runs."""
-    random = np.random.default_rng(0)
+    random, noise = np.random.default_rng(0), timed.noise
     return {
         each: mean * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd / math.sqrt(runs))
         for each in (*NEEDED, Experiment.LATENCY)
-        if (mean := seconds(used, each)) and (runs := len(with_all(used, [each])))
+        if (mean := timed.seconds(each)) and (runs := len(timed.having(each)))
     }
 
 

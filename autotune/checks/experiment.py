@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from statistics import fmean
+from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise, squared_residuals
@@ -122,34 +123,40 @@ def _changed(configuration: Configuration, experiment: Experiment) -> Configurat
     return configuration
 
 
-def share(terms: Terms, rounds: Rounds, noise: Noise, *, of: Experiment) -> Interval | None:
-    """Return a sum of timings as a share of one, with its 95 % interval; it may be negative.
+class Timings(NamedTuple):
+    """What experiments took, and the noise between runs of a round."""
 
-    None if no round has all that it takes.
-    """
-    used = with_all(rounds, [*terms, of])
-    if not used:
-        return None
-    whole = _mean(used, of)
-    parts = {each: factor * _mean(used, each) / whole for each, factor in terms.items()}
-    value = sum(parts.values())
-    others = [part for each, part in parts.items() if each is not of]
-    error = noise.sd * math.sqrt((sum(x * x for x in others) + sum(others) ** 2) / len(used))
-    half = t_quantile(noise.degrees, 0.975) * error
-    return Interval(low=value - half, value=value, high=value + half)
+    rounds: Rounds
+    noise: Noise
+
+    def having(self, *experiments: Experiment) -> list[Round]:
+        """Return the rounds that have all of some experiments."""
+        return [each for each in self.rounds if all(one in each for one in experiments)]
+
+    def seconds(self, experiment: Experiment) -> float | None:
+        used = self.having(experiment)
+        return _mean(used, experiment) if used else None
+
+    def share(self, terms: Terms, of: Experiment = Experiment.STEP) -> Interval | None:
+        """Return a sum of timings as a share of one, with its 95 % interval; it may be negative.
+
+        None if no round has all that it takes.
+        """
+        used = self.having(*terms, of)
+        if not used:
+            return None
+        whole = _mean(used, of)
+        parts = {each: factor * _mean(used, each) / whole for each, factor in terms.items()}
+        value = sum(parts.values())
+        others = [part for each, part in parts.items() if each is not of]
+        squares = sum(x * x for x in others) + sum(others) ** 2
+        error = self.noise.sd * math.sqrt(squares / len(used))
+        half = t_quantile(self.noise.degrees, 0.975) * error
+        return Interval(low=value - half, value=value, high=value + half)
 
 
-def seconds(rounds: Rounds, experiment: Experiment) -> float | None:
-    used = with_all(rounds, [experiment])
-    return _mean(used, experiment) if used else None
-
-
-def with_all(rounds: Rounds, experiments: list[Experiment]) -> list[Round]:
-    return [each for each in rounds if all(one in each for one in experiments)]
-
-
-def learned(rounds: Rounds, expected: Noise) -> Noise:
-    """Return the noise between runs of a round, with what repeated rounds show of it.
+def timings(rounds: Rounds, expected: Noise) -> Timings:
+    """Return rounds with the noise between runs of a round, as far as repeated rounds show it.
 
     What is common to all runs of a round is no noise.
     """
@@ -157,16 +164,15 @@ def learned(rounds: Rounds, expected: Noise) -> Noise:
     used = [each for each in rounds if len(each) > 1]
     common = set.intersection(*map(set, used)) if used else set()
     if len(used) < 2 or len(common) < 2:
-        return expected
+        return Timings(rounds, expected)
     means = [fmean(math.log(each[one]) for one in common) for each in used]
     squares, _ = squared_residuals(
         [math.log(each[one]) - mean_log for each, mean_log in zip(used, means, strict=True)]
         for one in common
     )
-    freedom = (len(used) - 1) * (len(common) - 1)
-    degrees = expected.degrees + freedom
+    degrees = expected.degrees + (len(used) - 1) * (len(common) - 1)
     variance = (expected.degrees * expected.sd**2 + squares) / degrees
-    return Noise(sd=math.sqrt(variance), degrees=degrees)
+    return Timings(rounds, Noise(sd=math.sqrt(variance), degrees=degrees))
 
 
 def _mean(used: Rounds, experiment: Experiment) -> float:
