@@ -102,6 +102,8 @@ class Gain(NamedTuple):
     """Errors of the speed and of the examples needed included."""
     confirmed: bool
     """Whether the finals measured it again: what led while exploring may have led by chance."""
+    needed: Interval
+    """Examples to the same loss, as a multiple of those at the own."""
 
     @property
     def pays(self) -> bool:
@@ -111,13 +113,13 @@ class Gain(NamedTuple):
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
     """Return what a batch gains; None where it is not known what an example teaches there."""
-    needed = examples_needed(learning, update_batch(arms.other.configuration))
-    if needed is None:
+    known = examples_needed(learning, update_batch(arms.other.configuration))
+    if known is None:
         return None
-    progress = unpaired_ratio(arms.faster, Interval(**needed._asdict()))
+    needed = Interval(**known._asdict())
     # The finals compare several devices with one, and no others of their kind.
-    own = arms.own.final or arms.own.configuration.distributed
-    return Gain(progress, confirmed=arms.other.final and own)
+    confirmed = arms.other.final and (arms.own.final or arms.own.configuration.distributed)
+    return Gain(unpaired_ratio(arms.faster, needed), confirmed, needed)
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:
@@ -125,11 +127,21 @@ def learning_lines(result: ResultData) -> Iterator[str]:
     known = result.facts.learning
     if known is None or result.options.global_batch:
         return
-    yield _own(result, known)
-    yield from _unknown(known)
+    size, source = own_batch(result.facts)
+    closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
+    yield f"Your own global batch is {size}, {SOURCES[source]}{closest}."
+    if known.refused:
+        yield (
+            f"Only a global batch of {known.batch} was compared: how the model learns at others is "
+            f"not known, because {WHY[known.refused]}."
+        )
     yield from (listed := list(_others(result, known)))
     if listed and known.probes:
-        yield _looked(known)
+        steps = " and ".join(f"{each.step:,}" for each in known.probes)
+        yield (
+            f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; "
+            "it says nothing of the loss that is reached in the end."
+        )
 
 
 def batches(result: ResultData) -> Mapping[int, Arms]:
@@ -146,21 +158,6 @@ def batches(result: ResultData) -> Mapping[int, Arms]:
     return {**found, update_batch(result.config): chosen} if chosen else found
 
 
-def _own(result: ResultData, known: Learning) -> str:
-    size, source = own_batch(result.facts)
-    text = f"Your own global batch is {size}, {SOURCES[source]}"
-    closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
-    return f"{text}{closest}."
-
-
-def _unknown(known: Learning) -> Iterator[str]:
-    if known.refused:
-        yield (
-            f"Only a global batch of {known.batch} was compared: how the model learns at others is "
-            f"not known, because {WHY[known.refused]}."
-        )
-
-
 def _others(result: ResultData, known: Learning) -> Iterator[str]:
     """Yield what the recommended batch is worth, and the fastest others that were compared."""
     found, chosen = dict(batches(result)), update_batch(result.config)
@@ -172,31 +169,21 @@ def _others(result: ResultData, known: Learning) -> Iterator[str]:
 
 
 def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
-    needed, found = examples_needed(known, batch), gain(arms, known)
+    found = gain(arms, known)
     gives = (
         f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
         f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
     )
-    if needed is None or found is None:
+    if found is None:
         return f"{gives}; what an example teaches there is not known."
-    costs = f"needs {times(needed)} the examples to the same loss"
+    costs = f"needs {times(found.needed)} the examples to the same loss"
     factor = learning_rate_factor(known, batch)
     return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
 
 
 def answer(found: Gain) -> str:
+    if found.pays:
+        return "faster to the same loss"
     if found.progress.low > 1:
-        return (
-            "faster to the same loss"
-            if found.pays
-            else "probably faster to the same loss, but not measured again"
-        )
+        return "probably faster to the same loss, but not measured again"
     return "slower to the same loss" if found.progress.high < 1 else "inconclusive"
-
-
-def _looked(known: Learning) -> str:
-    steps = " and ".join(f"{each.step:,}" for each in known.probes)
-    return (
-        f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; it "
-        "says nothing of the loss that is reached in the end."
-    )

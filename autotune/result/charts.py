@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
@@ -22,7 +21,7 @@ from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
 from autotune.result.view import Row
 from autotune.stats import Interval
-from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.efficiency import learning_rate_factor
 from autotune.stats.gradients import Learning
 from autotune.text import plural
 
@@ -139,8 +138,7 @@ def mark_of(entry: Entry) -> Mark:
     return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
 
 
-@dataclass(frozen=True)
-class Throughput:
+class Throughput(NamedTuple):
     """The throughput of every configuration against one device, a row each with its interval."""
 
     sentence: str
@@ -180,8 +178,7 @@ def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) 
     )
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     batch: int
     learning_rate: str
     """As a multiple of the user's own."""
@@ -214,15 +211,15 @@ def batch_times(result: ResultData) -> BatchTimes | None:
 
 def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
     """Return the row of a batch; None where it is not known what an example teaches there."""
-    needed, found = examples_needed(known, batch), gain(arms, known)
-    if needed is None or found is None:
+    found = gain(arms, known)
+    if found is None:
         return None
     progress = found.progress
     return Batch(
         batch=batch,
         learning_rate=f"{learning_rate_factor(known, batch):.2g}",
         examples_per_second=arms.other.examples_per_second,
-        needed=Interval(**needed._asdict()),
+        needed=found.needed,
         time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
         answer=answer(found),
     )
@@ -235,8 +232,7 @@ PARTS: Mapping[str, str] = {
 """Parts in the order in which they stand in every bar, with their colours in the style sheet."""
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
 
     title: str
@@ -273,8 +269,7 @@ class Segment(NamedTuple):
     width: str
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(NamedTuple):
     """Where the time of a step goes: a bar for one device, one for the best distributed."""
 
     sentence: str
@@ -301,15 +296,13 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
         return None
     named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
     bars = [Bar(title, found) for title, found in named.items() if found and found.shares]
+    alone = " There was time for only one of the two." if len(bars) < len(named) else ""
     text = (
         "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
         "in memory, with more steps per call, without the exchange of gradients, and on a single "
         "replica. What they do not explain is negative where parts overlap, or where something "
-        "disturbed the runs. "
-        f"Bars show the time for {EXAMPLES:,} examples."
+        f"disturbed the runs. Bars show the time for {EXAMPLES:,} examples.{alone}"
     )
-    if len(bars) < len(named):
-        text += " There was time for only one of the two."
     return Steps(text, bars) if bars else None
 
 
