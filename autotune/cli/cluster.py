@@ -82,7 +82,7 @@ def check(
     if json:
         write_out(to_json.dumps(_as_data(machine, links, clocks), indent=2) + "\n")
     else:
-        _tell(machine, links)
+        _report(machine, links)
 
 
 def _check_reached(links: Links) -> None:
@@ -124,7 +124,7 @@ def _as_data(machine: Machine, links: Links, clocks: Mapping[str, float]) -> dic
     return {"machine": machine.model_dump(mode="json"), "links": pairs, "clocks": dict(clocks)}
 
 
-def _tell(machine: Machine, links: Links) -> None:
+def _report(machine: Machine, links: Links) -> None:
     from autotune.cli.machine import machine_table
     from autotune.result.tables import columns
 
