@@ -102,8 +102,6 @@ class Gain(NamedTuple):
     """Errors of the speed and of the examples needed included."""
     confirmed: bool
     """Whether the finals measured it again: what led while exploring may have led by chance."""
-    needed: Interval
-    """Examples to the same loss, as a multiple of those at the own."""
 
     @property
     def pays(self) -> bool:
@@ -113,13 +111,13 @@ class Gain(NamedTuple):
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
     """Return what a batch gains; None where it is not known what an example teaches there."""
-    known = examples_needed(learning, update_batch(arms.other.configuration))
-    if known is None:
+    needed = examples_needed(learning, update_batch(arms.other.configuration))
+    if needed is None:
         return None
-    needed = Interval(**known._asdict())
+    progress = unpaired_ratio(arms.faster, Interval(**needed._asdict()))
     # The finals compare several devices with one, and no others of their kind.
-    confirmed = arms.other.final and (arms.own.final or arms.own.configuration.distributed)
-    return Gain(unpaired_ratio(arms.faster, needed), confirmed, needed)
+    own = arms.own.final or arms.own.configuration.distributed
+    return Gain(progress, confirmed=arms.other.final and own)
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:
@@ -169,14 +167,14 @@ def _others(result: ResultData, known: Learning) -> Iterator[str]:
 
 
 def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
-    found = gain(arms, known)
+    needed, found = examples_needed(known, batch), gain(arms, known)
     gives = (
         f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
         f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
     )
-    if found is None:
+    if needed is None or found is None:
         return f"{gives}; what an example teaches there is not known."
-    costs = f"needs {times(found.needed)} the examples to the same loss"
+    costs = f"needs {times(needed)} the examples to the same loss"
     factor = learning_rate_factor(known, batch)
     return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
 

@@ -21,7 +21,7 @@ from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
 from autotune.result.view import Row
 from autotune.stats import Interval
-from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning
 from autotune.text import plural
 
@@ -211,15 +211,15 @@ def batch_times(result: ResultData) -> BatchTimes | None:
 
 def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
     """Return the row of a batch; None where it is not known what an example teaches there."""
-    found = gain(arms, known)
-    if found is None:
+    needed, found = examples_needed(known, batch), gain(arms, known)
+    if needed is None or found is None:
         return None
     progress = found.progress
     return Batch(
         batch=batch,
         learning_rate=f"{learning_rate_factor(known, batch):.2g}",
         examples_per_second=arms.other.examples_per_second,
-        needed=found.needed,
+        needed=Interval(**needed._asdict()),
         time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
         answer=answer(found),
     )

@@ -48,9 +48,15 @@ class Entry(Value):
 class Leaderboard:
     """Reads the trials of a search, each finalist by its finals and the others as explored.
 
-    Like is compared with like: finals with finals round by round, exploration with exploration. The
-    best single device is that which the search has chosen, once it has; known throughputs and gains
-    of finalists are estimates of the search, which used more than their rounds of the finals.
+    Like is compared with like: finals with finals round by round, exploration with exploration.
+
+    Args:
+        trials: Oldest first.
+        chosen: The best single device, once the search has chosen it.
+        known: Throughputs of finalists that the search has estimated, which used more than their
+            rounds of the finals.
+        gains: Their speedups, likewise.
+        score: Reads off a trial how good it is; more is better.
     """
 
     def __init__(
@@ -128,8 +134,9 @@ class Leaderboard:
     def best(self, *, distributed: bool) -> Entry | None:
         """Return the best configuration of its kind, from the finals once they have begun."""
         final = self.in_finals
-        known = self._finals if final else self._explored
-        mine = (c for c in known if c.distributed is distributed)
+        mine = [
+            c for c in (self._finals if final else self._explored) if c.distributed is distributed
+        ]
         best = max(mine, key=lambda c: self._mean(c, final=final), default=None)
         return self._entry(best, final=final) if best else None
 

@@ -12,9 +12,11 @@ from autotune.result import Result
 from autotune.result.leaderboard import Leaderboard
 from autotune.trial import Stage, Trial
 
-from .conftest import ALONE, PAIR
-
 MakeTrial = Callable[..., Trial]
+ALONE = Configuration(per_replica_batch=128)
+PAIR = Configuration(
+    strategy="mirrored", replicas_per_worker=2, per_replica_batch=64, reduction="one_device"
+)
 
 
 def test_nothing_is_known_at_first() -> None:
@@ -28,8 +30,10 @@ def test_nothing_is_known_at_first() -> None:
 def test_finals_are_compared_with_finals(trials: tuple[Trial, ...]) -> None:
     """A finalist's lucky figure from the exploration does not count."""
     best = Leaderboard(trials).best(distributed=True)
+    assert best
     assert best.final
     assert best.examples_per_second.value == pytest.approx((1400 * 1450) ** 0.5)
+    assert best.speedup
     assert best.speedup.low < 1.4 < best.speedup.high
 
 
@@ -42,14 +46,20 @@ def test_one_throughput_is_told_of_what_is_recommended(result: Result) -> None:
 def test_exploration_is_compared_with_exploration(trials: tuple[Trial, ...]) -> None:
     """Before the finals a ratio is of two explored figures, and its interval counts both."""
     row = next(r for r in Leaderboard(trials).entries(final=False) if r.configuration == PAIR)
+    assert row.speedup
     assert row.speedup.value == pytest.approx(1.5)
-    rate, ratio = row.examples_per_second, row.speedup
-    assert ratio.high / ratio.value > rate.high / rate.value
+    wider = (
+        row.speedup.high / row.speedup.value
+        > row.examples_per_second.high / row.examples_per_second.value
+    )
+    assert wider
 
 
 def test_the_best_single_device_is_once_itself(trials: tuple[Trial, ...]) -> None:
     """Compared with itself, the baseline is exactly 1."""
     row = Leaderboard(trials).best(distributed=False)
+    assert row
+    assert row.speedup
     assert (row.speedup.low, row.speedup.value, row.speedup.high) == (1, 1, 1)
 
 
@@ -91,3 +101,10 @@ def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
     assert leaderboard.entries(final=False)[0].outcome is Outcome.PRUNED
     assert leaderboard.baseline is None
     assert leaderboard.entries(final=False)[0].speedup is None
+
+
+def test_who_did_not_run_in_the_finals_is_no_finalist(trials: tuple[Trial, ...]) -> None:
+    """Comparing what was explored leaves the finals as they are."""
+    leaderboard = Leaderboard(trials[:2])
+    assert len(leaderboard.entries(final=False)) == 2
+    assert leaderboard.finalists == []
