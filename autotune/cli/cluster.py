@@ -126,7 +126,7 @@ def _as_data(machine: Machine, links: Links, clocks: Mapping[str, float]) -> dic
 
 def _report(machine: Machine, links: Links) -> None:
     from autotune.cli.machine import machine_table
-    from autotune.result.tables import columns
+    from autotune.result.terminal import columns
 
     table = columns("|from", "|to", ">ms there and back", ">Mbit/s")
     for (here, there), link in links.items():

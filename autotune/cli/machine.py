@@ -63,7 +63,7 @@ def spaces(
 def space_list(spaces: Mapping[str, Space]) -> RenderableType:
     from rich.text import Text
 
-    from autotune.result.tables import columns
+    from autotune.result.terminal import columns
 
     table = columns("space", "for", "auto uses it on")
     for name, space in spaces.items():
@@ -73,7 +73,7 @@ def space_list(spaces: Mapping[str, Space]) -> RenderableType:
 
 
 def machine_table(machine: Machine) -> RenderableType:
-    from autotune.result.tables import named
+    from autotune.result.terminal import named
 
     return named(_rows(machine))
 

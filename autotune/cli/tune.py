@@ -128,7 +128,7 @@ def _write_copies(result: Result, config: Path | None, script: Path | None) -> N
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    from autotune.result.plan_text import plan_text
+    from autotune.result.terminal import plan_text
 
     write_out(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 

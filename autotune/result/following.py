@@ -20,8 +20,7 @@ from rich.text import Text
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
 from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.plan_text import plan_text
-from autotune.result.tables import Line, Stacked, as_html
+from autotune.result.terminal import Line, Stacked, as_html, plan_text
 from autotune.result.view import PHASES, Progress, TrialRow, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly

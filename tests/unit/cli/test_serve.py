@@ -15,8 +15,8 @@ from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.cli import supervise
-from autotune.cli.supervise import Part
+from autotune.cli import serve
+from autotune.cli.serve import Part
 
 Run = Callable[..., Result]
 
@@ -76,7 +76,7 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is named to each."""
     started: list[Part] = []
-    monkeypatch.setattr(supervise, "supervise", lambda parts, _: started.extend(parts) or 0)
+    monkeypatch.setattr(serve, "supervise", lambda parts, _: started.extend(parts) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
     path = str(Path("service.toml").absolute())
     assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
