@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import Result
 
 from autotune import errors
@@ -81,16 +79,6 @@ def test_callbacks_take_part(tune: Run, engine: FakeEngine, folder: Path) -> Non
     callbacks = engine.requests[0].workload.callbacks
     assert callbacks
     assert callbacks.name == "callbacks_fn"
-
-
-def test_copies_are_written_where_the_user_wants_them(tune: Run, folder: Path) -> None:
-    """--config takes each format, and --script gives the program of the folder."""
-    done = tune("--config", "copy.toml", "--script", "my.py", "--out", "out")
-    assert done.exit_code == 0
-    ours = yaml.safe_load((folder / "out/config.yaml").read_text())
-    copy = tomllib.loads((folder / "copy.toml").read_text())
-    assert copy["configuration"] == ours["configuration"]
-    assert (folder / "my.py").read_bytes() == (folder / "out/train.py").read_bytes()
 
 
 @pytest.mark.parametrize(

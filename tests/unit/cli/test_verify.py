@@ -79,14 +79,6 @@ def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
     assert "windows" not in read["trials"][0]
 
 
-def test_what_a_search_wrote_can_be_verified(tune: Run, run: Run) -> None:
-    """The folder's configuration is enough."""
-    tune()
-    done = run("verify", "autotune-out/config.yaml")
-    assert done.exit_code == 0
-    assert "Confirmed" in done.stdout
-
-
 @pytest.mark.parametrize(
     "words", [("nosuch.yaml",), ("mine.py",), (), ("x.yaml", "--seconds", "0")]
 )
