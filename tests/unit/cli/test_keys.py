@@ -85,10 +85,12 @@ def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
     assert [each.name for each in Keyring(Database(settings.database_url)).all()] == ["ci"]
 
 
-@pytest.mark.parametrize("words", [("create", "ci"), ("list",), ("revoke", "x")])
-def test_a_folder_without_a_service_is_told(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words", ["keys create ci", "keys list", "keys revoke x", "workers list", "workers drain x"]
+)
+def test_a_folder_without_a_service_is_told(run: Run, folder: Path, words: str) -> None:
     """Nothing is made there, because nobody would look for it."""
-    done = run("keys", *words)
+    done = run(*words.split())
     assert done.exit_code == 2
     assert str(folder / "autotune-service") in done.stderr
     assert "autotune serve" in done.stderr

@@ -51,17 +51,13 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
 )
 def test_wrong_settings_are_told(run: Run, folder: Path, text: str, told: str) -> None:
     """The service does not start, and says what is wrong instead of where it failed."""
+    assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
     (folder / "service.toml").write_text(text)
     for words in (("api", "--settings", "service.toml"), ("--settings", "service.toml", "api")):
         done = run("serve", *words)
         assert done.exit_code == 2
         assert "Error:" in done.stderr
         assert told in done.stderr
-
-
-def test_missing_settings_are_told(run: Run) -> None:
-    """A mistyped path is no reason to run with others."""
-    assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
 
 
 @pytest.mark.parametrize("option", ["--host=::1", "--port=1", "--no-keys"])

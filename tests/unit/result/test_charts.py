@@ -57,24 +57,16 @@ def length(found: Steps, bar: Bar) -> float:
 
 
 def test_finalists_stand_first_and_once(result: Result) -> None:
-    """What was in the finals is not told again as explored."""
+    """What was in the finals is not told again as explored; the faster is farther to the right."""
     found = drawn(result)
     assert list(found.groups) == ["Finals"]
     finals = found.groups["Finals"]
     assert [each.entry.configuration.distributed for each in finals] == [True, False]
     assert [each.chosen for each in finals] == [True, False]
-
-
-def test_a_faster_configuration_is_farther_to_the_right(result: Result) -> None:
-    """Its mark stands within its interval, and one device on its line."""
-    found = drawn(result)
-    pair, alone = (
-        found.scale.reach(e.entry.speedup) for e in found.groups["Finals"] if e.entry.speedup
-    )
+    pair, alone = (found.scale.reach(each.entry.speedup) for each in finals)
+    assert place(alone.at) < place(pair.at)
     assert place(pair.low) < place(pair.at) < place(pair.high)
-    assert place(pair.at) > place(alone.at)
-    assert alone.at == found.scale.at(1.0)
-    assert alone.sure
+    assert (alone.at, alone.sure) == (found.scale.at(1.0), True)
 
 
 def test_marks_differ_by_what_they_stand_for(
@@ -103,18 +95,13 @@ def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial:
     assert found.rest[-1].entry.configuration.per_replica_batch == 100
 
 
-def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Result) -> None:
-    """A step of twice the time with as many examples is twice as long; its parts fill it."""
+def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
+    """The same part comes at the same place in each bar, side by side, as long as its time."""
     found = steps(diagnosed.diagnosis)
     alone, pair = found.bars
     assert length(found, pair) == pytest.approx(100, abs=0.1)
     assert length(found, alone) == pytest.approx(50, abs=0.1)
     assert alone.milliseconds == pytest.approx(500)
-
-
-def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
-    """The same part comes at the same place in each bar, side by side with the next."""
-    found = steps(diagnosed.diagnosis)
     for bar in found.bars:
         mine = [title for title, _, _ in segments(found, bar)]
         assert mine == [part for part in found.parts if part in mine]
@@ -186,18 +173,12 @@ def test_no_batch_is_drawn_where_nothing_is_known(
 
 
 def test_the_same_factor_is_the_same_distance() -> None:
-    """Twice as fast is as far from one device as half as fast."""
+    """Twice as fast is as far from one device as half as fast; what lies beyond is at the edge."""
     scale = Scale(0.25, 4)
     half, one, twice = (place(scale.at(each)) for each in (0.5, 1, 2))
     assert one - half == pytest.approx(twice - one, abs=0.02)
     assert one == pytest.approx(50)
-
-
-def test_nothing_is_drawn_outside() -> None:
-    """What lies beyond the axis ends at its edge."""
-    scale = Scale(0.5, 2)
-    assert place(scale.at(1e-20)) == EDGE
-    assert place(scale.at(1e20)) == 100 - EDGE
+    assert (place(scale.at(1e-20)), place(scale.at(1e20))) == (EDGE, 100 - EDGE)
 
 
 @pytest.mark.parametrize(

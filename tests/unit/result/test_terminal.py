@@ -102,6 +102,9 @@ def test_the_files_and_the_next_commands_are_named(
     assert f"optuna-dashboard sqlite:///{folder}/study.db" in text
     assert "launch.py" not in text
     assert "--resume" not in text
+    (folder / "study.db").unlink()
+    tables = {"result.json", "trials.csv", "trials.jsonl"}
+    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
 
 
 def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) -> None:
@@ -131,13 +134,6 @@ def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
     assert "It likely shows a gain of 4% or more, if runs vary by 6%." in short
 
 
-def test_only_existing_files_are_named(folder: Path) -> None:
-    """A study in a database elsewhere is not claimed to lie in the folder."""
-    (folder / "study.db").unlink()
-    tables = {"result.json", "trials.csv", "trials.jsonl"}
-    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
-
-
 def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
     """The script by its own strategy, and a fixed rule; the rest is the search's."""
     row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
@@ -159,12 +155,6 @@ def test_a_cell_shows_the_same_with_the_reasons_a_click_away(result: Result) -> 
     assert len(html) < 10_000
 
 
-@pytest.mark.parametrize("width", [60, 80, 160])
-def test_no_line_of_a_plan_is_wider_than_the_terminal(plan: Plan, draw: Draw, width: int) -> None:
-    """Every line fits."""
-    assert max(map(len, draw(plan_text(plan), width).splitlines())) <= width
-
-
 def test_it_says_what_is_searched_and_why_not_more(plan: Plan, draw: Draw) -> None:
     """Size, axes with their meaning, rules with counts, and the time are all there."""
     text = draw(plan_text(plan), 200)
@@ -178,36 +168,14 @@ def test_it_says_what_is_searched_and_why_not_more(plan: Plan, draw: Draw) -> No
     assert "at most 3 min" in text
 
 
-def test_the_values_of_all_strategies_stand_in_one_order(plan: Plan, draw: Draw) -> None:
-    """By size, whichever strategy has them."""
-    first, *others = plan.strategies
-    axis = AxisPlan(name="per_replica_batch", values=(48, 32, 512, 16), meaning="")
-    strategies = (first.model_copy(update={"axes": (axis,)}), *others)
-    text = draw(plan_text(plan.model_copy(update={"strategies": strategies})), 200)
-    assert "16, 32, 48, 128, 512" in text
-
-
 def test_no_name_is_broken(plan: Plan, draw: Draw) -> None:
-    """Strategies and axes can be copied from a narrow terminal too."""
+    """Strategies and axes can be copied from a narrow terminal too, and every line fits."""
     lines = draw(plan_text(plan), 60).splitlines()
+    assert max(map(len, lines)) <= 60
     for each in plan.strategies:
         assert any(line.rstrip().endswith(each.title) for line in lines)
         for axis in each.axes:
             assert any(line.startswith(f"{axis.name} ") for line in lines)
-
-
-def test_a_search_without_a_time_limit_says_so(plan: Plan, draw: Draw) -> None:
-    """Where only trials bound the search, no time is promised."""
-    text = draw(plan_text(plan.model_copy(update={"budget_seconds": None})), 200)
-    assert "ends after --max-trials" in text
-
-
-def test_examples_that_nobody_counted(plan: Plan, draw: Draw) -> None:
-    """An unknown number of examples is not shown as one."""
-    facts = plan.facts.model_copy(update={"examples": None})
-    assert "unknown number of examples of 400 B" in draw(
-        plan_text(plan.model_copy(update={"facts": facts}))
-    )
 
 
 @pytest.mark.parametrize(
@@ -228,3 +196,17 @@ def test_it_says_which_fit_is_tuned(plan: Plan, draw: Draw, fit: FitFacts, words
     """With the others, and with what of the script trials leave out."""
     facts = plan.facts.model_copy(update={"fit": fit})
     assert words in draw(plan_text(plan.model_copy(update={"facts": facts})), 200)
+
+
+def test_a_plan_knows_no_more_than_it_was_told(plan: Plan, draw: Draw) -> None:
+    """Values by size, whichever strategy has them; neither examples nor time are made up."""
+    first, *others = plan.strategies
+    axis = AxisPlan(name="per_replica_batch", values=(48, 32, 512, 16), meaning="")
+    changed = {
+        "strategies": (first.model_copy(update={"axes": (axis,)}), *others),
+        "budget_seconds": None,
+        "facts": plan.facts.model_copy(update={"examples": None}),
+    }
+    text = draw(plan_text(plan.model_copy(update=changed)), 200)
+    for words in ("16, 32, 48, 128, 512", "ends after --max-trials", "unknown number of examples"):
+        assert words in text
