@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 REMOTE_ONLY = ("key_file", "need", "priority", "label")
 """Parameters of `tune` that only a service has a use for."""
 LOCAL_ONLY = (
-    *("dataset", "fit", "callbacks", "engine", "resume"),
-    *("no_wait", "dry_run", "study", "storage"),
+    *("dataset", "fit", "resume", "no_wait", "dry_run"),
+    *("engine", "callbacks", "study", "storage"),
 )
 """Parameters of `tune` that a service has no use for."""
 WorkloadName = Annotated[
