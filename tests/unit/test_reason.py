@@ -109,6 +109,15 @@ def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
     assert len(check_text(seen).split()) > 3
 
 
+def test_every_sentence_of_the_table_is_of_a_kind() -> None:
+    """None is left of what was taken away."""
+    kinds = {kind.model_fields["kind"].default for kind in KINDS}
+    assert sentences.CHECKS.keys() == set(CheckKind)
+    assert sentences.RULES.keys() == set(RuleKind) - {RuleKind.STRATEGY}
+    assert sentences._TABLE["causes"].keys() == set(Cause)
+    assert sentences._TABLE["reasons"].keys() == kinds - {"budget_ended", "overdue"}
+
+
 @pytest.mark.parametrize("outcome", list(VerdictOutcome))
 def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
     """Which names no field."""
