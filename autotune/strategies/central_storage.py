@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy
-from autotune.strategies._devices import SPLIT_CPU, named
+from autotune.strategies._base import SPLIT_CPU, Setup, Strategy, named
 from autotune.workload import WorkloadFacts
 
 WRONG = (
