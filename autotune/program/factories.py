@@ -11,8 +11,7 @@ from textwrap import indent
 
 from autotune.program.imports import Import, imports_in, sections
 from autotune.program.text import call, literal
-from autotune.workload import Factory, Workload, is_dotted_name
-from autotune.workload.declared import bound_names
+from autotune.workload import Factory, Workload, bound_names, is_dotted_name
 from autotune.workload.source import Source
 
 
