@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import indent
 
-from autotune.program.imports import Import, imports_in, sections
-from autotune.program.text import call, literal
+from autotune.program.text import Import, call, imports_in, literal, sections
 from autotune.workload import Factory, Workload, bound_names, is_dotted_name
 from autotune.workload.source import Source
 

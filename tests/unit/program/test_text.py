@@ -6,8 +6,7 @@ import ast
 
 from hypothesis import given, strategies as st
 
-from autotune.program.imports import imports_in, sections
-from autotune.program.text import call, literal, paragraph
+from autotune.program.text import call, imports_in, literal, paragraph, sections
 from autotune.value import Scalar
 
 
