@@ -77,12 +77,7 @@ ENOUGH = Stop(Outcome.MEASURED, Message(text="Three windows are enough."))
 
 
 class Recorder:
-    """A watch that stops a trial after some windows, and remembers what it was shown.
-
-    Args:
-        stop: Its order.
-        after: Windows to wait for.
-    """
+    """A watch that stops a trial after some windows, and remembers what it was shown."""
 
     def __init__(self, stop: Stop = ENOUGH, after: int = 3) -> None:
         self._stop = stop
@@ -90,7 +85,6 @@ class Recorder:
         self.seen: list[tuple[Window, ...]] = []
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
-        """Remember the windows, and stop when there are enough."""
         self.seen.append(tuple(windows))
         return self._stop if len(windows) >= self._after else None
 

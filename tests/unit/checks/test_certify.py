@@ -13,8 +13,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Raised
 from autotune.reason.sentences import check_text
 from autotune.testing import FakeEngine
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
-from autotune.testing.observations import Fault
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, Fault
 from autotune.workload import Workload
 
 WORKERS = Configuration(
