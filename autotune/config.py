@@ -388,7 +388,6 @@ def unregister_axes(declaration: type[BaseModel]) -> None:
 
 @cache
 def axes() -> Mapping[str, Axis]:
-    """Return the declaration of every axis, by name, in the order of the fields."""
     found = {name: axis for each in _declarations() for name, axis in _marked(each).items()}
     return MappingProxyType(found)
 
@@ -419,7 +418,6 @@ def default_of(name: str) -> Scalar:
 
 
 def type_of(name: str) -> Any:
-    """Return the annotation of an axis: what a value may be."""
     return get_type_hints(_owner(name), include_extras=True)[name]
 
 

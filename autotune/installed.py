@@ -51,7 +51,6 @@ Builtins = Mapping[str, str]
 
 
 def plugin_names(group: str, builtins: Builtins | None = None) -> tuple[str, ...]:
-    """Return the names that `load_plugin` knows, the built-in ones first."""
     found = sorted({each.name for each in entry_points(group=group)})
     return tuple(dict.fromkeys((*(builtins or {}), *found)))
 
@@ -74,7 +73,6 @@ def load_plugin(
 
 
 def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:
-    """Import all entry points of a group, by name."""
     return {point.name: _loaded(point, kind) for point in entry_points(group=group)}
 
 

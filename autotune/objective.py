@@ -177,11 +177,9 @@ class Scorer:
     machine: Machine
 
     def __call__(self, trial: Trial) -> float | None:
-        """Return how good a trial is."""
         return self._score(self.value(trial))
 
     def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
-        """Return how good a configuration is of which only the throughput is known."""
         return self._score(self._value(configuration, examples_per_second, None))
 
     def compares(self, configuration: Configuration) -> bool:

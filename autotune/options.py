@@ -263,7 +263,6 @@ def flag(name: str) -> str:
 
 @cache
 def declared() -> tuple[Declared, ...]:
-    """Return all options, in the order in which they are shown."""
     schema = SearchOptions.model_json_schema()["properties"]
     return tuple(_declared(name, schema[name]) for name in SearchOptions.model_fields)
 
@@ -301,7 +300,6 @@ def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> 
 
 
 def options_from(given: dict[str, Any]) -> SearchOptions:
-    """Return the options that were given on a command line."""
     try:
         options = SearchOptions.model_validate(given)
     except ValidationError as exc:

@@ -86,7 +86,6 @@ class _Preamble:
             self.assignments.append(f"{role} = {text}")
 
     def context(self, workload: Workload) -> dict[str, object]:
-        """Return what the templates need."""
         sources = [each.source for each in workload.factories.values() if each.source]
         return {
             **vars(self),
@@ -122,7 +121,6 @@ def preamble(
 
 
 def _on_path(root: str, modules: Iterable[str]) -> str:
-    """Return the statement that puts a folder on the path."""
     folder = call("folder_of", [("", literal(each)) for each in (root, *modules)])
     return call("sys.path.insert", [("", "0"), ("", folder)])
 

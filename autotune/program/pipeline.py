@@ -121,7 +121,6 @@ def _automatic(value: Scalar) -> str:
 
 
 def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    """Return what the template of `data_fn()` needs to know."""
     returned = facts.returned
     sized = returned.arrays or returned.by_python or returned.uneven
     names = _OF_ARRAYS * returned.arrays + ("full_batches",) * returned.uneven
@@ -150,7 +149,6 @@ def _expression(configuration: Configuration, facts: WorkloadFacts) -> str:
 
 
 def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> str:
-    """Return the expression for the batches of a `PyDataset` or a generator."""
     workers = configuration.py_dataset_workers
     arguments = [source, *([f"shuffle={shuffle}"] if shuffle else [])]
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
@@ -159,7 +157,6 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
 def functions_for(
     data: FitData | None, *, whole: bool, notebook: bool, evaluates: bool
 ) -> list[str]:
-    """Return the text of each function that a script's program carries."""
     names = _OF_CELLS * notebook
     names += _OF_ARRAYS * (data in (None, FitData.ARRAYS))
     names += ("as_tensor",) * (evaluates and data is not FitData.ARRAYS)

@@ -134,7 +134,6 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
 
 
 def _check_names(configuration: Configuration, workload: Workload) -> None:
-    """Make sure that what the program uses as a name is one."""
     parameters = [name for name, _ in configuration.arguments]
     for factory in workload.factories.values():
         _check_dotted("factory", [factory.module, factory.name] if factory.module else [])

@@ -84,7 +84,6 @@ class Import(NamedTuple):
 
 
 def imports_in(text: str) -> list[Import]:
-    """Return what the import statements at the top level of a text bind."""
     found = []
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom):

@@ -127,7 +127,6 @@ def candidates(
     *,
     divided: bool = False,
 ) -> Candidates:
-    """Return what of a space can run on a machine with a workload."""
     where = Situation(machine=machine, facts=facts, options=options)
     check_own_axes(space, {*facts.model_takes, *facts.dataset_takes})
     legal: list[Configuration] = []
@@ -162,7 +161,6 @@ def candidates(
 
 
 def part_of(space: Space, name: str, where: Situation, own: int | None = None) -> Part:
-    """Return what a space holds under a strategy."""
     found = domains(space, name, where)
     of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
     _check_size(name, _size(of_placement))

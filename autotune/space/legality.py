@@ -65,7 +65,6 @@ class Situation:
         return why_alone(self.facts) if configuration.distributed else None
 
     def _eagerness(self, configuration: Configuration) -> Rule | None:
-        """Return why a step cannot run eagerly, or not compiled."""
         if configuration.run_eagerly:
             beyond = configuration.distributed or configuration.xla
             return Rule(kind=RuleKind.EAGER) if beyond else None
@@ -73,7 +72,6 @@ class Situation:
         return Rule(kind=RuleKind.UNCOMPILABLE, text=why_not) if why_not else None
 
     def _own_batch(self, configuration: Configuration) -> Rule | None:
-        """Return why a replica cannot take batches of another size than the user's own."""
         facts, mine = self.facts, configuration.per_replica_batch
         if facts.built_in_batch not in (None, mine):
             return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)

@@ -121,7 +121,6 @@ def parse_space(data: Any, *, where: str, tree: yaml.Node | None = None) -> Spac
 
 
 def _mistakes(error: ValidationError) -> Iterator[tuple[Keys, str]]:
-    """Yield where each mistake stands, and what it is."""
     for each in error.errors():
         path, cause = each["loc"], each.get("ctx", {}).get("error")
         if isinstance(cause, WrongAxes):
@@ -155,7 +154,6 @@ _WORDS = {
 
 @cache
 def ready_made() -> dict[str, Space]:
-    """Return the ready-made spaces by name, each from its file."""
     folder = files("autotune.search_spaces")
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
     return {
@@ -193,7 +191,6 @@ def space_for(machine: Machine) -> Space:
 
 
 def kind_of(machine: Machine) -> MachineKind:
-    """Return which kind of machine this is, by its fastest devices."""
     if machine.tpus:
         return "tpu"
     if machine.gpus:
@@ -275,7 +272,6 @@ def _filled() -> dict[str, tuple[str, str]]:
 
 
 def _why_not(name: str, values: tuple[Scalar, ...]) -> str | None:
-    """Return why an axis cannot have some values, or None if it can."""
     if name in ("strategy", "arguments"):
         return f"{name!r} is not an axis of a space; list strategies under `strategies`"
     if not values:

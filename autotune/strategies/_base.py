@@ -83,7 +83,6 @@ class Strategy(ABC):
         return (Role(gpus=used if machine.gpus else None),)
 
     def why_no_reduction(self, configuration: Configuration, machine: Machine) -> str | None:
-        """Return why the chosen reduction does not exist here, or None if it does."""
         chosen = configuration.reduction
         if chosen not in self.reductions:
             known = ", ".join(self.reductions)
@@ -107,7 +106,6 @@ def named(kind: str) -> str:
 
 
 def too_few(configuration: Configuration, machine: Machine) -> str | None:
-    """Return why one process here lacks devices for the replicas, or None if it has enough."""
     wanted = configuration.replicas_per_worker
     host = machine.least
     if host.gpus and wanted > len(host.gpus):

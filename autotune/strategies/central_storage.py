@@ -44,7 +44,6 @@ class CentralStorage(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return the same reason for every configuration."""
         return WRONG
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:

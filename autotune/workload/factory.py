@@ -81,7 +81,6 @@ class Factory(Value):
 
 
 def _text_of(factory: Factory) -> str | None:
-    """Return the text that defines a factory of the user's own; None where there is none."""
     if factory.source is not None:
         return factory.source.text
     if factory.root is None:
@@ -204,7 +203,6 @@ def _file_digest(module: str, root: str) -> str:
 
 
 def _files(module: str, root: str) -> Iterator[tuple[Path, bytes]]:
-    """Yield the file that importing a module would read, with what it holds."""
     stem = Path(root, *module.split("."))
     for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
         with suppress(OSError):

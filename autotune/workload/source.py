@@ -218,7 +218,6 @@ def root_of(module: str) -> str | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the text of a value gives the value back."""
     if type(value) not in _PLAIN or len(text := repr(value)) > LONGEST_LITERAL:
         return False
     try:
@@ -228,7 +227,6 @@ def _is_plain(value: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """Return the text of a plain value, with double quotes where that is simple."""
     text = repr(value)
     return text if '"' in text else text.replace("'", '"')
 
@@ -258,7 +256,6 @@ class Place:
 
 
 def place_of(thing: Any, beside: File | None = None) -> Place:
-    """Find the text of a function or class."""
     anchor = _anchor(thing)
     file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
     if file is None:
