@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.program import render
-from tests.golden import CASES, CPUS, golden_texts
+from tests.golden import golden_texts
 
 GOLDEN = Path(__file__).with_name("golden")
 WHOLE = (
@@ -51,12 +50,6 @@ def test_nothing_else_is_kept() -> None:
     """A case that was taken away leaves no file."""
     files = {each for each in GOLDEN.iterdir() if each.is_file() and each.name != "ruff.toml"}
     assert files == {kept(name)[0] for name in golden_texts()}
-
-
-def test_rendering_is_repeatable() -> None:
-    """The same values give the same text."""
-    case = CASES["workers_source"]
-    assert render(*case, CPUS) == render(*case, CPUS)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

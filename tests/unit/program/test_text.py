@@ -16,11 +16,6 @@ def test_a_literal_gives_its_value_back(value: Scalar) -> None:
     assert eval(literal(value), {"float": float}) == value  # noqa: S307 - our own text
 
 
-def test_infinity_can_be_written() -> None:
-    """Floats that Python has no literal for are made from text."""
-    assert literal(float("-inf")) == 'float("-inf")'
-
-
 def test_a_call_takes_as_few_lines_as_fit() -> None:
     """One line, else one for all arguments, else one for each."""
     assert call("f", [("a", "1")]) == "f(a=1)"
