@@ -56,16 +56,6 @@ def test_the_global_batch_counts_all_replicas() -> None:
     assert (configuration.replicas, configuration.global_batch) == (4, 32)
 
 
-def test_tf_config_names_every_process_and_itself() -> None:
-    """Each process reads the same cluster and its own task."""
-    roles = [Role(index=0), Role(index=1)]
-    text = tf_config(roles, ["127.0.0.1:1", "127.0.0.1:2"], roles[1])
-    assert json.loads(text) == {
-        "cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]},
-        "task": {"type": "worker", "index": 1},
-    }
-
-
 def test_processes_that_do_not_train_are_counted() -> None:
     """Parameter servers need a chief beside them; equal workers need nobody."""
     gang = Configuration(workers=2)
