@@ -37,7 +37,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def command() -> Path:
-    """The installed command."""
     return COMMAND
 
 

@@ -20,14 +20,11 @@ LIMITS = ("--space", "quick", "--engine", "counting:Counting", "--budget", "800s
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the scripts."""
     return Path(shutil.copytree(FIELD, tmp_path_factory.mktemp("field") / "scripts"))
 
 
 @pytest.fixture(scope="module")
 def tuned(run: Run, folder: Path) -> Callable[..., dict[str, Any]]:
-    """Return a function that tunes a script with so many trials and returns the result."""
-
     def tuned(name: str, trials: int) -> dict[str, Any]:
         out = ("--out", folder / f"out-{name}", "--json", "--max-trials", str(trials))
         done = run("tune", folder / name, *LIMITS, *out)

@@ -46,21 +46,17 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return str(self.client.base_url)
 
     @property
     def key(self) -> str:
-        """Its first key."""
         return self.key_file.read_text("utf-8").strip()
 
     def family(self) -> list[psutil.Process]:
-        """Return all its processes."""
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
 def until(look: Callable[[], bool], seconds: float = 300) -> None:
-    """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "it took too long"
@@ -90,7 +86,6 @@ def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen
 
 
 def told(process: subprocess.Popen[str], pattern: str) -> str:
-    """Return what the service prints on stdout."""
     assert process.stdout
     line = process.stdout.readline()
     found = re.search(pattern, line)

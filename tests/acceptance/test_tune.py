@@ -20,7 +20,6 @@ Run = Callable[..., Done]
 
 @pytest.fixture(scope="session")
 def out(project: Path, search: Done) -> Path:
-    """The folder that the search wrote."""
     assert search.returncode == 0, search.stderr
     return project / "autotune-out"
 

@@ -19,7 +19,6 @@ MOST_SECONDS = 600.0
 
 
 def main() -> int:
-    """Return the exit status."""
     with LocalEngine() as engine:
         machine = engine.machine()
         print(_head(machine))

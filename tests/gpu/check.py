@@ -16,8 +16,6 @@ FAILED = 1
 
 
 class Kind(StrEnum):
-    """How a check ended."""
-
     PASSED = "passed"
     FAILED = "failed"
     """What must hold does not."""
@@ -30,8 +28,6 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a check found."""
-
     kind: Kind
     evidence: str
     seconds: float = 0.0
@@ -115,7 +111,6 @@ def status(found: dict[str, Finding]) -> int:
 
 
 def table(found: dict[str, Finding]) -> str:
-    """Return the findings as a table in Markdown."""
     rows = [
         f"| {name} | {each.kind} | {each.seconds:.0f} s | {_cell(each.evidence)} |"
         for name, each in found.items()

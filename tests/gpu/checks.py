@@ -43,7 +43,6 @@ class Bench:
 
     @property
     def machine(self) -> Machine:
-        """What TensorFlow sees."""
         return self.engine.machine()
 
     def train(
@@ -141,7 +140,6 @@ def memory_grows_where_it_is_asked_for(_: Bench) -> str:
 
 
 def want_of_memory_is_seen_and_survived(bench: Bench) -> str:
-    """Train what no GPU can hold, then what it can."""
     result = bench.train(Configuration(), "huge_model_fn")
     told = f"{result.outcome}: {reason_text(result.reason)}"
     assert result.outcome is Outcome.OUT_OF_MEMORY, f"{told} {result.detail}"
@@ -149,7 +147,6 @@ def want_of_memory_is_seen_and_survived(bench: Bench) -> str:
 
 
 def a_gang_has_a_gpu_each(bench: Bench) -> str:
-    """Train a worker on each GPU, and look at which of them are in use."""
     before, used = memory("used"), []
     workers = len(bench.machine.gpus)
     gang = {"strategy": "multi_worker_mirrored", "workers": workers, "shard_policy": "data"}

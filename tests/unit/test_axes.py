@@ -91,7 +91,6 @@ SPACE = {
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    """Register the axes for one test."""
     register_axes(TestAxes)
     yield
     unregister_axes(TestAxes)

@@ -129,7 +129,6 @@ def test_the_bounds_are_those_that_a_study_stands_on() -> None:
 
 @pytest.fixture(scope="module")
 def tune() -> typer.Context:
-    """The command `autotune tune`."""
     return typer.Context(typer.main.get_command(app).commands["tune"])  # type: ignore[attr-defined]
 
 

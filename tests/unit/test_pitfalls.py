@@ -20,7 +20,6 @@ RULE = re.compile(r"^- rule \[`([^`]+)`\]\(doctor\.md#([^)]+)\)", re.MULTILINE)
 
 @cache
 def functions(path: Path) -> set[str]:
-    """Return the functions of a file, without running it."""
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
     return {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
 

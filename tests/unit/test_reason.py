@@ -159,7 +159,6 @@ def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
 
 @pytest.fixture(name="searched")
 def fixture_searched(workload: Workload, tmp_path: Path) -> Result:
-    """The result of a search."""
     return search(workload, tmp_path / "plain")[0]
 
 

@@ -33,7 +33,6 @@ class Own(FakeEngine):
     def reserved(
         self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
-        """Say that one waits."""
         notify("waiting")
         return super().reserved(what, notify, seconds)
 

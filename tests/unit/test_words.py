@@ -74,13 +74,11 @@ def words_of(name: str) -> set[str]:
 
 
 def misnamed(text: str, ordinary: set[str]) -> set[str]:
-    """Return the names of a text that hold a word of our own."""
     banned = BANNED - ordinary
     return {name for name in given_names(ast.parse(text)) if words_of(name) & banned}
 
 
 def sources() -> list[Path]:
-    """Return the files that are held to it."""
     everything = [*(ROOT / "autotune").rglob("*.py"), *(ROOT / "api").rglob("*.py")]
     inside = {path.resolve().relative_to(ROOT.resolve()) for path in everything}
     return sorted(path for path in inside if not str(path).startswith(REBUILT))

@@ -85,7 +85,6 @@ def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[st
 
 
 def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
-    """Start a gang as a user would, and return what it printed."""
     own = folder / name
     own.mkdir()
     (own / "train.py").write_text(golden_texts()[f"{name}.py"], encoding="utf-8")
@@ -125,7 +124,6 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def learned(folder: Path) -> Any:
-    """Return the weights that a program saved, by the program's name."""
     return lambda name: weights(folder / f"{name}.keras")
 
 

@@ -35,7 +35,6 @@ class Recorder(keras.callbacks.Callback):
         self.seeds: list[list[list[int]]] = []
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Note the states of the generators, replica by replica."""
         del logs
         for variable in self.model.non_trainable_variables:
             if variable.name == "seed_generator_state":
@@ -43,7 +42,6 @@ class Recorder(keras.callbacks.Callback):
                 self.seeds.append([each.numpy().tolist() for each in copies])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note a call."""
         self.batches.append(batch)
         loss = (logs or {})["loss"]
         self.kinds.add("number" if isinstance(loss, float) else "tensor")
@@ -56,7 +54,6 @@ class Recorder(keras.callbacks.Callback):
         self.epochs.append({name: float(value) for name, value in (logs or {}).items()})
 
     def summary(self) -> dict[str, Any]:
-        """Return all notes."""
         model = {"jit": self.model.jit_compile, "k": self.model.steps_per_execution}
         names = ("batches", "losses", "epochs", "seeds", "updates")
         notes = {name: getattr(self, name) for name in names}
@@ -64,7 +61,6 @@ class Recorder(keras.callbacks.Callback):
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a program and return what it did and what it printed."""
     recorder = Recorder()
     program = runpy.run_path(job["program"])
     # Functions look names up where they were defined, which is not the copy that runpy returns.
@@ -82,7 +78,6 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_apart(job: dict[str, Any]) -> int:
-    """Run a program in a fork; return its process id."""
     child = os.fork()
     if child:
         return child

@@ -69,7 +69,6 @@ def noted(folder: Path, name: str) -> dict[str, Any]:
 
 
 def hooks(found: dict[str, Any], *names: str) -> list[list[Any]]:
-    """Return the calls of some hooks."""
     return [each for each in found["notes"] if each[0] in names]
 
 

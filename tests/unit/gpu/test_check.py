@@ -27,7 +27,6 @@ def hangs(_: object) -> str:
 
 
 def only(look: object, **fields: object) -> Finding:
-    """Return what one check finds with one GPU."""
     check = Check(name="it", look=look, **fields)
     return run([check], None, 1, 10.0)["it"]
 

@@ -32,7 +32,6 @@ def kept(name: str) -> tuple[Path, str]:
 
 
 def difference(one: str, other: str) -> str:
-    """Return what differs between two texts."""
     texts = [golden_texts()[name].splitlines(keepends=True) for name in (one, other)]
     return "".join(unified_diff(*texts, one, other, n=1))
 

@@ -33,12 +33,10 @@ SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_
 
 
 def by_import(name: str = "f", root: str | None = None, **arguments: Scalar) -> Factory:
-    """Return a factory of a module of the user's."""
     return Factory(name=name, module="mine", root=root, arguments=tuple(arguments.items()))
 
 
 def by_value(text: str, expression: str, *missing: str) -> Factory:
-    """Return a factory that is shipped with its text."""
     source = Source(text=text, expression=expression, missing=missing)
     return Factory(name=expression, source=source)
 

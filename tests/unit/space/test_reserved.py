@@ -22,7 +22,6 @@ class Untouched(FakeEngine):
         super().__init__(lambda _: 1.0)
 
     def machine(self) -> Machine:
-        """Fail."""
         raise AssertionError("the machine was asked for")
 
 

@@ -31,7 +31,6 @@ SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_
 def reason(
     configuration: Configuration, machine: Machine = CPUS, facts: WorkloadFacts = FACTS
 ) -> str | None:
-    """Return why a configuration is illegal."""
     return strategy(configuration.strategy).why_illegal(configuration, machine, facts)
 
 
@@ -232,7 +231,6 @@ def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def placed(strategy_name: str, machine: Machine, **fields: Any) -> list[tuple[str, int, object]]:
-    """Return name, host and GPUs of each process."""
     roles = strategy(strategy_name).roles(Configuration(strategy=strategy_name, **fields), machine)
     return [(role.name, role.host, role.gpus) for role in roles]
 

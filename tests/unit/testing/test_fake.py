@@ -22,7 +22,6 @@ class TestFakeEngine(WrapperContract):
 
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return the fake one itself."""
         return engine
 
 
@@ -33,7 +32,6 @@ class TestCountingEngine(WrapperContract):
 
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return it with a clock of its own."""
         return cast("Engine", Counting(engine))
 
 

@@ -15,7 +15,6 @@ from autotune.workload import Factory, factory_from_callable, factory_from_text
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder that holds a package and a file."""
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").touch()
     (tmp_path / "file.py").touch()

@@ -37,7 +37,6 @@ BUSY = {
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with factories, in the working folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "file.py"
     path.write_text("def make(): model.fit(x)")

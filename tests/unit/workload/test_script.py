@@ -23,7 +23,6 @@ for _ in range(2):
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder that holds a script."""
     (tmp_path / "train.py").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
     return tmp_path

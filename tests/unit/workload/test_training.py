@@ -18,7 +18,6 @@ STEP = (
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with modules beside the script."""
     (tmp_path / "loops.py").write_text("def go(m):\n    while True: m.train_on_batch(1, 2)\n")
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "__init__.py").touch()
