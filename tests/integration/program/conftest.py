@@ -92,12 +92,12 @@ def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> 
     return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
 
 
-def start(folder: Path, *command: str | Path) -> str:
-    """Run a Python program in this folder, and return what it printed."""
+def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str) -> str:
+    """Run a Python program, and return what it printed."""
     result = subprocess.run(
         [sys.executable, *command],
-        cwd=HERE,
-        env={**ENVIRONMENT, "CALLS": str(folder / "calls")},
+        cwd=cwd,
+        env={**ENVIRONMENT, "CALLS": str(folder / "calls"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
