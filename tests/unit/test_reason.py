@@ -83,12 +83,7 @@ def test_every_kind_has_a_sentence_and_survives_its_json(kind: type[Any]) -> Non
     assert len(text.split()) > 1
     assert "{" not in text
     assert ADAPTER.validate_json(ADAPTER.dump_json(reason)) == reason
-
-
-@pytest.mark.parametrize("cause", list(Cause))
-def test_every_known_cause_says_what_to_do(cause: Cause) -> None:
-    """In one sentence."""
-    assert reason_text(KnownError(cause=cause)).endswith(".")
+    assert all(reason_text(KnownError(cause=cause)).endswith(".") for cause in Cause)
 
 
 @pytest.mark.parametrize("kind", list(RuleKind))
@@ -157,11 +152,6 @@ def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
     return found[0], found[1]
 
 
-@pytest.fixture(name="searched")
-def fixture_searched(workload: Workload, tmp_path: Path) -> Result:
-    return search(workload, tmp_path / "plain")[0]
-
-
 def decided(result: Result) -> Any:
     """Return all that was decided, without anything that takes another time."""
     trials = [
@@ -197,8 +187,9 @@ def test_no_decision_depends_on_the_wording(
     assert set(odd[0].reasons) != set(plain[0].reasons)
 
 
-def test_a_saved_result_speaks_as_before(searched: Result, tmp_path: Path) -> None:
+def test_a_saved_result_speaks_as_before(workload: Workload, tmp_path: Path) -> None:
     """Its sentences are made of what was saved."""
+    searched = search(workload, tmp_path / "plain")[0]
     searched.save(tmp_path / "saved")
     loaded = Result.load(tmp_path / "saved")
     assert loaded.evidence == searched.evidence

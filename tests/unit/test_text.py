@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune import text
-from autotune.config import Configuration, axes
+from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.stats import Interval
 from autotune.strategies import in_short
@@ -39,14 +39,6 @@ def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -
     assert in_short(Configuration().but(**fields)) == expected
 
 
-def test_every_axis_is_named() -> None:
-    """An axis that is away from its default shows, whichever it is."""
-    others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
-    for name in axes():
-        changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
-        assert in_short(changed) != in_short(Configuration())
-
-
 @pytest.mark.parametrize(
     ("seconds", "clock", "roughly"),
     [
@@ -61,12 +53,11 @@ def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
     assert (text.clock(seconds), text.roughly(seconds)) == (clock, roughly)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [(12345.6, "12,346"), (100, "100"), (3.214, "3.21")]
-)
-def test_rates(value: float, expected: str) -> None:
-    """Small rates keep three digits."""
-    assert text.rate(value) == expected
+def test_rates_and_sizes() -> None:
+    """Small rates keep three digits; bytes get a unit that keeps them short."""
+    assert [text.rate(each) for each in (12345.6, 100, 3.214)] == ["12,346", "100", "3.21"]
+    sizes = [text.size(each) for each in (264, 2048, 25 * 2**30)]
+    assert sizes == ["264 B", "2 KiB", "25 GiB"]
 
 
 def test_intervals() -> None:
@@ -76,14 +67,6 @@ def test_intervals() -> None:
     assert text.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
     assert text.share(Interval(low=1, value=1, high=1)) == "1.00"
     assert text.share(None) == "-"
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"), [(264, "264 B"), (2048, "2 KiB"), (25 * 2**30, "25 GiB")]
-)
-def test_sizes(count: int, expected: str) -> None:
-    """Bytes get a unit that keeps them short."""
-    assert text.size(count) == expected
 
 
 def test_a_reason_becomes_a_sentence() -> None:

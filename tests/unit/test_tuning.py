@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -163,12 +162,6 @@ def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
         Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)  # type: ignore[arg-type]
     assert own == []
-
-
-def test_the_call_has_few_keywords() -> None:
-    """All else is an option of the search, or a resource of a `Tuner`."""
-    kinds = [each.kind for each in inspect.signature(autotune).parameters.values()]
-    assert kinds.count(inspect.Parameter.KEYWORD_ONLY) <= 9
 
 
 def test_the_budget_of_the_call_replaces_that_of_the_options() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from autotune.config import Configuration
+from autotune.config import Configuration, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
@@ -219,34 +219,25 @@ def test_asynchronous_strategies_need_to_be_allowed() -> None:
     assert [(c.workers, c.servers, c.processes) for c in allowed.distributed] == [(2, 1, 4)]
 
 
-def test_an_axis_that_nobody_takes_is_an_error() -> None:
-    """A name that is no axis must be a parameter of a factory."""
-    with pytest.raises(SpaceError, match="image_size"):
-        found({"image_size": [96]})
-
-
 def test_an_axis_of_the_users_own_reaches_the_factory() -> None:
     """Values of an own axis are arguments of the configuration."""
     space = found({"units": [8, 16]}, strategies=["one_device"], facts={"model_takes": ("units",)})
     assert [c.arguments for c in space.configurations] == [(("units", 8),), (("units", 16),)]
 
 
-def test_parallel_calls_are_an_axis_only_for_a_factory_that_takes_them() -> None:
-    """Without the parameter the axis has one value."""
-    axes = {"num_parallel_calls": ["auto", 4]}
-    declared = {"dataset_takes": ("num_parallel_calls",)}
+@pytest.mark.parametrize(
+    ("axis", "facts"),
+    [
+        ("num_parallel_calls", {"dataset_takes": ("num_parallel_calls",)}),
+        ("py_dataset_workers", {"returned": Returned(by_python=True)}),
+        ("py_dataset_workers", {"fit": FitFacts(data=FitData.PY_DATASET)}),
+    ],
+)
+def test_an_axis_of_some_inputs_has_one_value_with_others(axis: str, facts: dict[str, Any]) -> None:
+    """A factory declares the parameter; a `PyDataset` has workers, whoever gives it."""
+    axes = {axis: [default_of(axis), 4]}
     assert len(found(axes, strategies=["one_device"]).configurations) == 1
-    assert len(found(axes, strategies=["one_device"], facts=declared).configurations) == 2
-
-
-def test_dataset_workers_are_an_axis_only_for_a_dataset_that_has_them() -> None:
-    """Whether a factory returns it, or a script gives it to `fit`."""
-    axes = {"py_dataset_workers": [0, 4]}
-    returned = {"returned": Returned(by_python=True)}
-    given = {"fit": FitFacts(data=FitData.PY_DATASET)}
-    assert len(found(axes, strategies=["one_device"]).configurations) == 1
-    for facts in (returned, given):
-        assert len(found(axes, strategies=["one_device"], facts=facts).configurations) == 2
+    assert len(found(axes, strategies=["one_device"], facts=facts).configurations) == 2
 
 
 def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:

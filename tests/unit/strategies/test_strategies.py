@@ -169,13 +169,6 @@ def test_what_the_data_is_may_be_in_the_way(
     assert words in str(reason(configuration, machine, facts))
 
 
-def test_only_parameter_servers_change_the_training() -> None:
-    """Whether replicas wait for each other is a property of the strategy."""
-    assert [name for name, each in strategies().items() if each.asynchronous] == [
-        "parameter_server"
-    ]
-
-
 @pytest.mark.parametrize(
     ("configuration", "element", "training"),
     [

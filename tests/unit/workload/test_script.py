@@ -68,16 +68,6 @@ def test_a_script_that_is_not_there_is_an_error() -> None:
         script_from_text("other.py")
 
 
-def test_another_text_or_argument_is_another_workload(here: Path) -> None:
-    """What was found for one does not hold for the other."""
-    before = script_from_text("train.py")
-    same = before.identity
-    assert script_from_text("train.py").identity == same
-    assert script_from_text("train.py", ["--deep"]).identity != same
-    (here / "train.py").write_text(f"{TEXT}\nchanged = True")
-    assert before.identity != same
-
-
 def test_a_notebook_is_its_cells_without_magics(here: Path) -> None:
     """Lines count from the first cell of code on."""
     cells = [("markdown", "# Title"), ("code", "%pip install x\n!ls\nx = 1"), ("code", "%%bash\na")]
