@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune import text
-from autotune.config import Configuration
+from autotune.config import Configuration, axes
 from autotune.errors import UsageError
 from autotune.stats import Interval
 from autotune.strategies import in_short
@@ -37,6 +37,14 @@ from autotune.text import closest, hint, parse_seconds
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:
     """What is away from its default is named, and the batch always."""
     assert in_short(Configuration().but(**fields)) == expected
+
+
+def test_every_axis_is_named() -> None:
+    """An axis that is away from its default shows, whichever it is."""
+    others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
+    for name in axes():
+        changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
+        assert in_short(changed) != in_short(Configuration())
 
 
 @pytest.mark.parametrize(
