@@ -130,20 +130,21 @@ class EngineContract(ABC):
         with cls.new_engine() as engine:
             yield engine
 
-    def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
-        """Return a request to look at a training of the small workload on one device."""
+    def make_trial(self, engine: Engine, folder: Path) -> TrialRequest:
+        """Return a request to train the small workload on one device."""
         facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        trial = trial_request(Configuration(), PROBE, facts, machine, folder)
-        return ObservationRequest(trial=trial, calls=CALLS, **fields)
+        return trial_request(SETTINGS[0], PROBE, facts, machine, folder)
+
+    def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
+        """Return a request to look at such a training."""
+        return ObservationRequest(trial=self.make_trial(engine, folder), calls=CALLS, **fields)
 
     def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
-        """Return a request to screen the small workload on one device."""
+        """Return a request to time settings of it in turn."""
         facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        settings = tuple(
-            Setting(each, render(each, PROBE, facts, machine).train) for each in SETTINGS
-        )
-        trial = trial_request(SETTINGS[0], PROBE, facts, machine, folder)
-        return ScreeningRequest(trial=trial, settings=settings)
+        programs = [render(each, PROBE, facts, machine).train for each in SETTINGS]
+        settings = tuple(map(Setting, SETTINGS, programs))
+        return ScreeningRequest(trial=self.make_trial(engine, folder), settings=settings)
 
     def run(
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
@@ -152,24 +153,21 @@ class EngineContract(ABC):
         return engine.execute(self.make_request(behaviour, folder / behaviour), watch or Recorder())
 
     def test_it_describes_its_machine(self, engine: Engine) -> None:
-        """`machine` tells of at least one core, and the same each time."""
-        assert engine.machine().cpus >= 1
-        assert engine.machine() == engine.machine()
-
-    def test_it_lists_devices(self, engine: Engine) -> None:
-        """The first of its hosts tells what all have."""
+        """The same each time; the first of its hosts tells what devices all have."""
         found, machine = engine.execute(DevicesRequest()), engine.machine()
-        assert (found.tensorflow, found.hosts[0].gpus) == (
-            machine.tensorflow,
-            machine.hosts[0].gpus,
-        )
+        assert machine.cpus >= 1
+        assert machine == engine.machine()
+        assert found.tensorflow == machine.tensorflow
+        assert found.hosts[0].gpus == machine.hosts[0].gpus
 
     @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
+    @pytest.mark.parametrize("exchanges", [True, False])
     def test_a_healthy_trial_is_measured(
-        self, engine: Engine, behaviour: Behaviour, tmp_path: Path
+        self, engine: Engine, behaviour: Behaviour, tmp_path: Path, *, exchanges: bool
     ) -> None:
-        """A trial that trains gives windows, and ends as its watch orders."""
-        result = self.run(engine, behaviour, tmp_path)
+        """It gives windows and ends as its watch orders, also without the replicas' exchange."""
+        request = replace(self.make_request(behaviour, tmp_path / "one"), exchanges=exchanges)
+        result = engine.execute(request, Recorder())
         assert (result.outcome, result.reason) == ENOUGH
         assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
         assert result.start_seconds is not None
@@ -187,27 +185,19 @@ class EngineContract(ABC):
 
     def test_caches_are_filled_before_a_training(self, engine: Engine, tmp_path: Path) -> None:
         """The input is read alone where the request asks for it, and the result says how far."""
-        trial = self.make_observation(engine, tmp_path / "run").trial
+        trial = self.make_trial(engine, tmp_path / "run")
         plain = engine.execute(replace(trial, folder=tmp_path / "plain"), Recorder())
         filled = engine.execute(replace(trial, fill=Fill(examples=8)), Recorder())
         assert (plain.outcome, filled.outcome) == (Outcome.MEASURED, Outcome.MEASURED)
         assert (plain.filled, filled.filled) == (None, 8)
 
-    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
-    def test_replicas_train_without_their_exchange(
-        self, engine: Engine, behaviour: Behaviour, tmp_path: Path
-    ) -> None:
-        """A request that takes the exchange out of the step gives windows like any other."""
-        request = replace(self.make_request(behaviour, tmp_path / "apart"), exchanges=False)
-        result = engine.execute(request, Recorder())
-        assert (result.outcome, result.reason) == ENOUGH
-        assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
-
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
-        """The watch decides the outcome and gives the reason."""
+        """The watch decides; the trial leaves its traces in its folder, whatever the name."""
         stop = Stop(Outcome.PRUNED, Slower(most=0.5))
-        result = self.run(engine, Behaviour.MEASURED, tmp_path, Recorder(stop, after=1))
+        request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
+        result = engine.execute(request, Recorder(stop, after=1))
         assert (result.outcome, result.reason) == stop
+        assert request.folder.is_dir()
 
     @pytest.mark.parametrize("behaviour", list(BAD_ENDS))
     def test_a_bad_end_has_its_name_and_reason(
@@ -224,12 +214,6 @@ class EngineContract(ABC):
         for behaviour in (Behaviour.CRASHED, Behaviour.FAILED):
             self.run(engine, behaviour, tmp_path)
         assert self.run(engine, Behaviour.MEASURED, tmp_path).outcome is Outcome.MEASURED
-
-    def test_the_folder_is_used(self, engine: Engine, tmp_path: Path) -> None:
-        """A trial leaves its traces in the folder of its request, whatever its name."""
-        request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
-        engine.execute(request, Recorder())
-        assert request.folder.is_dir()
 
     def test_ctrl_c_passes_through(self, engine: Engine, tmp_path: Path) -> None:
         """An interruption leaves `run`, and the engine can be used again."""
@@ -306,7 +290,7 @@ class EngineContract(ABC):
 
     def test_learning_is_predicted_or_refused(self, engine: Engine, tmp_path: Path) -> None:
         """`learn` reports the batch that was trained, or why nothing is known."""
-        trial = self.make_observation(engine, tmp_path / "learn").trial
+        trial = self.make_trial(engine, tmp_path / "learn")
         found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
