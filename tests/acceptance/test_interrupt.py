@@ -51,7 +51,6 @@ def test_it_says_that_it_was_interrupted(interrupted: Interrupted, project: Path
 
 
 def test_nothing_is_left_running(interrupted: Interrupted) -> None:
-    """All processes that belonged to the search are gone."""
     _, family = interrupted
     assert family
     _, alive = psutil.wait_procs(family, timeout=120)

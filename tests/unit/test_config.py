@@ -20,7 +20,6 @@ def test_every_field_but_the_users_own_is_an_axis() -> None:
 
 @pytest.mark.parametrize("name", list(Configuration.model_fields))
 def test_every_axis_is_documented_in_a_sentence(name: str) -> None:
-    """Command line, schema and report show this sentence."""
     assert describe(name)[0].isupper()
     assert describe(name).endswith(".")
 
@@ -47,7 +46,6 @@ def test_a_configuration_is_frozen_and_hashable() -> None:
 
 
 def test_the_global_batch_counts_all_replicas() -> None:
-    """Two workers with two replicas of 8 take 32 examples in a step."""
     configuration = Configuration(workers=2, replicas_per_worker=2, per_replica_batch=8)
     assert (configuration.replicas, configuration.global_batch) == (4, 32)
     served = configuration.but(servers=1)  # One more gives the orders then.

@@ -63,7 +63,6 @@ def test_an_unknown_strategy_is_told_with_what_was_meant(given: object) -> None:
     ],
 )
 def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, object]) -> None:
-    """Whether it is out of bounds or of the wrong type."""
     (name,) = given
     with pytest.raises(UsageError, match=f"^{name}"):
         SearchOptions(**given)
@@ -72,7 +71,6 @@ def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, o
 
 
 def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
-    """A slip of the hand is no silent default."""
     with pytest.raises(UsageError, match=r"no option margn.*mean margin"):
         SearchOptions(margn=0.1)  # type: ignore[call-arg]
 
@@ -127,7 +125,6 @@ def tune() -> typer.Context:
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
 def test_the_command_line_offers_what_is_declared(option: Declared, tune: typer.Context) -> None:
-    """With its name, text, default and bounds."""
     (found,) = (each for each in tune.command.get_params(tune) if each.name == option.name)
     assert option.flag in found.opts
     assert found.help == help_text(option)
@@ -139,7 +136,6 @@ def test_the_command_line_offers_what_is_declared(option: Declared, tune: typer.
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
 def test_the_rest_schema_offers_what_is_declared(option: Declared) -> None:
-    """With its text, default and bounds."""
     found = Tuning.model_json_schema()["properties"][option.name]
     assert " ".join(found["description"].split()) == option.description
     assert found.get("default") == option.default

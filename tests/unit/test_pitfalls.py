@@ -25,13 +25,11 @@ def functions(path: Path) -> set[str]:
 
 
 def test_every_mistake_has_its_row() -> None:
-    """Twenty-five, in order."""
     assert [int(row.partition(".")[0]) for row in ROWS] == [*range(1, 26)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.partition(".")[0])
 def test_a_row_is_shown_by_what_there_is(row: str) -> None:
-    """Each names a test, and every test and example that it names is there."""
     named = SHOWN.findall(row)
     assert any("::test_" in label for label, _ in named)
     for label, link in named:

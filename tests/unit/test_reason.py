@@ -88,7 +88,6 @@ def test_every_kind_has_a_sentence_and_survives_its_json(kind: type[Any]) -> Non
 
 @pytest.mark.parametrize("kind", list(RuleKind))
 def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
-    """With its figure."""
     text = rule_text(Rule(kind=kind, figure=2**31, text="the machine has 2 GPUs"))
     assert len(text.split()) > 3
     assert "{" not in text
@@ -96,7 +95,6 @@ def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
 
 @pytest.mark.parametrize("kind", list(CheckKind))
 def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
-    """With the figures that it names."""
     fields = (field for _, field, _, _ in string.Formatter().parse(sentences.CHECKS[kind]))
     names = {name.removesuffix("_tiny") for name in fields if name and name != "why"}
     figures = {n: n if n in WORDS else 0.25 if n in SHARES else 3 for n in names}
@@ -119,7 +117,6 @@ def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
 
 
 def test_a_failure_of_a_strategy_ends_with_the_last_reason() -> None:
-    """A reason may hold another."""
     failed = StrategyFailed(strategy="mirrored", failures=3, last=Message(text="no room"))
     assert reason_text(failed) == "mirrored failed 3 times: no room"
 

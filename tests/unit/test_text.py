@@ -35,12 +35,10 @@ from autotune.text import closest, hint, parse_seconds
     ],
 )
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:
-    """What is away from its default is named, and the batch always."""
     assert in_short(Configuration().but(**fields)) == expected
 
 
 def test_every_axis_is_named() -> None:
-    """An axis that is away from its default shows, whichever it is."""
     others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
     for name in axes():
         changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
@@ -106,7 +104,6 @@ def test_an_interval_beyond_a_factor_of_ten_is_not_known_yet(low: float, high: f
     ],
 )
 def test_usual_ways_of_writing(text: str | float, seconds: float) -> None:
-    """Seconds, minutes and hours, alone or together, with or without blanks."""
     assert parse_seconds(text) == seconds
 
 
@@ -120,7 +117,6 @@ def test_anything_else_is_an_error(text: str | float) -> None:
 
 
 def test_a_name_that_resembles_others_suggests_them() -> None:
-    """The most similar comes first."""
     assert closest("mirored", ["tpu", "mirrored"]) == ["mirrored"]
     assert hint("prefech", ["cache", "prefetch"]) == "Did you mean prefetch?"
     assert hint("work", ["works", "worker", "x"]) == "Did you mean works or worker?"

@@ -158,14 +158,12 @@ def test_an_optuna_storage_keeps_the_study() -> None:
 
 
 def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
-    """The error says what it may be."""
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
         Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)  # type: ignore[arg-type]
     assert own == []
 
 
 def test_the_budget_of_the_call_replaces_that_of_the_options() -> None:
-    """Everything else of the options stays."""
     options = SearchOptions(budget="5min", max_trials=2, seed=4)
     result = autotune(*CALL, space=SHORT["space"], budget="20s", options=options)
     assert result.options == SearchOptions(budget=20.0, max_trials=2, seed=4)

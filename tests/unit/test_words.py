@@ -127,7 +127,6 @@ def test_a_word_of_our_own_is_found(text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_say_the_fields_words(page: Path) -> None:
-    """By whole words; code and targets of links are left out."""
     banned = re.compile(rf"\b({'|'.join(NOT_IN_PAGES)})\b", re.IGNORECASE)
     assert not banned.findall(prose(page.read_text("utf-8")))
 

@@ -50,7 +50,6 @@ def test_xla_is_on_only_where_it_was_chosen(done: Done) -> None:
 def test_weights_do_not_depend_on_the_configuration(
     distance: Distance, done: Done, name: str
 ) -> None:
-    """At the same global batch every way of training gives what one device gives."""
     assert done[name]["epochs"][-1] == pytest.approx(done["one_device"]["epochs"][-1], abs=1e-4)
     assert distance("one_device", name) < 1e-4
 
@@ -95,7 +94,6 @@ def test_callbacks_of_the_workload_are_called_in_every_worker(folder: Path) -> N
 
 @pytest.mark.usefixtures("gangs")
 def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> None:
-    """Generators start apart in the replicas of one process, and in the workers of a gang."""
     [(first, second)] = done["by_value"]["seeds"]
     assert first != second
     lines = (folder / "workers_source" / "calls").read_text().splitlines()
@@ -158,7 +156,6 @@ def test_a_program_explains_itself(done: Done) -> None:
 
 
 def test_an_epoch_takes_all_examples_once(done: Done) -> None:
-    """64 examples are 8 steps of 8, and one line is printed for each epoch."""
     assert done["defaults"]["batches"] == list(range(8))
     assert done["defaults"]["printed"].count("loss:") == 1
 
@@ -171,5 +168,4 @@ def test_a_lone_worker_says_so(done: Done) -> None:
 
 
 def test_what_is_not_filled_in_ends_the_program(done: Done) -> None:
-    """With a sentence that names the value."""
     assert done["not_filled_in"]["exit"] == "Fill in count at the top of this program first."

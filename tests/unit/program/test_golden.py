@@ -38,7 +38,6 @@ def difference(one: str, other: str) -> str:
 
 @pytest.mark.parametrize("name", golden_texts())
 def test_a_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
-    """Every program, and every file that starts one."""
     path, text = kept(name)
     if request.config.getoption("--update-golden", default=False):
         path.write_text(text, encoding="utf-8")
@@ -53,7 +52,6 @@ def test_nothing_else_is_kept() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_stand_alone(name: str) -> None:
-    """No program imports autotune, and each is valid Python."""
     text = golden_texts()[name]
     compile(text, name, "exec")
     assert "import autotune" not in text

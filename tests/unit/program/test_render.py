@@ -66,13 +66,11 @@ def run(text: str) -> ModuleType:
 
 
 def test_only_gangs_have_a_launcher() -> None:
-    """A training of one process needs no launcher."""
     assert rendered().launch is None
     assert 'PROCESSES = {"worker": 2}' in (rendered(GANG).launch or "")
 
 
 def test_an_argument_that_nobody_declares_is_an_error() -> None:
-    """The error names the parameter and those that exist."""
     with pytest.raises(ConfigurationError, match=r"'unit'.*Declared are: units"):
         rendered(Configuration(arguments=(("unit", 1),)), model_takes=("units",))
 
@@ -97,7 +95,6 @@ def test_factories_of_an_installed_module_need_no_path() -> None:
 
 
 def test_two_texts_share_what_is_equal() -> None:
-    """A helper that both factories need is written once."""
     helper = "SIZE = 3\n\n\ndef helper():\n    return SIZE\n\n\n"
     model = by_value(f"{helper}def model():\n    return helper()", "model")
     dataset = by_value(f"{helper}def data():\n    return helper() + 1", "data")
@@ -146,7 +143,6 @@ def _bindings(text: str) -> set[str]:
 
 
 def test_a_lambda_may_call_a_function_named_like_its_role() -> None:
-    """The role's name is not overwritten by itself."""
     text = "def model_fn(n):\n    return n"
     assert run(rendered(model=by_value(text, "lambda: model_fn(2)")).train).model_fn() == 2
 

@@ -17,7 +17,6 @@ Draw = Callable[..., str]
 
 
 def test_the_list_names_every_space(draw: Draw) -> None:
-    """Each ready-made space has a row with its description."""
     text = " ".join(draw(space_list(ready_made()), 160).split())
     for name, space in ready_made().items():
         assert f"{name} {space.description}" in text
@@ -25,14 +24,12 @@ def test_the_list_names_every_space(draw: Draw) -> None:
 
 @pytest.mark.parametrize("name", ["quick", "tpu", "multi_worker"])
 def test_a_space_is_shown_as_a_file_to_copy(name: str) -> None:
-    """What is printed is a space file that means the same."""
     space = ready_made()[name]
     read = parse_space(yaml.safe_load(space_text(space, FAKE_MACHINE)), where="test")
     assert read == space.model_copy(update={"chosen_for": None})
 
 
 def test_values_that_cannot_run_here_say_why() -> None:
-    """A value that the machine has no room for is marked with the rule."""
     text = space_text(ready_made()["multi_worker"], FAKE_MACHINE)
     assert "# Not here: 8. This machine has 2 CPU cores, too few for 8 workers." in text
     assert describe("workers") in text

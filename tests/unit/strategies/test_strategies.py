@@ -35,7 +35,6 @@ def reason(
 
 
 def test_a_file_is_a_strategy() -> None:
-    """Every strategy is found, by the name of its file."""
     assert list(strategies()) == [
         *("central_storage", "mirrored", "multi_worker_mirrored"),
         *("one_device", "parameter_server", "tpu"),
@@ -44,7 +43,6 @@ def test_a_file_is_a_strategy() -> None:
 
 
 def test_an_unknown_strategy_brings_a_suggestion() -> None:
-    """The error names what was probably meant, or else all there are."""
     with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
         strategy("miror")
     with pytest.raises(ConfigurationError, match="Available: central_storage, mirrored, multi"):
@@ -77,7 +75,6 @@ def test_a_strategy_describes_itself(each: Strategy) -> None:
     ],
 )
 def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -> None:
-    """Nothing speaks against a configuration that works."""
     assert reason(configuration, machine) is None
 
 
@@ -122,7 +119,6 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
 def test_what_cannot_run_is_refused(
     configuration: Configuration, machine: Machine, words: str
 ) -> None:
-    """The reason is a sentence that names what is in the way."""
     found = str(reason(configuration, machine))
     assert words in found
     assert found.endswith(".")

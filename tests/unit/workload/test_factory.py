@@ -54,13 +54,11 @@ def test_a_file_elsewhere_brings_its_folder(here: Path) -> None:
     ],
 )
 def test_what_names_nothing_is_an_error(text: str, words: str) -> None:
-    """The error says what is wrong with the text."""
     with pytest.raises(FactoryNotFound, match=words):
         factory_from_text(text)
 
 
 def test_an_importable_function_is_shipped_by_name() -> None:
-    """Nothing of it is copied."""
     factory = factory_from_callable(pytest.approx, {"rel": 2})
     where = pytest.approx.__module__
     assert factory == Factory(name="approx", module=where, arguments=(("rel", 2),))
@@ -75,7 +73,6 @@ def test_a_lambda_is_shipped_by_value() -> None:
 
 
 def test_what_cannot_be_pickled_is_an_error() -> None:
-    """The error names the remedy."""
     lock = threading.Lock()
     with pytest.raises(FactoryNotFound, match="into a module"):
         factory_from_callable(lambda: lock)

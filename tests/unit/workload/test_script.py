@@ -57,13 +57,11 @@ def test_a_fit_is_chosen_by_number_name_or_line(fit: str | int | None, line: int
 
 @pytest.mark.parametrize("fit", ["0", "4", "student", "line 3"])
 def test_a_fit_that_is_not_there_is_an_error(fit: str) -> None:
-    """The error lists those that are."""
     with pytest.raises(FactoryNotFound, match=r"no call of fit .* 2: teacher, line 2; 3: make"):
         script_from_text("train.py", (), fit)
 
 
 def test_a_script_that_is_not_there_is_an_error() -> None:
-    """As a factory's file is."""
     with pytest.raises(FactoryNotFound, match=r"File other.py not found"):
         script_from_text("other.py")
 
