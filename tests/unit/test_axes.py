@@ -163,12 +163,6 @@ def test_a_wrong_declaration_is_refused(declared: type[Value], error: type[Excep
         register_axes(declared)
 
 
-def test_an_axis_needs_a_role() -> None:
-    """What an author forgets fails where it is declared."""
-    with pytest.raises(TypeError, match="role"):
-        Axis(short="{value}")  # type: ignore[call-arg]
-
-
 def test_installed_packages_bring_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry point of the group names the class that declares them."""
     unregister_axes(TestAxes)
