@@ -117,7 +117,6 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
         "total": len(kinds),
-        "processes": f"{len(kinds)} processes",
         "chief": "chief" in kinds,
         "gpus": bool(machine.gpus),
     }
