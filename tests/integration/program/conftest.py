@@ -53,8 +53,8 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
     jobs["defaults"] = job(folder, "one_device")
     for name, each in jobs.items():
         each["result"] = str(folder / f"{name}.json")
-    (folder / "jobs.json").write_text(json.dumps(list(jobs.values())), encoding="utf-8")
-    start(folder, HERE / "run_programs.py", folder / "jobs.json")
+    orders = "\n".join(map(json.dumps, jobs.values()))
+    start(folder, HERE / "run_programs.py", orders=orders)
     results = {name: Path(each["result"]) for name, each in jobs.items()}
     return {name: json.loads(path.read_text()) for name, path in results.items() if path.exists()}
 
@@ -92,11 +92,14 @@ def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> 
     return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
 
 
-def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str) -> str:
+def start(
+    folder: Path, *command: str | Path, cwd: Path = HERE, orders: str = "", **variables: str
+) -> str:
     """Run a Python program, and return what it printed."""
     result = subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
+        input=orders,
         env={**ENVIRONMENT, "CALLS": str(folder / "calls"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -39,7 +39,7 @@ Start = Callable[[Path, list[str], dict[str, str]], int]
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Start]:
     """Return a function that runs a program of one process, which imports nothing anew."""
-    command = [sys.executable, HERE / "forks.py"]
+    command = [sys.executable, HERE / "run_programs.py"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as forks:
         asked, answers = forks.stdin, forks.stdout
