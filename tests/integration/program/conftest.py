@@ -99,7 +99,7 @@ def start(
     result = subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
-        input=orders,
+        input=orders or None,
         env={**ENVIRONMENT, "CALLS": str(folder / "calls"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,9 +1,9 @@
 """Runs programs one after the other, each in a process of its own, after a single import.
 
 Reads an order from each line of stdin, and answers it with the program's exit code. Each is run in
-a fork of this process, which imports TensorFlow and computes nothing: so none sees another's devices,
-threads or seeds, and none of them pays for the import again. Where a `result` is ordered, what the
-program did is noted there; others are run as `python PROGRAM` would.
+a fork of this process, which imports TensorFlow and computes nothing: so none sees another's
+devices, threads or seeds, and none of them pays for the import again. Where a `result` is ordered,
+what the program did is noted there; others are run as `python PROGRAM` would.
 """
 
 from __future__ import annotations
