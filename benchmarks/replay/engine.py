@@ -23,7 +23,7 @@ from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
-from autotune.testing.observations import observation
+from autotune.testing.fake import observation
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
 

@@ -129,7 +129,7 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
 
 def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     # It needs pydantic, which no process that trains should have.
-    from autotune.workload.training import (  # noqa: PLC0415 - see above
+    from autotune.workload.script import (  # noqa: PLC0415 - see above
         OwnLoop,
         fits_elsewhere,
         own_loop,
