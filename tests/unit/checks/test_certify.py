@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Raised
 from autotune.testing import FakeEngine
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, Fault
+from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
 from autotune.workload import Workload
 
 WORKERS = Configuration(

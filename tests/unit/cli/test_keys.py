@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from autotune.api.identity import Scope
 from autotune.api.errors import KeyRefused
+from autotune.api.identity import Scope
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Key, Keyring
 from autotune.api.store.database import Database
