@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 DAY_SECONDS = 86400.0
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)]
 
 
+@app.command()
 @guarded
 def create(
     *,
@@ -64,6 +64,7 @@ def create(
     write_out(f"{made.secret}\n")
 
 
+@app.command("list")
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
@@ -72,20 +73,10 @@ def listing(*, settings: SettingsFile = None) -> None:
     with service_database(settings) as database:
         found = Keyring(database).all()
     heads = ("id", "name", "project", "scopes", "made", "until")
-    lines = (
-        (
-            each.id,
-            each.name,
-            each.project,
-            " ".join(sorted(each.scopes)),
-            _day(each.created_at),
-            _until(each),
-        )
-        for each in found
-    )
-    show(table(heads, lines))
+    show(table(heads, map(_line, found)))
 
 
+@app.command()
 @guarded
 def revoke(
     *,
@@ -105,11 +96,6 @@ def revoke(
     log(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
 
 
-app.command()(create)
-app.command("list")(listing)
-app.command()(revoke)
-
-
 def _scopes(given: Iterable[str]) -> list[Scope]:
     from autotune.api.identity import Scope
 
@@ -125,10 +111,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _until(key: Key) -> str:
-    if key.revoked_at is not None:
-        return "revoked"
-    return "for good" if key.expires_at is None else _day(key.expires_at)
+def _line(key: Key) -> tuple[str, ...]:
+    until = "for good" if key.expires_at is None else _day(key.expires_at)
+    ends = until if key.revoked_at is None else "revoked"
+    scopes = " ".join(sorted(key.scopes))
+    return key.id, key.name, key.project, scopes, _day(key.created_at), ends
 
 
 def _day(seconds: float) -> str:

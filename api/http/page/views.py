@@ -16,8 +16,7 @@ from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
-from autotune.result.progress import PHASES
-from autotune.result.view import Figure, figure
+from autotune.result.view import PHASES, Figure, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
 

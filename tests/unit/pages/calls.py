@@ -24,11 +24,7 @@ MADE = {"/v1/tunings": "ID", "/repeat": "OTHER"}
 
 
 class Service:
-    """Answers the calls of a page.
-
-    Args:
-        client: Reaches the application.
-    """
+    """Answers the calls of a page."""
 
     def __init__(self, client: TestClient) -> None:
         self._client = client
