@@ -111,6 +111,10 @@ class ListQuery(Described):
     """Most jobs to return."""
 
 
+_OWN_SPACE: dict[str, JsonValue] = {
+    "strategies": ["one_device", "mirrored"],
+    "axes": {"replicas_per_worker": [2], "per_replica_batch": [32, 128], "filters": [16, 64]},
+}
 _EXAMPLES: list[JsonValue] = [
     {
         "workload": "digits",
@@ -118,26 +122,12 @@ _EXAMPLES: list[JsonValue] = [
         "space": "quick",
         "budget": "5min",
         "max_trials": 40,
-        "max_global_batch": 256,
-        "strategies": ["one_device", "mirrored"],
-        "seed": 1,
         "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
         "priority": -1,
         "labels": {"team": "vision"},
     },
     {"workload": "digits"},
-    {
-        "workload": "digits",
-        "space": {
-            "strategies": ["one_device", "mirrored"],
-            "axes": {
-                "replicas_per_worker": [2],
-                "per_replica_batch": [32, 128],
-                "filters": [16, 64],
-            },
-        },
-        "budget": 120,
-    },
+    {"workload": "digits", "space": _OWN_SPACE, "budget": 120},
 ]
 
 
@@ -219,7 +209,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         rules += [each for each in broken if each]
     why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
-        f"This space cannot run on this machine: {why}.",
+        f"This space cannot run on this machine: {why.rstrip('.')}.",
         "Use another space.",
     )
 

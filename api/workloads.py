@@ -64,7 +64,9 @@ class Registered:
     and installed modules."""
 
     def validate(self, given: Mapping[str, Scalar]) -> Params:
-        self._refuse_unknown(given)
+        unknown = sorted(set(given) - set(self.parameters.model_fields))
+        if unknown:
+            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _NEXT_STEP)
         try:
             checked = self._checked(given)
         except ValidationError as exc:
@@ -114,11 +116,6 @@ class Registered:
         it does, because JSON has nothing else, and stays as strict about numbers.
         """
         return self.parameters.model_validate_json(json.dumps(dict(given)), strict=True)
-
-    def _refuse_unknown(self, given: Mapping[str, Scalar]) -> None:
-        unknown = sorted(set(given) - set(self.parameters.model_fields))
-        if unknown:
-            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _NEXT_STEP)
 
 
 def _factory(text: str, root: Path) -> Factory:

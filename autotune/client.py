@@ -264,12 +264,7 @@ class Client:
             time.sleep(retry.pause(_error_of(response)))
 
     def _is_over(self, response: httpx.Response) -> bool:
-        """Return whether nothing follows in an event stream, given the head of its answer.
-
-        Raises:
-            ServiceError: The service refuses.
-            TransportError: It is away.
-        """
+        """Return whether nothing follows in an event stream, given the head of its answer."""
         if not response.is_success:
             response.read()
         if response.status_code in AWAY:
@@ -359,12 +354,7 @@ class _Retry:
         self._pause = SHORTEST
 
     def pause(self, error: Exception) -> float:
-        """Return how long to wait after an error.
-
-        Raises:
-            ServiceUnreachable: The time is over, and there was no answer.
-            ServiceError: The time is over, and this was the answer.
-        """
+        """Return how long to wait after an error, or raise it once the time is over."""
         if time.monotonic() < self._until:
             self._pause = min(2 * self._pause, LONGEST)
             return self._pause

@@ -145,10 +145,10 @@ def _unfit(error: RequestValidationError) -> Problem:
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
         return problem("malformed-body", "The body is not valid JSON.", "Fix it and try again.")
-    mistakes = [
-        Mistake(location=_location(each["loc"]), message=_printable(each["msg"]))
-        for each in found[:MOST_MISTAKES]
-    ]
+    mistakes = []
+    for each in found[:MOST_MISTAKES]:
+        place = _printable(".".join(map(str, each["loc"])))[:LONGEST_PLACE]
+        mistakes.append(Mistake(location=place, message=_printable(each["msg"])))
     first = mistakes[0]
     return problem(
         "invalid-request",
@@ -191,10 +191,6 @@ _OF_STATUS: Mapping[int, tuple[str, str, str]] = {
     ),
 }
 """Errors that the framework raises by itself: their kind, and what to say of them."""
-
-
-def _location(location: tuple[str | int, ...]) -> str:
-    return _printable(".".join(map(str, location)))[:LONGEST_PLACE]
 
 
 def _printable(text: str) -> str:

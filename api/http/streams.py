@@ -70,10 +70,12 @@ class EventBroadcaster:
     async def _follow(self) -> None:
         while not self.over:
             found = await self._read()
-            if found:
-                self._take(found)
-            else:
+            if not found:
                 await asyncio.sleep(self._poll)
+                continue
+            self.encoded += map(_encoded, found)
+            self.over = isinstance(found[-1].body, Ended)
+            self._announce()
 
     async def _read(self) -> tuple[JobEvent, ...]:
         after = len(self.encoded)
@@ -83,11 +85,6 @@ class EventBroadcaster:
             # Followers stay: whoever came again now would find the database gone as well.
             log("Events cannot be read.", logging.WARNING, job=self._job_id)
             return ()
-
-    def _take(self, found: tuple[JobEvent, ...]) -> None:
-        self.encoded += map(_encoded, found)
-        self.over = isinstance(found[-1].body, Ended)
-        self._announce()
 
     def _end(self) -> None:
         self.over = True
@@ -152,17 +149,14 @@ class Streams:
                 yield HEARTBEAT
 
     def _check(self, key_id: str) -> None:
-        total, own = self._open.total(), self._open[key_id]
-        if total >= self._web.streams:
-            raise TooManyStreams(
-                f"This service has {plural(total, 'event stream')} open, the maximum.",
-                "Try again later.",
-            )
-        if own >= self._web.streams_per_key:
-            raise TooManyStreams(
-                f"This key has {plural(own, 'event stream')} open, the maximum.",
-                "Close one and try again.",
-            )
+        web = self._web
+        for which, count, most, then in (
+            ("service", self._open.total(), web.streams, "Try again later."),
+            ("key", self._open[key_id], web.streams_per_key, "Close one and try again."),
+        ):
+            if count >= most:
+                said = f"This {which} has {plural(count, 'event stream')} open, the maximum."
+                raise TooManyStreams(said, then)
 
     def _join(self, job_id: str) -> EventBroadcaster:
         found = self._broadcasters.get(job_id)

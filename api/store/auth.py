@@ -119,17 +119,13 @@ class Keyring:
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.digest == digest(session)))
 
-    def all(self, project: str | None = None) -> tuple[Key, ...]:
+    def all(self) -> tuple[Key, ...]:
         query = select(*_COLUMNS).order_by(keys.c.created_at)
-        if project is not None:
-            query = query.where(keys.c.project == project)
         with self._database.reading() as connection:
             return tuple(map(_key, connection.execute(query).mappings().all()))
 
-    def revoke(self, key_id: str, project: str | None = None) -> None:
+    def revoke(self, key_id: str) -> None:
         mine = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
-        if project is not None:
-            mine = mine.where(keys.c.project == project)
         with self._database.writing() as connection:
             if not connection.execute(mine.values(revoked_at=Now())).rowcount:
                 raise NotFound("API key not found.", "Check the id.")

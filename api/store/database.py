@@ -146,6 +146,10 @@ def _engines(url: str) -> tuple[Engine, Engine]:
 
 
 def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
+    unusable = SettingsError(
+        "The database URL must be a file of SQLite, or PostgreSQL.",
+        "Use sqlite:///path/to/file or postgresql://user@host/name.",
+    )
     try:
         made = make_url(url)
         backend = made.get_backend_name()
@@ -155,15 +159,8 @@ def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
         if backend == "postgresql":
             return _postgresql(url, seconds)
     except (ArgumentError, NoSuchModuleError, ImportError) as exc:
-        raise _unusable() from exc
-    raise _unusable()
-
-
-def _unusable() -> SettingsError:
-    return SettingsError(
-        "The database URL must be a file of SQLite, or PostgreSQL.",
-        "Use sqlite:///path/to/file or postgresql://user@host/name.",
-    )
+        raise unusable from exc
+    raise unusable
 
 
 def _sqlite(url: str, seconds: int, **pool: int) -> Engine:

@@ -19,23 +19,12 @@ from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
+from autotune.api.store import reading
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
-from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
+from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.reading import (
-    COLUMNS,
-    ending,
-    job_of,
-    jobs_query,
-    read_events,
-    read_job,
-    read_trials,
-    row_of,
-    spent,
-    whole,
-)
-from autotune.api.store.tables import idempotency, jobs, labels, trials
+from autotune.api.store.tables import jobs, labels, trials
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import (
@@ -55,6 +44,8 @@ from autotune.trial import Trial
 
 MOST_EVENTS = 500
 MOST_TRIALS = 500
+KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
+"""After so long an idempotency key may be used for something else."""
 MOST_SHOWN = 400
 """Of the trials, and of the events, in the detail of a job."""
 EVERY_JOB = ListQuery()
@@ -88,17 +79,17 @@ class Jobs:
     ) -> Job:
         """Take in a job, and return it with what it waits for; it survives a crash of anything."""
         tuning = checked(request, self._registry, self._quotas, self._able(request.needs))
-        job_id = secrets.token_hex(12)
+        job_id, mark = secrets.token_hex(12), dict[str, str]()
         with self._database.writing() as connection:
             lock(connection, f"quota {project}")
             if idempotency_key:
-                mark = request.fingerprint
-                entry = {"project": project, "key": idempotency_key, "fingerprint": mark}
-                earlier = _take_key(connection, entry, job_id)
+                mark = {"idempotency_key": idempotency_key, "fingerprint": request.fingerprint}
+                earlier = _earlier(connection, project, **mark)
                 if earlier is not None:
                     return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
-            _insert(connection, job_id, tuning, project, created_by)
+            own = {"id": job_id, "project": project, **mark}
+            _insert(connection, tuning, {**own, "created_by": created_by})
             add_events(connection, job_id, 0, [Queued()])
             job = _placed(connection, job_id, project)
         note("submit job", job_id)
@@ -114,39 +105,39 @@ class Jobs:
 
     def request(self, job_id: str, project: str | None) -> JobRequest:
         with self._database.reading() as connection:
-            return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
+            row = reading.row_of(connection, job_id, project, jobs.c.request)
+            return read(JobRequest, row.request)
 
     def get(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
-            return read_job(connection, job_id, project)
+            return reading.read_job(connection, job_id, project)
 
     def placed(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
     def page(self, project: str | None, wanted: ListQuery = EVERY_JOB) -> Page:
-        query = jobs_query(project, wanted).limit(wanted.limit + 1)
+        query = reading.jobs_query(project, wanted).limit(wanted.limit + 1)
         with self._database.reading() as connection:
             if wanted.before is not None:
-                last = row_of(connection, wanted.before, project, jobs.c.seq)
+                last = reading.row_of(connection, wanted.before, project, jobs.c.seq)
                 query = query.where(jobs.c.seq < last.seq)
             # Each state by its index: some are rare among a project's jobs.
             states = sorted(set(wanted.state))
             parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows = [row for each in parts for row in connection.execute(each).all()]
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-        found = tuple(map(job_of, rows[: wanted.limit]))
+        found = tuple(map(reading.job_of, rows[: wanted.limit]))
         return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
     ) -> tuple[str, ...]:
         """Return the trials of a job after a number, each as JSON; reading them takes longest."""
-        most = max(1, min(limit, MOST_TRIALS))
         query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
         with self._database.reading() as connection:
-            row_of(connection, job_id, project, jobs.c.id)
-            rows = connection.execute(query.order_by(trials.c.number).limit(most)).scalars()
+            reading.row_of(connection, job_id, project, jobs.c.id)
+            rows = connection.execute(query.order_by(trials.c.number).limit(limit)).scalars()
             return tuple(rows.all())
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
@@ -156,28 +147,25 @@ class Jobs:
                 return found
         raise NotFound("Trial not found.", "See the job's trials.")
 
-    def events(
-        self, job_id: str, project: str | None, *, after: int = 0, limit: int = MOST_EVENTS
-    ) -> tuple[JobEvent, ...]:
+    def events(self, job_id: str, project: str | None, *, after: int = 0) -> tuple[JobEvent, ...]:
         """Return what happened to a job after an event, oldest first; the last one is `ended`."""
-        most = max(1, min(limit, MOST_EVENTS))
         with self._database.reading() as connection:
-            read_job(connection, job_id, project)
-            return read_events(connection, job_id, after, most)
+            reading.row_of(connection, job_id, project, jobs.c.id)
+            return reading.read_events(connection, job_id, after, MOST_EVENTS)
 
     def detail(self, job_id: str, project: str | None) -> JobDetail:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(Now(), spent(job_id, by_now=True), jobs.c.recommendation)
+            query = select(Now(), reading.spent(job_id, by_now=True), jobs.c.recommendation)
             now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
             return JobDetail(
                 job=job,
-                trials=read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
-                events=read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
+                trials=reading.read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
+                events=reading.read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
                 now=now,
                 spent=seconds,
-                recommendation=None if kept is None else whole(connection, job_id, kept),
+                recommendation=kept and reading.whole(connection, job_id, kept),
             )
 
     def cancel(self, job_id: str, project: str | None) -> Job:
@@ -186,21 +174,21 @@ class Jobs:
         A job that was cancelled before stays as it is.
         """
         with self._database.writing() as connection:
-            read_job(connection, job_id, project)
+            reading.read_job(connection, job_id, project)
             cancelled = _cancel(connection, job_id)
-            job = read_job(connection, job_id, project)
+            job = reading.read_job(connection, job_id, project)
         if cancelled:
             note("cancel job", job_id)
         return job
 
     def recommendation(self, job_id: str, project: str | None) -> Result:
         with self._database.reading() as connection:
-            found, _ = ending(connection, job_id, project)
-            return whole(connection, job_id, found)
+            found, _ = reading.ending(connection, job_id, project)
+            return reading.whole(connection, job_id, found)
 
     def short_recommendation(self, job_id: str, project: str | None) -> tuple[str, int]:
         with self._database.reading() as connection:
-            return ending(connection, job_id, project)
+            return reading.ending(connection, job_id, project)
 
     def workers(self, project: str | None) -> tuple[SeenWorker, ...]:
         with self._database.reading() as connection:
@@ -264,36 +252,29 @@ def _cancel(connection: Connection, job_id: str) -> bool:
     return advance(connection, job_id, state, step)
 
 
-def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:
-    """Take an idempotency key for a job; return the job that has it already, if there is one."""
-    # Waits for a transaction that adds the same key in this moment.
-    added = insert_new(connection, idempotency, **entry, job_id=job_id, created_at=Now())
-    if connection.execute(added.returning(idempotency.c.job_id)).first():
-        return None
-    mine = (idempotency.c.project == entry["project"], idempotency.c.key == entry["key"])
-    query = select(idempotency.c.job_id, idempotency.c.fingerprint).where(*mine)
-    found: str
-    found, fingerprint = connection.execute(query).one()
-    if fingerprint != entry["fingerprint"]:
+def _earlier(
+    connection: Connection, project: str, idempotency_key: str, fingerprint: str
+) -> str | None:
+    """Return the job that was made with an idempotency key, if there is one."""
+    mine = (jobs.c.project == project, jobs.c.idempotency_key == idempotency_key)
+    query = select(jobs.c.id, jobs.c.fingerprint).where(*mine)
+    found = connection.execute(query.where(jobs.c.created_at > Now() - KEY_SECONDS)).first()
+    if found is not None and found.fingerprint != fingerprint:
         raise IdempotencyMismatch(
             "This idempotency key was already used with another request.",
             "Use a new key for a new request.",
         )
-    return found
+    return found and found.id
 
 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
-    row = row_of(connection, job_id, project, *COLUMNS, jobs.c.needs)
-    return job_of(row).model_copy(update={"waiting": waiting(connection, row)})
+    row = reading.row_of(connection, job_id, project, *reading.COLUMNS, jobs.c.needs)
+    return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
 
 
-def _insert(
-    connection: Connection, job_id: str, tuning: Tuning, project: str, created_by: str | None
-) -> None:
+def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) -> None:
     row = insert(jobs).values(
-        id=job_id,
-        project=project,
-        created_by=created_by,
+        **own,
         created_at=Now(),
         request=tuning.model_dump_json(),
         workload=tuning.workload,
@@ -304,6 +285,7 @@ def _insert(
         events=1,
     )
     seq = connection.execute(row.returning(jobs.c.seq)).scalar_one()
-    found = [{"label": each, "project": project, "seq": seq} for each in selectors(tuning.labels)]
+    mine = {"project": own["project"], "seq": seq}
+    found = [{"label": each, **mine} for each in selectors(tuning.labels)]
     if found:
         connection.execute(insert(labels), found)

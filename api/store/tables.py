@@ -47,8 +47,7 @@ def _job_reference() -> Any:
     return Field(primary_key=True, foreign_key="jobs.id")
 
 
-class JobRow(Base, table=True):
-    __tablename__ = "jobs"
+class Jobs(Base, table=True):
     __table_args__ = (
         UniqueConstraint("id"),
         Index(None, "state", "seq"),
@@ -56,6 +55,7 @@ class JobRow(Base, table=True):
         Index(None, "project", "state", "seq"),
         Index(None, "project", "started_at"),
         Index(None, "project", "ended_at"),
+        Index(None, "project", "idempotency_key"),
         Index(None, "ended_at"),
         Index("ix_jobs_held", "expires_at", sqlite_where=_HELD, postgresql_where=_HELD),
     )
@@ -65,6 +65,9 @@ class JobRow(Base, table=True):
     """Its name for the outside, which cannot be guessed."""
     project: str
     created_by: str | None = None
+    idempotency_key: str | None = None
+    """When it comes again with a request of the same fingerprint, no second job is made."""
+    fingerprint: str | None = None
     request: str = Field(sa_type=Text)
     workload: str
     budget_seconds: float
@@ -97,8 +100,7 @@ class JobRow(Base, table=True):
     """Without its trials, which have a table."""
 
 
-class AttemptRow(Base, table=True):
-    __tablename__ = "attempts"
+class Attempts(Base, table=True):
     __table_args__ = (Index(None, "host", "swept"),)
 
     job_id: str = _job_reference()
@@ -125,10 +127,8 @@ class AttemptRow(Base, table=True):
     """The configuration that runs; if the attempt dies, it is the one that killed it."""
 
 
-class TrialRow(Base, table=True):
+class Trials(Base, table=True):
     """A trial that has ended; there is one of each number."""
-
-    __tablename__ = "trials"
 
     job_id: str = _job_reference()
     number: int = Field(primary_key=True)
@@ -137,10 +137,8 @@ class TrialRow(Base, table=True):
     at: float
 
 
-class EventRow(Base, table=True):
+class Events(Base, table=True):
     """Something that happened to a job; rows are only ever added."""
-
-    __tablename__ = "events"
 
     job_id: str = _job_reference()
     number: int = Field(primary_key=True)
@@ -150,10 +148,9 @@ class EventRow(Base, table=True):
     at: float
 
 
-class LabelRow(Base, table=True):
+class Labels(Base, table=True):
     """A label of a job, by which an index alone has a project's jobs in their order."""
 
-    __tablename__ = "labels"
     __table_args__ = (Index(None, "seq"),)
 
     project: str = Field(primary_key=True)
@@ -166,17 +163,8 @@ class LabelRow(Base, table=True):
     )
 
 
-class MachineRow(Base, table=True):
-    """What some devices are, as a worker has last found them."""
-
-    __tablename__ = "machines"
-
-    devices: str = Field(primary_key=True)
-    record: str = Field(sa_type=Text)
-
-
-class WorkerRow(Base, table=True):
-    __tablename__ = "workers"
+class Workers(Base, table=True):
+    """A worker; one that is gone is kept for a while, as it tells what its devices are."""
 
     name: str = Field(primary_key=True)
     devices: str
@@ -190,10 +178,9 @@ class WorkerRow(Base, table=True):
     draining: bool = False
 
 
-class KeyRow(Base, table=True):
+class Keys(Base, table=True):
     """An API key, which itself is not kept."""
 
-    __tablename__ = "keys"
     __table_args__ = (UniqueConstraint("digest"),)
 
     id: str = Field(primary_key=True)
@@ -208,10 +195,9 @@ class KeyRow(Base, table=True):
     revoked_at: float | None = None
 
 
-class SessionRow(Base, table=True):
+class Sessions(Base, table=True):
     """A browser that is signed in; its secret is not kept."""
 
-    __tablename__ = "sessions"
     __table_args__ = (Index(None, "expires_at"),)
 
     digest: str = Field(primary_key=True)
@@ -220,23 +206,8 @@ class SessionRow(Base, table=True):
     expires_at: float
 
 
-class IdempotencyRow(Base, table=True):
-    """A request that must not make a second job when it comes again."""
-
-    __tablename__ = "idempotency"
-    __table_args__ = (Index(None, "job_id"),)
-
-    project: str = Field(primary_key=True)
-    key: str = Field(primary_key=True)
-    fingerprint: str
-    job_id: str
-    created_at: float
-
-
-class TotalRow(Base, table=True):
+class Totals(Base, table=True):
     """What is counted of rows that are gone."""
-
-    __tablename__ = "totals"
 
     name: str = Field(primary_key=True)
     value: float
@@ -249,9 +220,7 @@ attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
 labels = metadata.tables["labels"]
-machines = metadata.tables["machines"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
-idempotency = metadata.tables["idempotency"]
 totals = metadata.tables["totals"]

@@ -13,7 +13,7 @@ from autotune.api.states import UNFINISHED, State
 from autotune.api.store.database import Database, Now, insert_new
 from autotune.api.store.queue import unserved
 from autotune.api.store.reading import total_of
-from autotune.api.store.tables import attempts, events, idempotency, jobs, totals, trials
+from autotune.api.store.tables import attempts, events, jobs, totals, trials
 from autotune.reason import Outcome
 from autotune.text import plural
 
@@ -100,12 +100,6 @@ def check_room(connection: Connection) -> None:
     connection.execute(delete(totals).where(totals.c.name.in_(_ROOM)))
 
 
-def forget_keys(database: Database, older_seconds: float) -> None:
-    with database.writing() as connection:
-        old = idempotency.c.created_at < Now() - older_seconds
-        connection.execute(delete(idempotency).where(old))
-
-
 def remove_ended(database: Database, older_seconds: float) -> int:
     """Remove some jobs that ended before a certain time, oldest first, with all that is of them."""
     with database.writing() as connection:
@@ -118,7 +112,7 @@ def remove_ended(database: Database, older_seconds: float) -> int:
             return 0
         seconds = select(total_of()).where(attempts.c.job_id.in_(found)).scalar_subquery()
         _count(connection, _REMOVED, totals.c.value + seconds)
-        for table in (events, trials, attempts, idempotency):
+        for table in (events, trials, attempts):
             connection.execute(delete(table).where(table.c.job_id.in_(found)))
         connection.execute(delete(jobs).where(jobs.c.id.in_(found)))
     return len(found)

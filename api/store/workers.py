@@ -9,21 +9,20 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, sel
 from autotune.api.errors import NotFound
 from autotune.api.log import note
 from autotune.api.store.database import Database, Now, insert_new, live
-from autotune.api.store.tables import IS_HELD, attempts, jobs, machines, workers
-from autotune.api.values import SeenWorker, WorkerInfo, read
+from autotune.api.store.tables import IS_HELD, attempts, jobs, workers
+from autotune.api.values import SeenWorker, WorkerInfo
 from autotune.installed import VERSION
 from autotune.machine import Machine
 
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
+KEPT_SECONDS = 30 * 24 * 3600.0
+"""So long it is kept; until then it is known what its devices are."""
 _SHOWN = {"devices", "machine", "engine", "labels"}
 
 
-def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> bool:
-    """Note that a worker is there, and forget those that are gone; return whether it is drained.
-
-    `draining` is the last state, for a database that has forgotten it meanwhile.
-    """
+def seen(database: Database, info: WorkerInfo) -> None:
+    """Note that a worker is there, and forget those that are gone for long."""
     values = {
         **info.model_dump(mode="json", include=_SHOWN),
         "workloads": dict(sorted((info.workloads or {}).items())),
@@ -32,16 +31,16 @@ def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> boo
     }
     mine = workers.c.name == info.worker
     with database.writing() as connection:
-        connection.execute(delete(workers).where(_gone(), ~mine))
-        first = {"name": info.worker, "started_at": Now(), "draining": draining}
+        connection.execute(delete(workers).where(workers.c.seen_at < Now() - KEPT_SECONDS))
+        first = {"name": info.worker, "started_at": Now(), "draining": False}
         connection.execute(insert_new(connection, workers, **values, **first))
-        query = update(workers).where(mine).values(values).returning(workers.c.draining)
-        return bool(connection.execute(query).scalar_one())
+        connection.execute(update(workers).where(mine).values(values))
 
 
 def leave(database: Database, info: WorkerInfo) -> None:
+    gone = update(workers).where(workers.c.name == info.worker)
     with database.writing() as connection:
-        connection.execute(delete(workers).where(workers.c.name == info.worker))
+        connection.execute(gone.values(seen_at=Now() - 2 * SEEN_SECONDS))
 
 
 def there(connection: Connection, project: str | None = None) -> tuple[SeenWorker, ...]:
@@ -61,19 +60,12 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
     return found
 
 
-def remember_machine(database: Database, devices: str, machine: Machine) -> None:
-    with database.writing() as connection:
-        connection.execute(delete(machines).where(machines.c.devices == devices))
-        record = machine.model_dump_json()
-        connection.execute(insert_new(connection, machines, devices=devices, record=record))
-
-
 def known_machine(database: Database, devices: str) -> Machine | None:
-    """Return the machine of some devices as last inspected, or None."""
-    query = select(machines.c.record).where(machines.c.devices == devices)
+    """Return the machine of some devices, as a worker has last found it."""
+    mine = select(workers.c.machine).where(workers.c.devices == devices)
     with database.reading() as connection:
-        found = connection.execute(query).scalar()
-    return None if found is None else read(Machine, found)
+        found = connection.execute(mine.order_by(workers.c.seen_at.desc())).scalars().all()
+    return next((Machine.model_validate(each) for each in found if each), None)
 
 
 def _gone() -> ColumnElement[bool]:

@@ -15,10 +15,8 @@ import re
 import secrets
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from autotune.api.log import log
 from autotune.api.workloads import Commit
@@ -35,13 +33,9 @@ _QUIETLY = {
 }
 """Nobody is there to be asked for a password."""
 _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
-_ATTRIBUTES = (
-    "* -filter -text -eol -crlf -ident -working-tree-encoding -export-ignore -export-subst\n"
-)
+_ATTRIBUTES = "* -filter -text -eol -crlf -ident -working-tree-encoding\n"
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-# Python has it from 3.11.4 on, and Debian's is older.
-_FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-_FAILURES = (OSError, subprocess.SubprocessError, tarfile.TarError, ValueError)
+_FAILURES = (OSError, subprocess.SubprocessError, ValueError, RuntimeError)  # of links in a circle
 
 
 class Checkouts:
@@ -78,31 +72,36 @@ class Checkouts:
         own = self._folder / f".{secrets.token_hex(8)}"
         own.mkdir(parents=True, mode=0o700)
         try:
-            repository, archive = own / "repository", own / "files.tar"
+            repository, files = own / "repository", own / "files"
             git = _git_in(repository)
             git("init", "--quiet", "--bare", ".")
             (repository / "info").mkdir(exist_ok=True)
             (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
             _fetch(git, commit)
+            files.mkdir()
             tree = f"{commit.commit}^{{commit}}"
-            git("archive", "--format=tar", f"--output={archive.absolute()}", tree)
-            _unpack(archive, own / "files", self._most_bytes)
+            listed = git("ls-tree", "-r", "--long", tree).splitlines()
+            sizes = [each.split(maxsplit=4)[3] for each in listed]
+            if sum(int(each) for each in sizes if each != b"-") > self._most_bytes:
+                raise ValueError(f"its files take more than {self._most_bytes} bytes")
+            git(f"--work-tree={files.absolute()}", "read-tree", "--reset", "-u", tree)
+            _check_links(files.resolve())
             # Another worker may have been sooner, with the same.
             if self.of(commit) is None:
-                (own / "files").rename(self._folder_of(commit))
+                files.rename(self._folder_of(commit))
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
 
-Git = Callable[..., None]
+Git = Callable[..., bytes]
 
 
 def _git_in(repository: Path) -> Git:
     repository.mkdir()
     environment: Mapping[str, str] = {**_QUIETLY, **os.environ, "LC_ALL": "C"}
 
-    def git(*arguments: str) -> None:
-        subprocess.run(
+    def git(*arguments: str) -> bytes:
+        ran = subprocess.run(
             ["git", *_BARELY, *arguments],  # noqa: S607 - wherever the operator has it
             cwd=repository,
             env=environment,
@@ -111,6 +110,7 @@ def _git_in(repository: Path) -> Git:
             timeout=SECONDS,
             check=True,
         )
+        return ran.stdout
 
     return git
 
@@ -124,30 +124,11 @@ def _fetch(git: Git, commit: Commit) -> None:
         git(*bare, "--", commit.repository, *_BRANCHES)
 
 
-def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
-    folder.mkdir()
-    with tarfile.open(archive, "r:") as members:
-        if sum(each.size for each in members) > most_bytes:
-            raise ValueError(f"its files take more than {most_bytes} bytes")
-        for each in members:
-            if _leads_out(each):
-                raise ValueError(f"{each.name!r} leads out of its folder")
-        members.extractall(folder, **_FILTER)  # noqa: S202 - see above
-
-
-def _leads_out(member: tarfile.TarInfo) -> bool:
-    """Return whether a member, or what it links to, might lie outside its folder."""
-    path = PurePosixPath(member.name)
-    if not member.issym():
-        return _climbs(path) or not (member.isfile() or member.isdir())
-    to = PurePosixPath(member.linkname).parts
-    up = next((number for number, part in enumerate(to) if part != ".."), len(to))
-    # Behind another link, a step up would lead elsewhere.
-    return _climbs(path) or up >= len(path.parts) or _climbs(PurePosixPath(*to[up:]))
-
-
-def _climbs(path: PurePosixPath) -> bool:
-    return path.is_absolute() or ".." in path.parts
+def _check_links(folder: Path) -> None:
+    """Make sure that no link leads out of a folder: whoever reads the files would read others."""
+    for each in folder.rglob("*"):
+        if each.is_symlink() and not each.resolve().is_relative_to(folder):
+            raise ValueError(f"{each.name!r} leads out of its folder")
 
 
 def _why(exc: Exception) -> str:

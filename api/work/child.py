@@ -19,16 +19,6 @@ from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import log
 from autotune.api.work import messages, processes
-from autotune.api.work.messages import (
-    MOST_DEATHS,
-    STUDY,
-    Message,
-    RunBegun,
-    RunOver,
-    SearchOrder,
-    detail,
-    final_message,
-)
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
 from autotune.engine.lock import Wait
@@ -49,7 +39,7 @@ from autotune.workload import (
 
 BUSY = "Another search uses the machine; this one begins after it."
 """In place of the engine's own notice, which is for the user of the machine."""
-Send = Callable[[Message], None]
+Send = Callable[[messages.Message], None]
 _POINTS = {
     "planned": FailPoint.PLANNED,
     "trial_started": FailPoint.TRIAL_BEGAN,
@@ -67,13 +57,13 @@ def main(arguments: list[str], network: Network) -> None:
     line = sys.stdin.buffer.readline()
     if not line:
         return None  # The worker went before it had recorded this process.
-    order = SearchOrder.model_validate_json(line)
+    order = messages.SearchOrder.model_validate_json(line)
     if order.isolation is Isolation.REQUIRED and not network.own:
         return send(messages.Stuck(detail=str(network)))
     try:
         result = _search(order, send, network)
     except Exception as exc:
-        last = final_message(exc)
+        last = messages.final_message(exc)
         if last is None:
             raise
         return send(last)
@@ -83,7 +73,7 @@ def main(arguments: list[str], network: Network) -> None:
 
 
 def _sender(channel: int) -> Send:
-    def send(what: Message) -> None:
+    def send(what: messages.Message) -> None:
         left = memoryview(messages.line(what))
         while left:
             left = left[os.write(channel, left) :]
@@ -92,7 +82,7 @@ def _sender(channel: int) -> Send:
     return send
 
 
-def _search(order: SearchOrder, send: Send, network: Network) -> Result:
+def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.search.study import restore  # noqa: PLC0415 - see above
     from autotune.search.tune import tune  # noqa: PLC0415 - see above
@@ -100,7 +90,7 @@ def _search(order: SearchOrder, send: Send, network: Network) -> Result:
     order.out.mkdir(parents=True, exist_ok=True)
     if order.study is not None:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
-        restore(_url(order), STUDY, order.study, order.kept)
+        restore(_url(order), messages.STUDY, order.study, order.kept)
     engine = interruptible(new_engine(order.engine), send, order.excluded)
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
@@ -111,7 +101,7 @@ def _search(order: SearchOrder, send: Send, network: Network) -> Result:
             space=order.space,
             options=order.options,
             out=order.out,
-            study=STUDY,
+            study=messages.STUDY,
             resume=order.study is not None,
             files=False,
         )
@@ -130,15 +120,15 @@ def _busy(wait: Wait | str) -> events.Notice:
     return events.Notice(text=BUSY, waiting=shown)
 
 
-def _save(result: Result, order: SearchOrder) -> None:
+def _save(result: Result, order: messages.SearchOrder) -> None:
     """Write the files of a result, which is sent already; only the operator may miss them."""
     try:
         result.save(order.out)
     except (OutputError, OSError) as exc:
-        log("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
+        log("The files of a result cannot be written.", logging.WARNING, error=messages.detail(exc))
 
 
-def _workload(order: SearchOrder) -> Workload:
+def _workload(order: messages.SearchOrder) -> Workload:
     if is_script(order.model):
         return script_workload(script_from_text(order.model))
     return Workload(
@@ -147,16 +137,16 @@ def _workload(order: SearchOrder) -> Workload:
     )
 
 
-def _url(order: SearchOrder) -> str:
+def _url(order: messages.SearchOrder) -> str:
     return f"sqlite:///{(order.out / 'study.db').resolve()}"
 
 
-def _observer(order: SearchOrder, send: Send) -> events.Observer:
+def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
     from autotune.search.study import made_for  # noqa: PLC0415 - see above
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):
-            send(messages.Studied(study=made_for(_url(order), STUDY)))
+            send(messages.Studied(study=made_for(_url(order), messages.STUDY)))
         send(event)
         if event.kind in _POINTS:
             reach(_POINTS[event.kind])
@@ -164,7 +154,7 @@ def _observer(order: SearchOrder, send: Send) -> events.Observer:
     return observe
 
 
-_EXCLUDED = Excluded(deaths=MOST_DEATHS)
+_EXCLUDED = Excluded(deaths=messages.MOST_DEATHS)
 
 
 def interruptible(engine: Engine, send: Send, excluded: Collection[Configuration]) -> Engine:
@@ -195,9 +185,9 @@ class _Interruptible(Wrapper):
             return self._engine.execute(task, watch)
         if trial.configuration in self._excluded:
             return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_EXCLUDED))
-        self._send(RunBegun(configuration=trial.configuration))
+        self._send(messages.RunBegun(configuration=trial.configuration))
         answer = self._engine.execute(task, watch)
-        self._send(RunOver())
+        self._send(messages.RunOver())
         return answer
 
     def _go_on(self) -> None:

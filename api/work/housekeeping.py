@@ -12,13 +12,13 @@ from pathlib import Path
 
 import psutil
 
-from autotune.api.errors import DatabaseUnavailable, UnreadableRecord
+from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import log
 from autotune.api.settings import Settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.usage import AT_ONCE, remove_ended, still_there
-from autotune.api.store.workers import known_machine, remember_machine
+from autotune.api.store.workers import known_machine
 from autotune.api.values import OrphanedProcesses
 from autotune.api.work import processes
 from autotune.engine.resolve import new_engine
@@ -92,11 +92,12 @@ class Inspection:
     """Finds out what a machine is. To be used by one thread."""
 
     def __init__(self, settings: Settings, devices: str, database: Database) -> None:
-        self._database = database
-        self._devices = devices
         self._engine = settings.engine
         self._sure = settings.machine is not None
-        self.machine = settings.machine or self._remembered()
+        self.machine = settings.machine
+        if self.machine is None:
+            with suppress(DatabaseUnavailable):
+                self.machine = known_machine(database, devices)
 
     def inspect(self) -> None:
         """Inspect the machine, unless that was done, or a search is measuring on it now.
@@ -114,16 +115,9 @@ class Inspection:
             log("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
 
     def take(self, seen: Machine) -> None:
-        """Record the machine as an inspection, or a search, has found it."""
+        """Take the machine as an inspection, or a search, has found it."""
         if not self._sure:
             self._sure, self.machine = True, seen
-            with suppress(DatabaseUnavailable):
-                remember_machine(self._database, self._devices, seen)
-
-    def _remembered(self) -> Machine | None:
-        with suppress(DatabaseUnavailable, UnreadableRecord):
-            return known_machine(self._database, self._devices)
-        return None
 
     def _inspected(self) -> Machine:
         engine = new_engine(self._engine)

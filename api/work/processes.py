@@ -73,12 +73,12 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_all(find: Callable[[], list[psutil.Process]], seconds: float = GONE_SECONDS) -> bool:
+def end_all(find: Callable[[], list[psutil.Process]]) -> bool:
     """Kill whatever is found, again and again until nothing is; return whether that was reached.
 
     A process whose number is another's by now is spared.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + GONE_SECONDS
     while found := find():
         for each in found:
             with suppress(psutil.Error):

@@ -61,10 +61,11 @@ class Tuner:
         self._received = b""
         with (folder / "search.log").open("ab") as output:
             self._channel, theirs = os.pipe()
+            paths = [str(Path(each).absolute()) for each in sys.path]
             program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(theirs)]
             try:
                 self._process = subprocess.Popen(
-                    [*program, isolation, _paths()],
+                    [*program, isolation, json.dumps(paths)],
                     env=_environment(os.environ, marker),
                     cwd=places.root,
                     pass_fds=[theirs],
@@ -181,10 +182,6 @@ def _forms(folder: Path, prefix: str) -> dict[str, str]:
 
 def _from(root: Path, folder: Path) -> str:
     return str(folder.relative_to(root)) if folder.is_relative_to(root) else folder.name
-
-
-def _paths() -> str:
-    return json.dumps([str(Path(each).absolute()) for each in sys.path])
 
 
 def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:

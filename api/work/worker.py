@@ -29,21 +29,10 @@ from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
-from autotune.api.store.usage import forget_keys
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo
-from autotune.api.work import processes
+from autotune.api.work import messages, processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, Inspection, remove_old, sweep
-from autotune.api.work.messages import (
-    MOST_DEATHS,
-    UNUSABLE,
-    FinalMessage,
-    Found,
-    GaveUp,
-    SearchOrder,
-    Stuck,
-    detail,
-)
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
 from autotune.api.workloads import Registered, Registry
@@ -54,10 +43,8 @@ _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
 LAST_SECONDS = 15.0
 """A search that goes on after a crash gets at least this long, to decide from what it has."""
-_KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
-"""After so long an idempotency key may be used for something else."""
-FORGET_SECONDS = 3600.0
-"""Between removals of such keys, and of jobs that are too old to be kept."""
+REMOVE_SECONDS = 3600.0
+"""Between removals of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
 """Between attempts at repositories that could not be had."""
@@ -73,12 +60,11 @@ class Worker:
         self._registry = settings.registry()
         self._adopts = adopts
         self._places = Places(settings)
-        self._forgetting = Chore(self._forget, FORGET_SECONDS)
+        self._removing = Chore(self._remove, REMOVE_SECONDS)
         self._checkouts = Checkouts(settings.data / "checkouts")
         self._fetching = Chore(self._fetch, FETCH_SECONDS)
         self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
         self._stop = Event()
-        self._draining = False
         self._name = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._devices = settings.named_devices()
         self._host = processes.this_host()
@@ -114,18 +100,17 @@ class Worker:
         )
 
     def _tidy(self) -> None:
-        for each in (self._showing, self._fetching, self._forgetting):
+        for each in (self._showing, self._fetching, self._removing):
             with suppress(DatabaseUnavailable):
                 each.do_if_due()
 
     def _show(self) -> None:
         check_schema(self._database)
         self._shown = self._info()
-        self._draining = workers.seen(self._database, self._shown, draining=self._draining)
+        workers.seen(self._database, self._shown)
         mark_unserved(self._database)
 
-    def _forget(self) -> None:
-        forget_keys(self._database, _KEY_SECONDS)
+    def _remove(self) -> None:
         days = self._settings.retention_days
         if days is not None:
             remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)
@@ -137,7 +122,7 @@ class Worker:
             log(exc.cause, logging.WARNING, error=cause_of(exc))
         except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
             what = "A job cannot be run."
-            log(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
+            log(what, logging.ERROR, error=type(exc).__name__, text=messages.detail(exc))
         return False
 
     def run_one(self) -> bool:
@@ -176,7 +161,7 @@ class Worker:
         except InvalidTuning as exc:
             return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
-            return self._stuck(lease, detail(exc))
+            return self._stuck(lease, messages.detail(exc))
         return self._tune(lease, tuner, what)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
@@ -190,7 +175,7 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, tuner: Tuner, what: SearchOrder) -> State:
+    def _tune(self, lease: Lease, tuner: Tuner, what: messages.SearchOrder) -> State:
         with _ended_at_last(tuner, lease):
             reach(FailPoint.STARTED)
             identity = tuner.identity
@@ -205,15 +190,15 @@ class Worker:
             code = tuner.ended
         reach(FailPoint.GONE)
         final = supervision.final
-        if isinstance(final, Stuck):
+        if isinstance(final, messages.Stuck):
             return self._stuck(lease, final.detail)
-        if isinstance(final, Found):
+        if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
             return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
-        if isinstance(final, GaveUp) and final.detail:
+        if isinstance(final, messages.GaveUp) and final.detail:
             log("The engine could not run a search.", logging.ERROR, error=final.detail)
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
@@ -242,7 +227,7 @@ class Worker:
     def _stuck(self, lease: Lease, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
         log("A job's folder cannot be used.", logging.ERROR, error=error)
-        return self._put_back(lease, attempts.STUCK, UNUSABLE)
+        return self._put_back(lease, attempts.STUCK, messages.UNUSABLE)
 
     def _put_back(self, lease: Lease, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
@@ -282,14 +267,14 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
 
 def order(
     claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
-) -> SearchOrder:
+) -> messages.SearchOrder:
     request = claimed.job
     workload = registry.find(request.workload)
     params = workload.validate(dict(request.params))
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
-    return SearchOrder(
+    return messages.SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
         dataset=_here(workload.dataset, workload, checkouts),
@@ -325,19 +310,19 @@ def jobs_folder(settings: Settings) -> Path:
 
 def excluded(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
     deaths = Counter(killers)
-    return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
+    return tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS)
 
 
-def _outcome(cause: EndCause, final: FinalMessage | None, job: Job) -> JobOutcome:
+def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
     match final:
-        case Found(recommendation=result):
+        case messages.Found(recommendation=result):
             return JobOutcome(
                 state=State.DONE,
                 verdict=result.verdict,
                 summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
-        case GaveUp(reason=reason, interrupted=False):
+        case messages.GaveUp(reason=reason, interrupted=False):
             return _failed(reason)
     if cause is EndCause.CANCELLED:
         return JobOutcome(state=State.CANCELLED)

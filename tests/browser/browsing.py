@@ -70,7 +70,6 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
 
 
 def _first_key(shown: str) -> str:
-    """Return the key from the file that is named where no terminal can show it."""
     return Path(shown.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
@@ -92,7 +91,6 @@ def start(page: Page, trials: str = "14", filters: str = "48") -> None:
 
 
 def looks_right(page: Page, name: str, sizes: Sequence[Mapping[str, int]] = SIZES) -> None:
-    """All of it can be seen and read; pictures are kept where they are wanted."""
     found = []
     for scheme, size in product(("light", "dark"), sizes):
         page.set_viewport_size(size)  # type: ignore[arg-type]

@@ -20,7 +20,6 @@ STOPS = 60
 
 
 def violations(page: Page) -> list[str]:
-    """Return what axe finds wrong with what is shown, by day and by night."""
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -73,7 +72,6 @@ def test_axe_finds_nothing_on_a_form_that_is_wrong(signed_in: Open) -> None:
 
 
 def test_axe_finds_nothing_on_a_job_that_runs(running_job: Page) -> None:
-    """With its clock, and with the question that comes before it is cancelled."""
     assert violations(running_job) == []
     running_job.get_by_role("button", name="Cancel", exact=True).click()
     expect(running_job.get_by_role("dialog")).to_be_visible()
@@ -169,7 +167,6 @@ def test_nothing_moves_for_those_who_do_not_want_it(
 
 
 def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
-    """No buttons, the whole program and history, black on white also at night."""
     page = signed_in(done, color_scheme="dark")
     page.goto(done)
     page.emulate_media(media="print")

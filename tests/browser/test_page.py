@@ -27,7 +27,6 @@ def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> Non
 
 
 def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
-    """Without a reload: points, phase and at last the verdict come by themselves."""
     page = signed_in()
     looks_right(page, "empty")
     start(page)
@@ -74,7 +73,6 @@ def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, do
 
 
 def test_a_job_is_cancelled(signed_in: Open) -> None:
-    """After a question; it ends within seconds, and the page shows it."""
     page = signed_in()
     start(page, trials="500", filters=LASTING)
     expect(page.locator("table.plot .strip .mark").first).to_be_visible()
@@ -89,7 +87,6 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
 
 
 def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
-    """By Swagger UI, under the service's own policy; a call can be made from it."""
     page = blank()
     page.goto("/docs")
     page.get_by_role("button", name="Authorize").click()

@@ -64,7 +64,6 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def address(result: Result, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the page is, in a folder with a name that has to be quoted."""
     folder = tmp_path_factory.mktemp("my results")
     return (result.save(folder) / "report.html").as_uri()
 
@@ -134,7 +133,6 @@ def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
 
 
 def test_the_program_is_copied_as_it_is(opened: Open, result: Result) -> None:
-    """To the last byte; without JavaScript there is no button that does nothing."""
     page = opened(permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy train.py").click()
     expect(page.get_by_text("Copied")).to_be_visible()

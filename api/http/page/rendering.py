@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from autotune.api.errors import KeyRefused, ServiceError
 from autotune.api.http.access import EVERYBODY
 from autotune.api.http.problems import response_to, route_of
-from autotune.api.identity import PERSON, Scope
+from autotune.api.identity import PERSON, Caller, Scope
 from autotune.api.states import FINAL
 from autotune.api.values import Problem, moment, selectors
 from autotune.result.html import SCRIPT, STYLE, environment, part
@@ -82,12 +82,12 @@ async def show_docs(request: Request) -> Response:
 def render(
     template: str, connection: HTTPConnection, status: int = 200, **shown: Any
 ) -> HTMLResponse:
-    key = getattr(connection.state, "key", None)
+    key: Caller | None = getattr(connection.state, "key", None)
     who = {
         "key": key,
-        "person": bool(key) and key.id.startswith(PERSON),
-        "known": bool(key) and key != EVERYBODY,
-        "may_write": bool(key) and Scope.WRITE in key.scopes,
+        "person": key is not None and key.id.startswith(PERSON),
+        "known": key not in (None, EVERYBODY),
+        "may_write": key is not None and Scope.WRITE in key.scopes,
     }
     text = _environment().get_template(template).render(who=who, **shown)
     return HTMLResponse(text, status, headers=HEADERS)

@@ -120,7 +120,7 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
         "downloads": _downloads(job.url, found) if found else {},
         "shown": parts(found) if found else parts_so_far(leaderboard),
         "outputs": failed[:MOST_OUTPUTS],
-        "left_out": "" if found else _left_out(job.trials - len(detail.trials)),
+        "left_out": 0 if found else job.trials - len(detail.trials),
         "facts": _facts(job),
         "labels": [Link(each, _address(ListQuery(label=[each]))) for each in selectors(job.labels)],
         "once": secrets.token_urlsafe(18),
@@ -129,12 +129,6 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
             (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
     }
-
-
-def _left_out(count: int) -> str:
-    if count <= 0:
-        return ""
-    return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
 
 
 def _best(leaderboard: Leaderboard) -> Iterator[Figure]:

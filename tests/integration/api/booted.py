@@ -107,7 +107,6 @@ def used() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Start the units, use them, and show their journal where something is wrong."""
     said("useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "autotune")
     try:
         said("systemctl", "start", *UNITS)

@@ -33,7 +33,6 @@ HIDDEN = ("/tmp", "/opt", "/srv", "/run", "/var/lib")  # noqa: S108 - of the san
 
 
 def image() -> dict[str, Any]:
-    """Return what the last stage of the Containerfile says of a container."""
     text = (DEPLOY / "Containerfile").read_text("utf-8").replace("\\\n", " ")
     said = dict(re.findall(r"^([A-Z]+) (.+)$", text[text.rindex("\nFROM") :], re.MULTILINE))
     variables = dict(each.split("=", 1) for each in said["ENV"].split())
@@ -43,7 +42,6 @@ def image() -> dict[str, Any]:
 
 
 def services() -> dict[str, Any]:
-    """Return the services of compose.yaml, with its variables filled in."""
     text = (DEPLOY / "compose.yaml").read_text("utf-8")
     given = {"POSTGRES_PASSWORD": "x", "HOST": HOST, "MODELS": "/srv/models", "PACKAGES": ""}
     filled = Template(re.sub(r"\$\{(\w+):[?-][^}]*\}", r"${\1}", text)).substitute(given)
@@ -134,7 +132,6 @@ def by_client(key: str) -> dict[str, Any]:
 
 
 def by_browser(key: str) -> dict[str, Any]:
-    """Return what the page answers, to itself and to another site's."""
     here = f"https://{HOST}"
     with httpx.Client(base_url=here, timeout=60) as browser:
         signed = browser.post("/sign-in", data={"key": key}, headers={"Origin": here})

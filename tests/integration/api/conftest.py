@@ -61,7 +61,6 @@ class Server:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
-    """A server with an empty database that has the schema, called `schema`."""
     binaries = _binaries()
     if binaries is None:
         pytest.skip("PostgreSQL is not installed here: `apt-get install postgresql` brings it")
@@ -114,7 +113,6 @@ def database(url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def settings(url: str, tmp_path: Path) -> Settings:
-    """Short patience, the shipped examples, and an engine that takes no time."""
     return load_settings(
         database=url,
         data=tmp_path / "data",
@@ -141,13 +139,11 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 @pytest.fixture(autouse=True)
 def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers, and the processes of attempts, find the engines of the tests."""
     monkeypatch.syspath_prepend(str(HERE))
 
 
 @pytest.fixture
 def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Start]:
-    """Start workers as processes of their own; they are killed at the end."""
     started = []
 
     def start(engine: str = "quick", **variables: str) -> subprocess.Popen[bytes]:

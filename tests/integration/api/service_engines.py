@@ -48,8 +48,6 @@ class quick(FakeEngine):
 
 
 class sleepers(quick):
-    """Each trial starts real processes in sessions of their own, and never ends."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         del request, watch
         own = [_sleeper() for _ in range(3)]
@@ -89,8 +87,6 @@ class brief(quick):
 
 
 class listening(quick):
-    """Each trial listens on every address until somebody has tried to connect."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         result = super().run(request, watch)
         if not _is_trial(request):
@@ -117,8 +113,6 @@ class full(quick):
 
 
 class filling(quick):
-    """After two trials no file may grow any more, as on a full disk."""
-
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         result = super().run(request, watch)
         if len(self.requests) > 2:
@@ -151,7 +145,6 @@ class complaining(quick):
 
 
 def _is_trial(request: TrialRequest) -> bool:
-    """Whether it is kept as a trial; what is run to explain the result is not."""
     return any(each.name == "trials" for each in request.folder.parents)
 
 

@@ -56,7 +56,6 @@ def _repository(commit: Commit) -> Path:
 
 
 def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) -> None:
-    """With the files as they were then, however the repository goes on."""
     first, second = commit(toy="one = 1"), commit(toy="two = 2")
     checkouts = Checkouts(tmp_path / "checkouts")
     checkouts.fetch([first, second])
@@ -69,7 +68,6 @@ def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) ->
 def test_what_cannot_be_had_is_said_and_leaves_nothing(
     commit: Commits, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: str
 ) -> None:
-    """An unknown commit, or no repository; others are fetched all the same."""
     right = commit(toy="one = 1")
     other = {"commit": "0" * 40, "repository": f"file://{tmp_path}/nothing"}
     missing = right.model_copy(update={wrong: other[wrong]})

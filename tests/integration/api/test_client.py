@@ -23,7 +23,6 @@ except Exception as error:
 
 
 def test_the_client_needs_none_of_the_service_s_packages() -> None:
-    """Where they are missing, it imports, asks, and understands what is answered."""
     command = [sys.executable, "-c", WITHOUT]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == """ServiceUnreachable [b'{"workload":"digits"}']\n"""

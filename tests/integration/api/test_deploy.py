@@ -203,7 +203,6 @@ class Booted:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
 @pytest.mark.parametrize(("name", "exposure"), [("api", 20), ("worker", 30)])
 def test_a_unit_is_valid_and_hardened(tmp_path: Path, name: str, exposure: int) -> None:
-    """As systemd itself judges it: of 100, so much is exposed at most."""
     unit = tmp_path / f"autotune-{name}.service"
     text = (DEPLOY / "systemd" / unit.name).read_text("utf-8")
     unit.write_text(text.replace("/opt/autotune/bin/autotune", sys.executable))

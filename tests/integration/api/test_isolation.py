@@ -24,7 +24,6 @@ def refuses(code: int) -> Callable[[], None]:
 
 
 def test_what_the_system_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that ends at once finds out, and its parent stays where it is."""
     monkeypatch.setattr(isolation, "_separate", refuses(errno.ENOSPC))
     assert isolation.refusal() == os.strerror(errno.ENOSPC)
     before = OWN.readlink()
@@ -33,7 +32,6 @@ def test_what_the_system_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_of_any_kind_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that tried it never goes on as a second one of its parent."""
     monkeypatch.setattr(isolation, "_separate", lambda: 1 / 0)
     assert isolation.refusal() is not None
 

@@ -19,7 +19,7 @@ from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store import migrations
 from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
 from autotune.api.store.migrations import advice, check_schema, make, migrate
-from autotune.api.store.tables import MachineRow
+from autotune.api.store.tables import Totals
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:
@@ -52,7 +52,7 @@ revision, down_revision = "second", "0.1.0"
 
 
 def upgrade():
-    op.execute("DELETE FROM machines")
+    op.execute("DELETE FROM totals")
 """
 
 
@@ -60,7 +60,7 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with database.writing() as connection:
-        connection.execute(insert(MachineRow).values(devices="d", record="{}"))
+        connection.execute(insert(Totals).values(name="t", value=1.0))
     shutil.copy(Path(migrations.__file__).with_name("v0_1_0.py"), tmp_path)
     (tmp_path / "second.py").write_text(SECOND)
     later = ScriptDirectory(str(tmp_path), version_locations=[str(tmp_path)])
@@ -71,12 +71,11 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
     migrate(database)
     check_schema(database)
     with database.reading() as connection:
-        assert connection.execute(select(col(MachineRow.devices))).all() == []
+        assert connection.execute(select(col(Totals.name))).all() == []
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_migration_may_take_long(database: Database) -> None:
-    """A large database needs it; everything else is bounded, as before."""
     query = "SELECT extract(epoch FROM current_setting(%s)::interval)"
     for name in ("statement_timeout", "lock_timeout"):
         with database.migrating() as connection:
@@ -87,7 +86,6 @@ def test_a_migration_may_take_long(database: Database) -> None:
 
 @pytest.fixture
 def encoded(request: pytest.FixtureRequest, postgresql: Any) -> Iterator[Database]:
-    """A database without a schema whose server keeps text in an encoding."""
     rest = f"TEMPLATE template0 LOCALE 'C' ENCODING '{request.param}'"
     postgresql.execute(f"CREATE DATABASE encoded {rest}")
     database = Database(postgresql.url("encoded"))
@@ -102,20 +100,18 @@ def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> Non
     make(encoded)
     with encoded.writing() as connection:
         text = "Z\u00fcrich \N{SNOWMAN}"
-        connection.execute(insert(MachineRow).values(devices=text, record="{}"))
-        assert connection.execute(select(col(MachineRow.devices))).scalar_one() == text
+        connection.execute(insert(Totals).values(name=text, value=1.0))
+        assert connection.execute(select(col(Totals.name))).scalar_one() == text
 
 
 @pytest.mark.parametrize("encoded", ["LATIN1"], indirect=True)
 def test_a_server_that_cannot_keep_every_text_is_refused(encoded: Database) -> None:
-    """Before anything is in it; the message says how to make one that can."""
     with pytest.raises(SettingsError, match="LATIN1") as raised:
         make(encoded)
     assert "ENCODING 'UTF8'" in raised.value.next_step
 
 
 def test_a_process_waits_for_the_migration_of_another(database: Database) -> None:
-    """However long that takes; here it is behind it, and finds the work done."""
     order: list[str] = []
 
     def start() -> None:
@@ -151,24 +147,3 @@ def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: P
     second.join()
     database.close()
     assert ended
-
-
-def test_processes_that_start_at_once_do_not_collide(tmp_path: Path) -> None:
-    """The first one makes the tables, the others wait and find them."""
-    failures: list[BaseException] = []
-
-    def start() -> None:
-        database = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
-        try:
-            make(database)
-        except BaseException as exc:  # noqa: BLE001 - shown below
-            failures.append(exc)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=start) for _ in range(3)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert failures == []

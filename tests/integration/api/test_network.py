@@ -85,7 +85,6 @@ def notes(jobs: Jobs, job: Job) -> list[str]:
 
 @pytest.fixture
 def url(sqlite: Path, tmp_path: Path) -> str:
-    """The URL of an empty database; of which kind makes no difference here."""
     shutil.copy(sqlite, tmp_path / "service.db")
     return f"sqlite:///{tmp_path / 'service.db'}"
 
@@ -111,7 +110,6 @@ def test_nothing_of_a_gang_is_reached_from_outside(
 def test_an_operator_may_leave_searches_in_the_machine_s_network(
     jobs: Jobs, job: Job, settings: Settings, start_worker: Start
 ) -> None:
-    """Then whoever reaches the machine reaches the gang, and the job tells so."""
     found = tried(start_worker, settings, job, Isolation.OFF)
     assert found
     assert all(found)

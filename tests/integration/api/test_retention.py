@@ -23,7 +23,6 @@ OF_A_JOB = (
     tables.events,
     tables.trials,
     tables.attempts,
-    tables.idempotency,
 )
 
 
@@ -56,7 +55,6 @@ def tidy(database: Database, settings: Settings, days: int | None) -> None:
 def test_an_old_job_goes_with_all_its_rows_and_files(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
-    """A job that ran leaves nothing, neither in the database nor on the disk."""
     job = jobs.submit(asked.model_copy(update={"labels": {"team": "vision"}}), "me", "key")
     assert Worker(database, settings).run_one()
     assert all(rows(database, job))
@@ -94,7 +92,6 @@ def test_files_that_no_job_has_any_more_go(
 
 
 def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Database) -> None:
-    """It is a counter: a monitor would take a smaller figure for a restart."""
     job = jobs.submit(JobRequest(workload="digits"), "me")
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
     assert claimed is not None

@@ -75,7 +75,6 @@ def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
 
 
 def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """By priority, then by what runs, then by who waits the longest."""
     mine = [jobs.submit(asked, "me").id for _ in range(3)]
     yours = jobs.submit(asked, "you").id
     urgent = jobs.submit(asked.model_copy(update={"priority": 1}), "they").id
@@ -84,7 +83,6 @@ def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) ->
 
 
 def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    """Whoever claims at the same moment, each job goes to one of them."""
     ids = {jobs.submit(asked, "me").id for _ in range(4)}
     with ThreadPoolExecutor(8) as pool:
         # A loser may find the row locked and come back empty, as a worker would come again.
@@ -151,7 +149,6 @@ WRITES = {
 def test_a_worker_that_wakes_after_its_lease_is_refused(
     database: Database, jobs: Jobs, asked: JobRequest, write: str, *, taken: bool
 ) -> None:
-    """Whether somebody else has the job by then or not, nothing of it is written."""
     job = jobs.submit(asked, "me")
     token = take(database).token
     lapse(database)
@@ -167,7 +164,6 @@ def test_a_worker_that_wakes_after_its_lease_is_refused(
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
-    """Its worker renews the lease in time, as if nothing had happened."""
     jobs.submit(asked, "me")
     token = take(database).token
     lapse(database, +100_000)
@@ -223,7 +219,6 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
 def test_the_time_of_earlier_attempts_is_known(
     database: Database, jobs: Jobs, asked: JobRequest
 ) -> None:
-    """What an attempt spent on the search counts until it was last heard of."""
     jobs.submit(asked, "me")
     token = take(database).token
     attempts.record(database, token, AttemptReport(number=1, began=True))

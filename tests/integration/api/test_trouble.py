@@ -115,7 +115,6 @@ def test_a_worker_that_pauses_can_be_stopped(
 def test_a_result_that_cannot_be_saved_is_not_lost(
     jobs: Jobs, job: Job, database: Database, settings: Settings
 ) -> None:
-    """The database has it; the files beside it are for the operator."""
     run(database, settings, "unsaved")
     check_done(jobs, job, attempt=1)
     place = settings.data / "jobs" / job.id / "1"
@@ -151,7 +150,6 @@ def test_what_is_wrong_with_a_workload_is_told_without_the_root(
 def test_a_workload_may_say_what_is_no_text(
     jobs: Jobs, job: Job, database: Database, settings: Settings
 ) -> None:
-    """Its job fails at once and tells why, instead of dying again and again."""
     run(database, settings, "unprintable")
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.FAILED, 1)

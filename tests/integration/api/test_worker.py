@@ -60,7 +60,6 @@ def check_ended_once(jobs: Jobs, job: Job) -> Job:
 
 
 def check_done(jobs: Jobs, job: Job) -> Job:
-    """Make sure that the recommendation rests on exactly the recorded trials."""
     ended = check_ended_once(jobs, job)
     assert ended.state is State.DONE, ended.reason
     found = jobs.recommendation(job.id, None)
@@ -182,7 +181,6 @@ def test_a_stopped_worker_that_wakes_is_refused(
 def test_a_worker_that_is_told_to_stop_puts_its_job_back(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
-    """SIGTERM ends the processes and keeps the job for the next worker."""
     job = jobs.submit(asked, "me")
     worker = start_worker("sleepers")
     until(lambda: alive(database) >= 4)
@@ -195,7 +193,6 @@ def test_a_worker_that_is_told_to_stop_puts_its_job_back(
 def test_what_kills_its_worker_twice_is_set_aside(
     jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
-    """The search goes on without the configuration during which it died."""
     job = jobs.submit(asked.model_copy(update={"max_trials": 8}), "me")
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
@@ -222,7 +219,6 @@ def test_a_job_that_always_dies_fails(
 def test_a_job_knows_the_code_that_it_measured(
     jobs: Jobs, database: Database, settings: Settings, tmp_path: Path, asked: JobRequest
 ) -> None:
-    """An edit between its attempts ends it: the trials would be of two versions."""
     (tmp_path / "toy.py").write_text("f = g = 1")
     declared = {"digits": Declared(model="toy.py:f", dataset="toy.py:g")}
     own = settings.model_copy(update={"root": tmp_path, "workloads": declared})

@@ -17,7 +17,6 @@ from autotune.testing import FAKE_MACHINE
 
 
 def test_a_request_becomes_complete(registry: Registry, asked: JobRequest) -> None:
-    """What the request leaves out is filled in before the job is kept."""
     tuning = checked(asked, registry, Quotas())
     assert tuning.budget == 180
     assert tuning.params == {"colour": "grey", "filters": 32}
@@ -38,7 +37,6 @@ def test_a_request_becomes_complete(registry: Registry, asked: JobRequest) -> No
     ],
 )
 def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]) -> None:
-    """A request names no file, no code, and nothing beyond the bounds."""
     wrong = JobRequest.model_validate({"workload": "digits", **changes})
     with pytest.raises(InvalidTuning):
         checked(wrong, registry, Quotas())
@@ -61,7 +59,6 @@ def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]
     ],
 )
 def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:
-    """Unknown fields, long texts, lists and NaN do not get past the schema."""
     with pytest.raises(ValidationError):
         JobRequest.model_validate(wrong)
 
@@ -73,7 +70,6 @@ def test_parameters_keep_their_type(value: object) -> None:
 
 
 def test_what_is_named_twice_counts_once() -> None:
-    """A space would otherwise hold the same ways to distribute again and again."""
     twice = {"workers": [2, 1, 2], "strategies": ["one_device", "one_device"]}
     found = JobRequest.model_validate({"workload": "digits", **twice})
     assert (found.workers, found.strategies) == ((2, 1), ("one_device",))

@@ -77,7 +77,6 @@ def test_the_environment_wins_over_the_file(
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
-    """The service does not start with settings that it does not understand."""
     path = tmp_path / "service.toml"
     path.write_text(text)
     with pytest.raises(SettingsError):
@@ -88,7 +87,6 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("parameter", ['_units = { type = "int" }', 'name = { type = "str" }'])
 def test_a_workload_that_cannot_be_is_refused(tmp_path: Path, parameter: str) -> None:
-    """Whatever it fails with, the message says that the settings are wrong."""
     path = tmp_path / "service.toml"
     path.write_text(
         f'[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\nparameters = {{ {parameter} }}\n'
@@ -98,7 +96,6 @@ def test_a_workload_that_cannot_be_is_refused(tmp_path: Path, parameter: str) ->
 
 
 def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service does not start without workloads that it should offer."""
     broken = EntryPoint("mine", "nosuch_package:workload", "autotune.workloads")
     monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [broken])
     with pytest.raises(SettingsError, match="nosuch_package"):

@@ -12,7 +12,6 @@ from autotune.api.states import FINAL, NEXT, UNFINISHED, State, transition
 
 @pytest.mark.parametrize(("before", "after"), [*itertools.product(State, State)])
 def test_only_listed_steps_are_taken(before: State, after: State) -> None:
-    """Every pair of states is either listed and allowed, or refused."""
     if after in NEXT[before]:
         assert transition(before, after) is after
     else:

@@ -64,7 +64,6 @@ def test_parameters_are_completed_by_their_defaults(registry: Registry) -> None:
     ],
 )
 def test_parameters_out_of_bounds_are_refused(registry: Registry, given: dict[str, int]) -> None:
-    """What the workload's own model does not allow never reaches a factory."""
     with pytest.raises(InvalidTuning):
         registry.find("digits").validate(given)
 
@@ -78,7 +77,6 @@ def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> No
 
 
 def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) -> None:
-    """The own axes of a space are held to the parameters' bounds, too."""
     space = Space(strategies=("one_device",), axes={"filters": (8, 100_000)})
     with pytest.raises(InvalidTuning):
         registry.find("digits").check_space(space, ())
@@ -132,7 +130,6 @@ def test_such_parameters_are_held_to_their_types(own: Registered, name: str, val
 
 
 def test_a_space_may_search_over_a_choice(own: Registered) -> None:
-    """The other parameters, completed already, are checked along with its values."""
     space = Space(strategies=("one_device",), axes={"colour": ("grey", "red")})
     own.check_space(space, own.validate({}))
     with pytest.raises(InvalidTuning, match="colour"):
@@ -200,7 +197,6 @@ def test_a_workload_may_be_in_a_repository() -> None:
     ids=str,
 )
 def test_a_commit_and_its_files_are_named_in_full(wrong: dict[str, Any]) -> None:
-    """Nothing that another commit, option or folder could stand for."""
     given = {"model": "toy.py:f", "dataset": "toy.py:g", **IN_GIT, **wrong}
     with pytest.raises(SettingsError, match="Workload"):
         registered(Declared(**given))
@@ -213,7 +209,6 @@ def test_a_commit_and_its_files_are_named_in_full(wrong: dict[str, Any]) -> None
 def test_the_digest_of_a_workload_is_that_of_its_code(
     tmp_path: Path, model: str, dataset: str
 ) -> None:
-    """Equal wherever the same code lies, another one once it is edited."""
     workload = registered(Declared(model=model, dataset=dataset))
     for place in ("one", "other"):
         (tmp_path / place).mkdir()

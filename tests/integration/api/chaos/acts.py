@@ -37,7 +37,6 @@ class Acts:
         return sum(self.done[name] for name in KILLS)
 
     def act(self) -> None:
-        """Kill somebody, if there is anybody; now and then do something else as well."""
         if not self._kill():
             return
         for name, often in OTHERS.items():

@@ -14,8 +14,6 @@ UNFINISHED = {"state": ["queued", "running", "cancelling"], "limit": 100}
 
 
 class Customer(Thread):
-    """Keeps some jobs waiting; cancels a few; sends a few requests twice."""
-
     def __init__(self, address: str, asked: Mapping[str, object], seed: int, most: int) -> None:
         super().__init__(daemon=True)
         self._client = httpx.Client(base_url=address, timeout=10)
@@ -31,7 +29,6 @@ class Customer(Thread):
         self.failure: BaseException | None = None
 
     def stop(self) -> None:
-        """Ask for no more, and wait until the last request was answered."""
         self._enough.set()
         self.join(60)
         self._client.close()
@@ -70,7 +67,6 @@ class Customer(Thread):
             self.cancelled.add(job_id)
 
     def _answered(self, method: str, path: str, **given: object) -> httpx.Response:
-        """Ask until there is an answer other than 503, as a patient client does."""
         while True:
             try:
                 answer = self._client.request(method, path, **given)

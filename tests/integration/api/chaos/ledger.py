@@ -24,8 +24,6 @@ _ENDED = (jobs.c.id, jobs.c.state, jobs.c.events, jobs.c.trials, jobs.c.ended_at
 
 
 class Ledger:
-    """Looks now and then, and remembers what must not change any more."""
-
     def __init__(self, database: Database, lease: float) -> None:
         self._database = database
         self._jobs = Jobs(database, Registry({}), Quotas())
@@ -49,7 +47,6 @@ class Ledger:
         return known & markers_alive()
 
     def _check_attempts(self, connection: Connection) -> None:
-        """An attempt that is over never writes again: a worker that wakes is refused."""
         over = select(*_OVER).where(attempts.c.ended_at.is_not(None))
         for row in connection.execute(over):
             assert self._over.setdefault((row.job_id, row.number), row) == row
@@ -62,7 +59,6 @@ class Ledger:
         assert all(count == 1 for count in connection.execute(held).scalars())
 
     def _check_ended(self, connection: Connection) -> list[str]:
-        """A job that has ended stays as it is; return those that have ended since."""
         rows = connection.execute(select(*_ENDED).where(jobs.c.state.in_(FINAL))).all()
         fresh = [row.id for row in rows if row.id not in self.ended]
         for row in rows:
@@ -84,7 +80,6 @@ class Ledger:
         self._check_result(job_id, [each.outcome for each in recorded])
 
     def _check_result(self, job_id: str, outcomes: list[Outcome]) -> None:
-        """A result rests on exactly the trials; without one, something of it crashed."""
         job = self._jobs.get(job_id, None)
         if job.state is State.DONE:
             found = self._jobs.recommendation(job_id, None)

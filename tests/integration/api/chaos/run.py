@@ -27,8 +27,6 @@ LEFT_SECONDS = 600.0
 
 
 class Run:
-    """Kills until it has killed enough, then waits for the end of every job."""
-
     def __init__(
         self,
         world: World,
@@ -95,7 +93,6 @@ class Run:
         return [*self._customer.accepted.values()]
 
     def _check_all(self) -> None:
-        """Nothing is lost, nothing is there twice, and nothing runs any more."""
         assert set(self._ledger.ended) == set(self._accepted)
         assert len(set(self._accepted)) == len(self._accepted)
         states = {row.id: State(row.state) for row in self._ledger.ended.values()}

@@ -97,8 +97,6 @@ def run(
 
 @pytest.fixture
 def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Shows the figures of a run, also where pytest hides what is printed."""
-
     def show(summary: str) -> None:
         with capsys.disabled():
             print(f"\nchaos: {summary}")  # noqa: T201

@@ -138,12 +138,10 @@ class World:
 
 
 def living() -> dict[psutil.Process, int]:
-    """Return all processes of any attempt on this host, each with its parent."""
     return {each: parent for each, parent, _ in _marked()}
 
 
 def markers_alive() -> set[str]:
-    """Return the markers of all processes of attempts on this host."""
     return {marker for _, _, marker in _marked()}
 
 

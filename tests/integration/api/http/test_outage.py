@@ -78,7 +78,6 @@ def _check_gone(client: httpx.Client, job: str) -> None:
 
 @pytest.mark.real
 def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: Any) -> None:
-    """The stream is not cut, and every event comes once and in order."""
     where = client.post("/v1/tunings", json=ASKED).headers["location"]
     numbers = []
     with client.stream("GET", f"{where}/events") as stream:

@@ -98,7 +98,7 @@ def _answers(address: str) -> bool:
 
 def browser(proxy: str, name: str, **headers: str) -> httpx.Client:
     own = {"Origin": proxy, "Sec-Fetch-Site": "same-origin", **headers}
-    return httpx.Client(base_url=proxy, auth=(name, PASSWORD), headers=own)
+    return httpx.Client(base_url=proxy, auth=(name, PASSWORD), headers=own, timeout=60)
 
 
 def test_people_are_let_in_by_their_groups(proxy: str) -> None:
@@ -124,7 +124,6 @@ def test_what_a_caller_says_through_the_proxy_counts_for_nothing(proxy: str) -> 
 
 
 def test_a_page_of_another_site_changes_nothing_through_the_proxy(proxy: str) -> None:
-    """The browser shows its session at the proxy to whatever page asks for it."""
     for said in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         with browser(proxy, "anna", **said) as anna:
             refused = anna.post("/v1/tunings", json=ASKED)

@@ -48,7 +48,6 @@ class Target:
     job: str
 
     def findings(self, **options: object) -> list[str]:
-        """Return what Schemathesis finds, each with a call that shows it."""
         shown = {
             "headers": {"Authorization": f"Bearer {self.secret}"},
             "generation": {"max-examples": EXAMPLES, "deterministic": True, "no-shrink": True},
@@ -77,7 +76,6 @@ def _findings(event: events.EngineEvent) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Nothing runs out, and streams that nothing happens in give up soon."""
     return load_settings(
         data=tmp_path_factory.mktemp("data"),
         root=ROOT,

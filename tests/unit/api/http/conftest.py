@@ -42,7 +42,6 @@ Conclude = Callable[[Result], Job]
 
 @pytest.fixture
 def settings(database: Database, tmp_path: Path) -> Settings:
-    """The shipped examples, a machine that is known, and streams that look often."""
     del database  # Its file lies where these settings look.
     return load_settings(
         data=tmp_path,

@@ -33,14 +33,12 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 
 
 def routes_of(routes: list[BaseRoute]) -> Iterator[BaseRoute]:
-    """Yield the routes of an application, those of its routers too."""
     for route in routes:
         router = getattr(route, "original_router", None)
         yield from [route] if router is None else routes_of(router.routes)
 
 
 def addresses(app: FastAPI) -> Iterator[str]:
-    """Yield an address of every route and mounted application, documented or not."""
     for route in routes_of(app.routes):
         path = re.sub(r"\{\w+_id\}", "0" * 24, getattr(route, "path", ""))
         yield f"{path}/x" if isinstance(route, Mount) else path
@@ -112,7 +110,6 @@ def scopes_of(dependant: Any) -> list[str]:
     ],
 )
 def test_a_wrong_key_is_refused(anybody: TestClient, header: str) -> None:
-    """Whatever is wrong with it, the answer is 401 and does not repeat it."""
     refused = anybody.get("/v1/tunings", headers={"Authorization": header.encode("latin-1")})
     assert refused.status_code == 401
     assert refused.json()["code"] in {"key-missing", "key-refused"}
@@ -167,7 +164,6 @@ def test_a_revoked_key_follows_no_longer(client: TestClient, database: Database,
 def test_a_page_of_another_site_changes_nothing(
     client: TestClient, headers: dict[str, str]
 ) -> None:
-    """A browser that is let in here must not be used from elsewhere."""
     refused = client.post("/v1/tunings", json={"workload": "digits"}, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (403, "cross-origin")
     assert client.get("/v1/tunings").json()["tunings"] == []

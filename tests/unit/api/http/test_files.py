@@ -91,7 +91,6 @@ def test_the_report_is_to_be_had_as_a_page(
 
 
 def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:
-    """The schema of the parameters is told, and where the factories are is not."""
     answer = client.get("/v1/workloads")
     found = {each["name"]: each for each in answer.json()["workloads"]}
     assert found["digits"]["parameters"]["properties"]["filters"]["maximum"] == 512

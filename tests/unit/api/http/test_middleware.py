@@ -84,7 +84,6 @@ def test_headers_make_no_other_request(client: TestClient, job: Job) -> None:
 
 
 def test_calls_have_names_for_programs(app: FastAPI) -> None:
-    """Clients are made from the document; their functions are called so."""
     document = app.openapi()
     found = {o["operationId"] for path in document["paths"].values() for o in path.values()}
     assert {"create_job", "list_jobs", "get_job", "cancel_job", "get_metrics"} <= found
@@ -123,7 +122,6 @@ def test_what_is_asked_for_has_examples_that_are_taken(app: FastAPI, client: Tes
 
 
 def test_the_document_is_shown_without_another_site(anybody: TestClient) -> None:
-    """Swagger UI comes from here, and the policy lets it load nothing else."""
     page = anybody.get("/docs")
     assert "default-src 'self'" in page.headers["content-security-policy"]
     files = re.findall('(?:src|href)="([^"]+)"', page.text)

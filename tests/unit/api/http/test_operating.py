@@ -21,7 +21,6 @@ from autotune.testing import FAKE_MACHINE, fake_machine
 
 
 def test_the_metrics_tell_of_calls_and_jobs(client_with: Any, job: Job) -> None:
-    """Addresses are counted by route, so that their number is bounded."""
     admin = client_with(*Scope, project=job.project)
     admin.get(f"/v1/tunings/{job.id}")
     admin.get("/v1/nothing")
@@ -36,8 +35,6 @@ def test_the_metrics_tell_of_calls_and_jobs(client_with: Any, job: Job) -> None:
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process tells its own figures, and that the database does not answer."""
-
     def gone(_: Jobs) -> None:
         raise DatabaseUnavailable("gone")
 
@@ -63,7 +60,9 @@ def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
     large = fake_machine(cpus=64)
     workers.seen(database, WorkerInfo(worker="w", devices="other", host="h", machine=large))
     assert client.get("/v1/machine").json()["machine"]["hosts"][0]["cpus"] == 64
-    workers.remember_machine(database, "bench", FAKE_MACHINE)
+    mine = WorkerInfo(worker="gone", devices="bench", host="h", machine=FAKE_MACHINE)
+    workers.seen(database, mine)
+    workers.leave(database, mine)
     assert client.get("/v1/machine").json()["machine"] == FAKE_MACHINE.model_dump(mode="json")
     assert client.get("/v1/spaces").json()["auto"] == "cpu"
 
@@ -160,7 +159,6 @@ def test_a_high_priority_needs_an_administrator(client: TestClient, client_with:
 
 
 def test_needs_are_checked(client: TestClient, worker: WorkerInfo) -> None:
-    """What they say is kept with the job; what is odd in them is named."""
     del worker
     asked = {"workload": "digits", "needs": {"devices": 1, "labels": ["b", "a"]}}
     made = client.post("/v1/tunings", json=asked).json()

@@ -96,7 +96,6 @@ def test_a_malformed_body_is_told(client: TestClient, body: bytes, status: int, 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
 def test_another_media_type_is_refused(client: TestClient, kind: str) -> None:
-    """Only JSON is read, so that no page elsewhere can send a form."""
     refused = client.post(
         "/v1/tunings", content=b'{"workload": "digits"}', headers={"Content-Type": kind}
     )
@@ -114,7 +113,6 @@ def test_a_body_that_is_packed_is_refused(client: TestClient, coding: str) -> No
 
 
 def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
-    """Both are told as problems; the second with the methods that there are."""
     assert client.get("/v1/nothing").json()["code"] == "no-such-route"
     refused = client.delete("/v1/tunings")
     assert (refused.status_code, refused.json()["code"]) == (405, "method-not-allowed")

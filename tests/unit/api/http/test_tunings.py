@@ -30,7 +30,6 @@ def test_a_job_is_taken_in(client: TestClient, jobs: Jobs) -> None:
 
 
 def test_an_answer_holds_nothing_internal(client: TestClient, job: Job) -> None:
-    """It is told whose it is, but not the order in which everybody's jobs came."""
     shown = client.get(f"/v1/tunings/{job.id}").json()
     assert shown["project"] == job.project
     assert not {"seq", "devices", "request"} & set(shown)
@@ -77,7 +76,6 @@ def test_what_is_done_cannot_be_cancelled(client: TestClient, done: Job) -> None
 
 
 def test_trials_come_without_what_they_printed(client: TestClient, measured: LeaseToken) -> None:
-    """Outcome, reason and figures are told; neither windows nor output."""
     answer = client.get(f"/v1/tunings/{measured.job_id}/trials")
     shown = answer.json()["trials"][0]
     assert (shown["outcome"], shown["examples_per_second"], shown["global_batch"]) == (
@@ -137,7 +135,6 @@ def test_a_stream_ends_with_the_job(client: TestClient, done: Job) -> None:
 
 
 def test_a_stream_beyond_the_end_misses_nothing(client: TestClient, jobs: Jobs, job: Job) -> None:
-    """Whoever says to have seen more than there is gets what comes from now on."""
     path = f"/v1/tunings/{job.id}/events"
     with client.stream("GET", path, headers={"Last-Event-ID": "1000"}) as answer:
         jobs.cancel(job.id, None)
@@ -206,7 +203,6 @@ def test_a_list_is_narrowed_down(client: TestClient, done: Job) -> None:
 
 
 def test_labels_are_shown_and_listed_by(client: TestClient, job: Job) -> None:
-    """All that are asked for must be there; those of workers are something else."""
     labels = {"team": "vision", "run": "a:b=c"}
     asked = {"workload": "digits", "labels": labels, "needs": {"labels": ["team:vision"]}}
     made = client.post("/v1/tunings", json=asked).json()
@@ -242,7 +238,6 @@ ASKED = {"workload": "digits", "space": SPACE, "labels": {"team": "vision"}, "pr
 
 
 def test_a_job_is_repeated(client: TestClient) -> None:
-    """The same request makes another job; with one idempotency key only one."""
     first = client.post("/v1/tunings", json={**ASKED, "params": {"filters": 1}}).json()
     path, key = f"{first['url']}/repeat", {"Idempotency-Key": "again"}
     second, third = (client.post(path, headers=key) for _ in range(2))

@@ -30,7 +30,6 @@ from autotune.api.store.jobs import open_database
     ],
 )
 def test_other_databases_are_refused(url: str) -> None:
-    """Neither the text nor what it goes back to shows the password."""
     with pytest.raises(SettingsError) as raised:
         Database(url)
     assert "secret" not in f"{raised.value} {raised.value.__cause__}"
@@ -49,7 +48,6 @@ def test_what_raises_is_not_kept(database: Database) -> None:
 
 
 def test_sqlite_is_set_up_for_crashes_and_readers(database: Database) -> None:
-    """What was committed is on the disk, and readers do not wait for a writer."""
     with database.writing(), database.reading() as connection:
         pragmas = ("journal_mode", "synchronous", "foreign_keys")
         found = [connection.exec_driver_sql(f"PRAGMA {each}").scalar() for each in pragmas]

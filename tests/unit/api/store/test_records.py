@@ -40,7 +40,6 @@ def change(database: Database) -> Change:
 
 @pytest.fixture
 def settings(database: Database, tmp_path: Path) -> Settings:
-    """Those of a worker on the same database, whose engine would fail."""
     del database
     return load_settings(data=tmp_path, root=ROOT, devices="bench", engine="os:abort")
 
@@ -63,7 +62,6 @@ def measured(database: Database) -> ClaimedJob:
 def test_an_unreadable_job_is_listed_with_the_others(
     jobs: Jobs, asked: JobRequest, job: Job, change: Change
 ) -> None:
-    """It says why nothing more is told of it, and can be cancelled."""
     change(rows.c.request, GONE)
     other = jobs.submit(asked, "me")
     found = {each.id: each for each in jobs.page("me").tunings}

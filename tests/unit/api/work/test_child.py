@@ -95,7 +95,6 @@ TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(
 
 @pytest.mark.parametrize("kind", TRIALS)
 def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, kind: str) -> None:
-    """Neither timed, certified, screened nor looked at: its process died twice."""
     inner = create_autospec(Engine, instance=True)
     engine = interruptible(inner, shown.append, [Configuration()])
     engine.execute(every_task(tmp_path)[kind])

@@ -10,8 +10,9 @@ import pytest
 
 from autotune.api.log import logger
 from autotune.api.settings import load_settings
+from autotune.api.store import workers
 from autotune.api.store.database import Database
-from autotune.api.store.workers import known_machine, remember_machine
+from autotune.api.values import WorkerInfo
 from autotune.api.work import housekeeping
 from autotune.api.work.housekeeping import Chore, Inspection
 from autotune.engine.lock import Notify
@@ -45,8 +46,6 @@ Inspect = Callable[..., Inspection]
 
 @pytest.fixture
 def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
-    """Makes an inspection that is given these engines, one after the other."""
-
     def make(*engines: FakeEngine) -> Inspection:
         left = iter(engines)
         monkeypatch.setattr(housekeeping, "new_engine", lambda _: next(left))
@@ -55,14 +54,14 @@ def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
     return make
 
 
-def test_the_machine_is_looked_at_once(inspection: Inspect, database: Database) -> None:
+def test_the_machine_is_looked_at_once(inspection: Inspect) -> None:
     """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
     engine = Engine()
     here = inspection(engine)
     assert here.machine is None
     here.inspect()
     here.inspect()
-    assert here.machine == known_machine(database, "bench") == FAKE_MACHINE
+    assert here.machine == FAKE_MACHINE
     assert (engine.closed, engine.reservations) == (True, ["inspecting the machine"])
 
 
@@ -91,12 +90,13 @@ def test_the_machine_of_an_earlier_look_counts_until_the_next(
     inspection: Inspect, database: Database
 ) -> None:
     """A worker that starts while a search is timed knows it at once, and looks anew later."""
-    remember_machine(database, "bench", FAKE_MACHINE)
+    earlier = WorkerInfo(worker="w", devices="bench", host="h", machine=FAKE_MACHINE)
+    workers.seen(database, earlier)
     other = fake_machine(cpus=3)
     here = inspection(Engine(other))
     assert here.machine == FAKE_MACHINE
     here.inspect()
-    assert here.machine == known_machine(database, "bench") == other
+    assert here.machine == other
 
 
 def test_it_is_done_at_once_and_then_now_and_then() -> None:

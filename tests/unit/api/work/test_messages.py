@@ -70,7 +70,6 @@ def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> 
     ids=repr,
 )
 def test_what_is_wrong_with_the_job_is_told(error: AutotuneError) -> None:
-    """Whoever asked learns all that is known, whatever it goes back to."""
     assert final_message(error) == GaveUp(reason=str(error))
 
 
@@ -105,7 +104,6 @@ def test_a_reason_is_a_text_that_every_database_takes() -> None:
 
 @pytest.mark.parametrize("what", [GaveUp(reason="caf\udce9"), Notice(text="caf\udce9")], ids=repr)
 def test_a_message_may_hold_what_is_no_text(what: GaveUp | Notice) -> None:
-    """As a name that is not in UTF-8 does; the search does not die of telling it."""
     shown = message.validate_json(line(what))
     assert isinstance(shown, GaveUp | Notice)
     assert "caf?" in str(shown)

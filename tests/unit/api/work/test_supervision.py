@@ -19,8 +19,6 @@ CLAIMED = ClaimedJob.model_construct(token=TOKEN)
 
 
 class Fake:
-    """A clock that is set by hand, and a database that answers or not."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.calls: list[str] = []
@@ -47,7 +45,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 
 def test_it_looks_often_and_renews_sometimes(fake: Fake) -> None:
-    """Between renewals only the state is read, and that not in every turn."""
     assert fake.keep(0.5) is State.RUNNING
     assert fake.keep(1.5) is State.CANCELLING
     fake.keep(2.0)
@@ -63,21 +60,18 @@ def test_it_bears_a_database_that_is_down_for_a_while(fake: Fake) -> None:
 
 
 def test_it_gives_up_before_others_may_begin(fake: Fake) -> None:
-    """After two thirds of the lease without renewal the attempt is over."""
     fake.down = True
     with pytest.raises(Superseded):
         fake.keep(20.5)
 
 
 def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
-    """A worker that was stopped asks nobody before it ends its processes."""
     with pytest.raises(Superseded):
         fake.keep(100)
     assert fake.calls == []
 
 
 def test_the_beginning_tells_which_network_the_search_has() -> None:
-    """Whoever follows the job learns it, and the search's time begins."""
     text = str(Network(own=False, why="not permitted"))
     made = content(Begun(network=text))
     assert made["began"]

@@ -39,7 +39,6 @@ def places(data: str = "/var/lib/tuning", root: Path = ROOT) -> Places:
     ],
 )
 def test_the_operators_folders_are_hidden(text: str, shown: str | None) -> None:
-    """What lies in them is named from the root; other paths stay as they are."""
     assert places().hidden(text) == (text if shown is None else shown)
 
 
@@ -60,7 +59,6 @@ def test_a_folder_is_known_by_both_of_its_names(tmp_path: Path) -> None:
 
 
 def test_messages_lose_them_too() -> None:
-    """All that callers see of a message is changed, and nothing else."""
     path, trial = (
         "/srv/models/a.py",
         Trial(
@@ -81,7 +79,6 @@ def test_messages_lose_them_too() -> None:
 
 
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
-    """Its certificate is for callers as well, and may tell why a run failed."""
     checks = (
         failed(
             "certification run",

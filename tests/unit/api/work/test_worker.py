@@ -29,7 +29,6 @@ def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> ClaimedJob:
 def test_the_order_holds_what_the_operator_registered(
     claimed: ClaimedJob, registry: Registry, tmp_path: Path
 ) -> None:
-    """Factories come from the registry, arguments from the checked parameters."""
     made = order(claimed, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
     assert made.model == "examples/digits.py:model_fn"
     assert made.model_arguments == (("filters", 32),)
@@ -41,7 +40,6 @@ def test_the_order_holds_what_the_operator_registered(
 def test_what_earlier_attempts_used_is_gone(
     claimed: ClaimedJob, registry: Registry, used: float, left: float
 ) -> None:
-    """The budget is the job's, but the last attempt has time to decide."""
     late = claimed.model_copy(update={"used_seconds": used})
     assert order(late, registry, load_settings(), Checkouts(Path())).options.budget == left
 

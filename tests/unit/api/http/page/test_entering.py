@@ -58,7 +58,6 @@ def test_signing_in_leads_nowhere_else(wanted: str, leads: str) -> None:
 def test_the_cookie_is_kept_from_scripts_and_other_sites(
     stranger: TestClient, made: NewKey
 ) -> None:
-    """It holds no key, lasts for some hours, and goes to this host alone."""
     answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
     name, *attributes = answer.headers["set-cookie"].split("; ")
     expected = {"HttpOnly", f"Max-Age={SESSION_SECONDS}", "Path=/", "SameSite=lax"}

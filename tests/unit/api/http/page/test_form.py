@@ -21,7 +21,6 @@ def started(jobs: Jobs) -> tuple[Job, ...]:
 
 
 def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
-    """What the API takes, the form does, but for a space of one's own."""
     more = {
         "max_trials": "40",
         "margin": "0.05",
@@ -127,7 +126,6 @@ def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
 
 
 def test_every_option_is_on_the_form_as_it_is_declared(browser: TestClient) -> None:
-    """With its description and its default, so that the form cannot drift."""
     page = unescape(browser.get("/").text)
     for each in declared():
         assert f'name="{each.name}"' in page
@@ -140,7 +138,6 @@ def test_every_option_is_on_the_form_as_it_is_declared(browser: TestClient) -> N
 def test_labels_are_given_and_lead_to_the_jobs_that_have_them(
     browser: TestClient, jobs: Jobs
 ) -> None:
-    """On the job's page and in the list, which can be had without them again."""
     browser.post("/", data={**SENT, "labels": "team=vision, run=7,"})
     browser.post("/", data=SENT)
     other, job = started(jobs)
@@ -162,7 +159,6 @@ def test_what_is_wrong_with_labels_is_told_in_words(browser: TestClient, jobs: J
 
 
 def test_the_button_repeats_a_job_once(browser: TestClient, jobs: Jobs) -> None:
-    """Two clicks make one job; the button is there once the job has ended."""
     browser.post("/", data=SENT)
     (job,) = started(jobs)
     path = f"/tunings/{job.id}/repeat"

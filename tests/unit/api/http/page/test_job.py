@@ -55,7 +55,6 @@ def test_a_running_job_tells_its_phase_and_trial(
 def test_what_a_failed_trial_printed_is_shown(
     show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
-    """Its traceback too, as text; that of a trial without any is not."""
     failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
     for number, changes in enumerate((failed, {**failed, "number": 2, "detail": ""}), 2):
         report = AttemptReport(number=number, trial=trial.model_copy(update=changes))
@@ -81,7 +80,6 @@ def test_a_job_tells_the_code_that_it_measured(
 
 
 def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> None:
-    """The sentence, the figures with their interval, the reasons, the files."""
     page = show(done.id)
     for each in ("Stay on one device: ", "Run-to-run variation", "1.20", "1.10 to 1.30", "1,000"):
         assert each in page
@@ -178,7 +176,6 @@ def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToke
 
 
 def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
-    """Its page is shown again; once it has ended nothing more happens."""
     for _ in range(2):
         answer = client.post(f"/tunings/{job.id}", follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
@@ -186,7 +183,6 @@ def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
 
 
 def programs_of(page: str) -> list[str]:
-    """Return the programs on a page, without the marks of their words."""
     shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
     return [unescape(re.sub("<[^>]+>", "", each)) for each in shown]
 

@@ -20,7 +20,6 @@ from autotune.testing import fake_machine
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
-    """State, workload, what was asked for, and the verdict in a sentence."""
     page = client.get("/").text
     assert f'href="/tunings/{done.id}"' in page
     shown = text(page)  # type: ignore[operator]
@@ -34,7 +33,6 @@ def test_the_list_does_not_depend_on_the_wording(
     recommendation: Result,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Verdict, state and filter are the same where the sentence is gibberish."""
     monkeypatch.setattr(answer, "ANSWERS", dict.fromkeys(VerdictOutcome, "Xq zw: undecided."))
     job = conclude(recommendation)
     page = client.get("/?state=done").text
@@ -107,7 +105,6 @@ def test_workers_are_shown(client: TestClient, database: Database, text: object)
 
 
 def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
-    """And is looked at again, as others go before it without an event of its own."""
     workers.seen(database, POST)
     page = client.get(f"/tunings/{job.id}").text
     assert "It is next." in page
