@@ -65,8 +65,8 @@ alone does not show it:
 
 ## Rules
 
-In the examples, what is found ends in `# <- here`; the lines that begin with `+`, in place of those that
-begin with `-`, are right.
+In the examples, what is found ends in `# <- here`; the lines that begin with `+`, in place of those
+that begin with `-`, are right.
 
 | rule | severity | finds |
 | --- | --- | --- |
