@@ -17,19 +17,11 @@ class Range(Protocol):
     """A figure with its interval."""
 
     @property
-    def low(self) -> float:
-        """Lower end."""
-        ...
-
+    def low(self) -> float: ...
     @property
-    def value(self) -> float:
-        """The figure."""
-        ...
-
+    def value(self) -> float: ...
     @property
-    def high(self) -> float:
-        """Upper end."""
-        ...
+    def high(self) -> float: ...
 
 
 def plural(count: int, noun: str) -> str:
@@ -119,35 +111,25 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+_FORMAT = "Use a format such as 90s, 3min or 1h30min."
 _UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
 
 
 def parse_seconds(text: str | float) -> float:
-    """Return the seconds of a length of time such as `90s`, `3min`, `1h30min` or `120`.
-
-    Raises:
-        UsageError: It is no length of time, or none at all.
-    """
-    if isinstance(text, int | float):
-        seconds = float(text)
-    else:
-        parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
-        units = [unit.removesuffix("s") or "s" for _, unit in parts]
-        whole = "".join(f"{number}{unit}" for number, unit in parts)
-        known = all(unit in _UNITS for unit in units)
-        if not parts or not known or whole != re.sub(r"\s", "", text.lower()):
-            raise UsageError(
-                f"{text!r} is not a valid duration.", "Use a format such as 90s, 3min or 1h30min."
-            )
-        seconds = sum(
-            float(number) * _UNITS[unit] for (number, _), unit in zip(parts, units, strict=True)
-        )
+    """Return the seconds of a length of time such as `90s`, `3min`, `1h30min` or `120`."""
+    seconds = float(text) if isinstance(text, int | float) else _written_seconds(text)
     if not 0 < seconds < float("inf"):
-        raise UsageError(
-            f"The budget must be positive, not {text}.",
-            "Use a format such as 90s, 3min or 1h30min.",
-        )
+        raise UsageError(f"The budget must be positive, not {text}.", _FORMAT)
     return seconds
+
+
+def _written_seconds(text: str) -> float:
+    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
+    each = [(float(number), unit.removesuffix("s") or "s") for number, unit in parts]
+    whole = "".join(map("".join, parts)) == re.sub(r"\s", "", text.lower())
+    if not parts or not whole or not all(unit in _UNITS for _, unit in each):
+        raise UsageError(f"{text!r} is not a valid duration.", _FORMAT)
+    return sum(number * _UNITS[unit] for number, unit in each)
 
 
 def at_least(seconds: float) -> str:
@@ -171,13 +153,7 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def hint(name: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
-    """Return a sentence that suggests known names, or lists them if none resembles the name.
-
-    Args:
-        name: The unknown one.
-        known: What it may have been meant as.
-        listed: What to list instead of all known names.
-    """
+    """Return a sentence that suggests known names, or lists them if none resembles the name."""
     known = [*known]
     close = closest(name, known)
     if close:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from autotune.checks.amounts import Terms, learned, seconds, share, with_all
-from autotune.checks.experiment import MANY_STEPS, Experiment, Rounds
+from autotune.checks.experiment import MANY_STEPS, Experiment, Rounds, Terms, Timings, timings
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
 from autotune.value import Value
@@ -105,7 +104,7 @@ class Breakdown(Value):
 
     def is_limit(self, part: Part) -> bool:
         """Return whether a part takes much of the step, and is not noise alone."""
-        mine = [each.share for each in self.shares if each.part is part]
+        mine = (each.share for each in self.shares if each.part is part)
         return any(share.value >= LIMITS and share.low >= SIGNIFICANT for share in mine)
 
     def has_share(self, part: Part) -> bool:
@@ -129,28 +128,23 @@ def breakdown(
 
     Each part is what a timed run took, or a difference of two. One significantly below zero is
     none, as others overlap, or something disturbed the runs, and what they leave over is negative.
-
-    Args:
-        configuration: Whose step.
-        rounds: What the experiments measured.
-        noise: Between runs, as far as it is known without these.
-        otherwise: Seconds of the step where no round has it.
-        callbacks: Each with its seconds of a step.
+    The noise is what is known without these rounds; `otherwise` are the seconds of a step of which
+    there is no round.
     """
-    noise = learned(rounds, noise)
-    shares, left = _taken_apart(configuration, rounds, noise)
-    whole = seconds(rounds, Experiment.STEP) or otherwise
+    timed = timings(rounds, noise)
+    shares, left = _taken_apart(configuration, timed)
+    whole = timed.seconds(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
     return Breakdown(
         configuration=configuration,
         milliseconds=1000 * whole,
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
         callbacks=tuple(callbacks),
-        unexplained=share(left, rounds, noise, of=Experiment.STEP) if shares and left else None,
-        exchange_alone=share({Experiment.EXCHANGE: 1}, rounds, noise, of=Experiment.STEP),
-        hidden=share(_HIDDEN, rounds, noise, of=Experiment.STEP),
-        rounds=max(len(with_all(rounds, [Experiment.STEP, Experiment.HELD])), 1),
-        fixed=_fixed(configuration, rounds, noise),
+        unexplained=timed.share(left) if shares and left else None,
+        exchange_alone=timed.share({Experiment.EXCHANGE: 1}),
+        hidden=timed.share(_HIDDEN),
+        rounds=max(len(timed.having(Experiment.STEP, Experiment.HELD)), 1),
+        fixed=_fixed(configuration, timed),
     )
 
 
@@ -169,37 +163,34 @@ def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterato
     of_calls = min(max(found[Part.CALL].value, 0.0), taken) if Part.CALL in found else 0.0
     less = {Part.CALL: of_calls, Part.COMPUTE: taken - of_calls}
     for part, held in found.items():
-        ends = {end: getattr(held, end) - less.get(part, 0.0) for end in _ENDS}
+        ends = {end: each - less.get(part, 0.0) for end, each in held}
         yield Share(part=part, share=Interval(**ends))
 
 
-_ENDS = ("low", "value", "high")
 _INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
 _ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
 _BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}
 _HIDDEN: Terms = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
 
 
-def _taken_apart(
-    configuration: Configuration, rounds: Rounds, noise: Noise
-) -> tuple[list[Share], Terms]:
+def _taken_apart(configuration: Configuration, timed: Timings) -> tuple[list[Share], Terms]:
     """Return the parts that are known, and what they leave over of the step."""
     shares, left = [], Counter[Experiment]({Experiment.STEP: 1})
-    for part, terms in _parts(configuration, rounds):
-        found = share(terms, rounds, noise, of=Experiment.STEP)
+    for part, terms in _parts(configuration, timed):
+        found = timed.share(terms)
         if found is not None and found.high >= 0:
             shares.append(Share(part=part, share=found))
             left.subtract(terms)
     return shares, {each: factor for each, factor in left.items() if abs(factor) > _ROUNDING}
 
 
-def _parts(configuration: Configuration, rounds: Rounds) -> Iterator[tuple[Part, Terms]]:
+def _parts(configuration: Configuration, timed: Timings) -> Iterator[tuple[Part, Terms]]:
     yield Part.INPUT, _INPUT
     if configuration.distributed:
         yield Part.EXCHANGE, _ADDED
         yield Part.COMPUTE, {Experiment.ALONE: 1}
         yield Part.SHARING, _BESIDE
-    elif with_all(rounds, [Experiment.HELD, Experiment.CALLS]):
+    elif timed.having(Experiment.HELD, Experiment.CALLS):
         yield from _with_calls(configuration.steps_per_execution)
     else:
         yield Part.COMPUTE, {Experiment.HELD: 1}
@@ -212,7 +203,7 @@ def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
     yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
 
 
-def _fixed(configuration: Configuration, rounds: Rounds, noise: Noise) -> Interval | None:
+def _fixed(configuration: Configuration, timed: Timings) -> Interval | None:
     """Return what of a step on one replica does not depend on the batch, as a share of it."""
     full = Experiment.ALONE if configuration.distributed else Experiment.HELD
-    return share({Experiment.HALF: 2, full: -1}, rounds, noise, of=full)
+    return timed.share({Experiment.HALF: 2, full: -1}, of=full)

@@ -7,13 +7,21 @@ batches that these have read.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.checks.certificate import Certificate, Check, Finding, failed, see, undecided
-from autotune.checks.examples import check_elements, check_examples, check_sizes, needs_whole
-from autotune.checks.replicas import check_equal, check_places, check_random, check_start
+from autotune.checks.replicas import (
+    check_elements,
+    check_equal,
+    check_examples,
+    check_places,
+    check_random,
+    check_sizes,
+    check_start,
+    needs_whole,
+)
 from autotune.checks.trajectory import NAME, Steps, check_trajectory
 from autotune.config import Configuration, axes, default_of
 from autotune.engine.base import Engine, Limits
@@ -71,13 +79,7 @@ class Candidate:
 
 
 def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
-    """Observe a few steps of a configuration, and return what was found.
-
-    Args:
-        engine: Runs the processes.
-        candidate: What to observe.
-        folder: For the traces of the runs; it may be removed afterwards.
-    """
+    """Observe a few steps, with the traces of the runs in a folder that may be removed then."""
     chosen = strategy(candidate.configuration.strategy)
     if chosen.asynchronous:
         unseen = undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title))
@@ -96,36 +98,26 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
 def _checks(
     candidate: Candidate, run: ObservationRequest, seen: Observation, alone: Observation
 ) -> list[Check]:
-    """Return what the two runs say, one check after the other."""
-    configuration, readers = candidate.configuration, _readers(seen)
-    checks = [
-        check_examples(
-            readers,
-            alone.whole,
-            repeatable=candidate.facts.repeatable,
-            units="workers" if len(run.trial.roles) == len(readers) > 1 else "replicas",
-        ),
-        check_sizes(readers, configuration.per_replica_batch),
+    readers, repeatable = _readers(seen), candidate.facts.repeatable
+    units = "workers" if len(run.trial.roles) == len(readers) > 1 else "replicas"
+    return [
+        check_examples(readers, alone.whole, repeatable=repeatable, units=units),
+        check_sizes(readers, candidate.configuration.per_replica_batch),
         check_elements(readers),
         check_random(seen.ranks),
         check_places(seen.ranks),
+        *_training(candidate, seen, alone),
     ]
-    return checks + list(_training(candidate, seen, alone))
 
 
 def _training(candidate: Candidate, seen: Observation, alone: Observation) -> Iterator[Check]:
     """Yield what is said of the training, up to a mistake: the rest only follows from it."""
     steps = len(seen.ranks[0].losses) * candidate.configuration.steps_per_execution
-    each: list[Callable[[], Check]] = [
-        lambda: check_start(seen.ranks),
-        lambda: check_equal(seen.ranks, steps),
-        lambda: _trajectory(candidate, seen, alone, steps),
-    ]
-    for checked in each:
-        check = checked()
+    for check in (check_start(seen.ranks), check_equal(seen.ranks, steps)):
         yield check
         if check.finding is Finding.FAILED:
             return
+    yield _trajectory(candidate, seen, alone, steps)
 
 
 def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
@@ -165,7 +157,6 @@ def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:
 def _reference_run(
     candidate: Candidate, run: ObservationRequest, folder: Path, *, count: bool
 ) -> ObservationRequest:
-    """Return the run of one device on the batches that the candidate's run has kept."""
     configuration = candidate.configuration
     alone = configuration.on_one_device().with_global_batch(configuration.global_batch)
     return ObservationRequest(

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from autotune.checks.amounts import learned, seconds, with_all
 from autotune.checks.diagnosis import BEYOND, BreakEven
-from autotune.checks.experiment import Experiment, Rounds
+from autotune.checks.experiment import Experiment, Rounds, Timings, timings
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
 
@@ -31,24 +30,18 @@ Draws = Mapping[Experiment, np.ndarray]
 
 
 def break_even(
-    configuration: Configuration,
-    rounds: Rounds,
-    *,
-    gradient_bytes: int,
-    noise: Noise,
+    configuration: Configuration, rounds: Rounds, *, gradient_bytes: int, noise: Noise
 ) -> BreakEven | None:
-    """Return where distribution would begin to pay; None if the experiments do not tell.
+    """Return where a distributed configuration would begin to pay; None if the rounds do not tell.
 
-    Args:
-        configuration: A distributed one.
-        rounds: Only experiments of one round are compared.
-        gradient_bytes: What a replica gives to be added up in a step; 0 if that is unknown.
-        noise: Between runs, as far as it is known without these; the intervals follow from it.
+    The bytes of gradients are what a replica gives to be added up in a step, 0 if that is unknown;
+    the noise is what is known without these rounds, and the intervals follow from it.
     """
-    used = with_all(rounds, [*NEEDED])
+    known = timings(rounds, noise)
+    used = known.having(*NEEDED)
     if not used:
         return None
-    draws = _draws(used, learned(rounds, noise))
+    draws = _draws(Timings(used, known.noise))
     farthest = configuration.per_replica_batch * FARTHEST
     batch = _interval(_batch(configuration, draws))
     return BreakEven(
@@ -60,21 +53,20 @@ def break_even(
     )
 
 
-def _draws(used: Rounds, noise: Noise) -> Draws:
+def _draws(timed: Timings) -> Draws:
     """Return what the timings may truly be, with the noise of as many runs."""
-    random = np.random.default_rng(0)
+    random, noise = np.random.default_rng(0), timed.noise
     return {
         each: mean * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd / math.sqrt(runs))
         for each in (*NEEDED, Experiment.LATENCY)
-        if (mean := seconds(used, each)) and (runs := len(with_all(used, [each])))
+        if (mean := timed.seconds(each)) and (runs := len(timed.having(each)))
     }
 
 
 def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
     """Return c, which is not positive where a larger batch takes no longer."""
-    whole = configuration.per_replica_batch
-    half = whole // 2
-    return (draws[Experiment.ALONE] - draws[Experiment.HALF]) / (whole - half)
+    batch = configuration.per_replica_batch
+    return (draws[Experiment.ALONE] - draws[Experiment.HALF]) / (batch - batch // 2)
 
 
 def _batch(configuration: Configuration, draws: Draws) -> np.ndarray:

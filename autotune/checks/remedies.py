@@ -80,6 +80,8 @@ class _Need(NamedTuple):
 
     axis: str = ""
     """Says whether it is taken; empty where none does."""
+    without: tuple[Scalar, ...] = ()
+    """Its values where it is not."""
     beside: tuple[str, ...] = ()
     """The axes that may differ as well."""
     parameter: str = ""
@@ -87,14 +89,16 @@ class _Need(NamedTuple):
 
 
 _NEEDS = {
-    Remedy.CACHE: _Need("cache", axes_of(AxisRole.INPUT)),
+    Remedy.CACHE: _Need("cache", ("off",), axes_of(AxisRole.INPUT)),
     Remedy.PARALLEL_CALLS: _Need(
-        "num_parallel_calls", ("private_threadpool_size",), "num_parallel_calls"
+        "num_parallel_calls", ("auto", 1), ("private_threadpool_size",), "num_parallel_calls"
     ),
-    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", ("private_threadpool_size",)),
+    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", (0, 1), ("private_threadpool_size",)),
     Remedy.VECTORIZED_MAP: _Need(parameter="batch_size"),
-    Remedy.SOURCE: _Need("shard_policy", (), "input_context"),
-    Remedy.WORKERS: _Need("workers", axes_of(AxisRole.PLACEMENT)),
+    Remedy.SOURCE: _Need(
+        "shard_policy", ("auto", "data", "file", "off"), parameter="input_context"
+    ),
+    Remedy.WORKERS: _Need("workers", (1,), axes_of(AxisRole.PLACEMENT)),
 }
 
 
@@ -127,34 +131,22 @@ def advise(
 
 def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
     """Return whether a remedy means anything for a workload."""
-    if remedy is Remedy.PARALLEL_CALLS:
-        return not facts.py_dataset
-    if remedy is Remedy.DATASET_WORKERS:
-        return facts.py_dataset
-    if remedy is Remedy.SOURCE:  # A script has no factory that could be given its share.
-        return facts.fit is None
-    return remedy is not Remedy.VECTORIZED_MAP or not facts.batched
+    meant = {
+        Remedy.PARALLEL_CALLS: not facts.py_dataset,
+        Remedy.DATASET_WORKERS: facts.py_dataset,
+        Remedy.VECTORIZED_MAP: not facts.batched,
+        Remedy.SOURCE: facts.fit is None,  # A script has no factory to be given its share.
+    }
+    return meant.get(remedy, True)
 
 
 def takes(configuration: Configuration, remedy: Remedy) -> bool:
-    axis = _NEEDS[remedy].axis
-    return bool(axis) and configuration[axis] not in _WITHOUT[axis]
-
-
-_WITHOUT: Mapping[str, tuple[Scalar, ...]] = {
-    "cache": ("off",),
-    "num_parallel_calls": ("auto", 1),
-    "py_dataset_workers": (0, 1),
-    "shard_policy": ("auto", "data", "file", "off"),
-    "workers": (1,),
-}
+    need = _NEEDS[remedy]
+    return bool(need.axis) and configuration[need.axis] not in need.without
 
 
 def _advice(
-    remedy: Remedy,
-    facts: WorkloadFacts,
-    found: Candidates,
-    rates: Mapping[Configuration, Rated],
+    remedy: Remedy, facts: WorkloadFacts, found: Candidates, rates: Mapping[Configuration, Rated]
 ) -> Advice:
     pairs = sorted(_pairs(remedy, rates), key=lambda each: (len(each.changed), -each.factor))
     if pairs:

@@ -42,14 +42,11 @@ def of_runs(seconds: Sequence[float], noise: Noise) -> Interval:
 def predict(
     steps: Steps, hosts: Sequence[int], *, gradient_bytes: int = 0, bandwidth: float | None = None
 ) -> list[Predicted]:
-    """Return what a step would take on more hosts.
+    """Return what a step would take on more hosts, from those measured: on one, and on several.
 
-    Args:
-        steps: Measured, on one host and on at least one larger number.
-        hosts: How many to predict for.
-        gradient_bytes: What a host gives to be added up in a step; 0 if that is unknown.
-        bandwidth: Bytes a second that a host can send, if that was measured. It tells bytes from
-            latency, which two hosts alone do not, and three not certainly.
+    The bytes of gradients are what a host gives to be added up in a step, 0 if that is unknown. The
+    bandwidth, in bytes a second that a host can send, tells bytes from latency, which two hosts
+    alone do not, and three not certainly.
     """
     several = sorted(number for number in steps if number > 1)
     if 1 not in steps or not several:
@@ -60,13 +57,12 @@ def predict(
     latency, size = _ring(added, moved)
     found = []
     for number in hosts:
+        ring = latency * (number - 1) + size * _share(number)
         seconds = _between(
-            draws[1] + _low(added, number),
-            draws[1] + latency * (number - 1) + size * _share(number),
-            draws[1] + _high(added, number),
+            *(draws[1] + x for x in (_low(added, number), ring, _high(added, number)))
         )
-        one = number * steps[1].value
-        found.append(Predicted(hosts=number, seconds=seconds, speedup=_over(one, seconds)))
+        speedup = _over(number * steps[1].value, seconds)
+        found.append(Predicted(hosts=number, seconds=seconds, speedup=speedup))
     return found
 
 
@@ -88,11 +84,9 @@ def _share(hosts: int) -> float:
 
 
 def _ring(added: Mapping[int, np.ndarray], moved: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a and b, neither of them negative.
+    """Return a and b, neither negative, from what the exchange adds on each number of hosts.
 
-    Args:
-        added: What the exchange adds on each number of hosts.
-        moved: What b should be by the link's bandwidth; 0 if that is unknown.
+    By the link's bandwidth, b should be what is moved; 0 if that is unknown.
     """
     (first, least), (last, most) = min(added.items()), max(added.items())
     if first == last:

@@ -38,10 +38,7 @@ def straggler(seconds: Sequence[float]) -> Straggler | None:
 def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
     """Return the worker whose own step takes significantly longer, and what its going would bring.
 
-    Args:
-        seconds: Of a step of each worker by itself, waiting for nobody.
-        together: Of a step of the group.
-        noise: Between runs.
+    The seconds are those of a step of each worker by itself, and of the group together.
     """
     found = straggler(seconds)
     half = math.sqrt(2) * noise.sd * t_quantile(noise.degrees, 0.975)

@@ -82,9 +82,8 @@ def check_trajectory(
     The first of the references is one device unchanged, the others have other roundings.
     """
     steps = taken.count
-    found = _unlike(rank, references)
-    if found:
-        return undecided(NAME, see(found))
+    if unlike := _unlike(rank, references):
+        return undecided(NAME, see(unlike))
     parts = deviations(rank, references, taken)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
@@ -109,15 +108,13 @@ def deviations(
     rank: RankObservation, references: Sequence[RankObservation], taken: Steps
 ) -> list[tuple[Deviation, str]]:
     """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
-    mine, first = rank.copies[0], references[0].copies[0]
+    mine, runs = rank.copies[0].end, [each.copies[0] for each in references]
     found: list[tuple[Deviation, str]] = []
     for index, variable in enumerate(rank.variables):
-        if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
-            continue
-        start = first.start[index] if index < len(first.start) else None
-        others = [each.copies[0].end[index] for each in references[1:]]
-        theirs = [first.end[index], *others]
-        found.append((_deviation(variable, mine.end[index], theirs, start, taken), variable.kind))
+        if variable.kind in ("trainable", "optimizer") and variable.epsilon:
+            start = runs[0].start[index] if index < len(runs[0].start) else None
+            theirs = [each.end[index] for each in runs]
+            found.append((_deviation(variable, mine[index], theirs, start, taken), variable.kind))
     return found
 
 
@@ -128,12 +125,12 @@ def _deviation(
     start: Numbers | None,
     taken: Steps,
 ) -> Deviation:
-    end = theirs[0]
+    end, *others = theirs
     moved = math.dist(end, start) if start else math.hypot(*end)
     return Deviation(
         name=variable.name,
         delta=math.dist(mine, end),
-        spread=max((math.dist(each, end) for each in theirs[1:]), default=0.0),
+        spread=max((math.dist(each, end) for each in others), default=0.0),
         rounding=_rounding(variable, math.hypot(*end), moved, taken),
         moved=moved,
     )
@@ -146,13 +143,9 @@ def _rounding(variable: Variable, size: float, moved: float, taken: Steps) -> fl
 
 
 def _sum(parts: Sequence[Deviation]) -> Deviation:
-    return Deviation(
-        name="the model",
-        delta=math.hypot(*(each.delta for each in parts)),
-        spread=math.hypot(*(each.spread for each in parts)),
-        rounding=math.hypot(*(each.rounding for each in parts)),
-        moved=math.hypot(*(each.moved for each in parts)),
-    )
+    names = ("delta", "spread", "rounding", "moved")
+    whole = {name: math.hypot(*(getattr(each, name) for each in parts)) for name in names}
+    return Deviation(name="the model", **whole)
 
 
 def _unlike(rank: RankObservation, references: Sequence[RankObservation]) -> CheckKind | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as to_json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -14,10 +14,8 @@ from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from autotune.engine.base import Engine
-    from autotune.engine.links import Link
+    from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
 
     Links = Mapping[tuple[str, str], Link | None]
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Check whether the machines of a cluster can train together.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 BOTH = "Pass both factories or neither."
 FAR_APART = 1.0
@@ -41,13 +38,6 @@ class Linked(Protocol):
 
     def clocks(self) -> Mapping[str, float]:
         """Return by how many seconds each host's time of day is ahead of this one's."""
-
-
-class Network(NamedTuple):
-    """What was found between the hosts."""
-
-    links: Links
-    clocks: Mapping[str, float]
 
 
 @app.callback()
@@ -78,23 +68,21 @@ def check(
     if (model is None) != (dataset is None):
         raise UsageError("Only one factory was given.", BOTH)
     with reserved_engine(engine, "cluster check", log) as running:
-        network = _network(running, engine)
-        machine = running.machine()
-        _check_reached(network.links)
-        _report_clocks(network.clocks)
+        if not isinstance(running, Linked):
+            raise UsageError(
+                f"The engine {engine} has a single machine, so there is nothing to check.",
+                "Name a cluster: --engine ray://HOST:PORT.",
+            )
+        log("Measuring the network between the machines")
+        links, clocks, machine = running.links(), running.clocks(), running.machine()
+        _check_reached(links)
+        _report_clocks(clocks)
         if model and dataset:
             _check_factories(running, model, dataset)
-    _notify(machine, network, as_json=json)
-
-
-def _network(running: Engine, name: str) -> Network:
-    if not isinstance(running, Linked):
-        raise UsageError(
-            f"The engine {name} has a single machine, so there is nothing to check.",
-            "Name a cluster: --engine ray://HOST:PORT.",
-        )
-    log("Measuring the network between the machines")
-    return Network(running.links(), running.clocks())
+    if json:
+        write_out(to_json.dumps(_as_data(machine, links, clocks), indent=2) + "\n")
+    else:
+        _report(machine, links)
 
 
 def _check_reached(links: Links) -> None:
@@ -127,32 +115,24 @@ def _check_factories(running: Engine, model: str, dataset: str) -> None:
     log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 
 
-def _notify(machine: Machine, network: Network, *, as_json: bool) -> None:
-    links = network.links
-    if as_json:
-        pairs = [
-            {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
-            for (here, there), link in links.items()
-            if link
-        ]
-        shown = machine.model_dump(mode="json")
-        found = {"machine": shown, "links": pairs, "clocks": dict(network.clocks)}
-        write_out(to_json.dumps(found, indent=2) + "\n")
-        return
+def _as_data(machine: Machine, links: Links, clocks: Mapping[str, float]) -> dict[str, object]:
+    pairs = [
+        {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
+        for (here, there), link in links.items()
+        if link
+    ]
+    return {"machine": machine.model_dump(mode="json"), "links": pairs, "clocks": dict(clocks)}
+
+
+def _report(machine: Machine, links: Links) -> None:
     from autotune.cli.machine import machine_table
-
-    show(machine_table(machine))
-    show(_links_table(network))
-    log(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
-    log("A machine that joins during a search is not used before the next one")
-
-
-def _links_table(network: Network) -> RenderableType:
-    """Return what the network gives between hosts."""
-    from autotune.result.tables import columns
+    from autotune.result.terminal import columns
 
     table = columns("|from", "|to", ">ms there and back", ">Mbit/s")
-    for (here, there), link in network.links.items():
+    for (here, there), link in links.items():
         figures = (f"{1000 * link.latency:.3g}", f"{link.bandwidth * 8 / 1e6:,.0f}") if link else ()
         table.add_row(here, there, *(figures or ("-", "-")))
-    return table
+    show(machine_table(machine))
+    show(table)
+    log(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
+    log("A machine that joins during a search is not used before the next one")

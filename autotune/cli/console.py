@@ -18,14 +18,8 @@ from autotune.errors import AutotuneError, Interrupted
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
-OWN_ERROR = 1
 
 Parameters = ParamSpec("Parameters")
-
-
-def answers() -> Console:
-    """Return the console for what was asked for."""
-    return Console(highlight=False)
 
 
 def notices() -> Console:
@@ -39,13 +33,11 @@ def write_out(text: str) -> None:
 
 
 def show(answer: RenderableType) -> None:
-    """Print an answer for people."""
     # Uncropped: a command that is longer than the terminal must stay whole to be copied.
-    answers().print(answer, crop=False)
+    Console(highlight=False).print(answer, crop=False)
 
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> RenderableType:
-    """Return lines under their heads."""
     from rich.table import Table
 
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
@@ -70,24 +62,29 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             command(*args, **kwargs)
         except (typer.Exit, typer.BadParameter, BrokenPipeError):
             raise
-        except AutotuneError as error:
-            log_error(error.cause, error.next_step)
-            raise typer.Exit(error.exit_code) from error
-        except KeyboardInterrupt as error:
-            log_error("Interrupted.")
-            raise typer.Exit(Interrupted.exit_code) from error
-        except OSError as error:
-            if not is_of_the_disk(error):
-                _log_bug(error)
-                raise typer.Exit(OWN_ERROR) from error
-            found = trouble(error, Path())
+        except (Exception, KeyboardInterrupt) as error:
+            found = _known(error)
             log_error(found.cause, found.next_step)
             raise typer.Exit(found.exit_code) from error
-        except Exception as error:
-            _log_bug(error)
-            raise typer.Exit(OWN_ERROR) from error
 
     return run
+
+
+def _known(error: BaseException) -> AutotuneError:
+    """Return what is told of an error, which may be a bug."""
+    if isinstance(error, AutotuneError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("Interrupted.")
+    if isinstance(error, OSError) and is_of_the_disk(error):
+        return trouble(error, Path())
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    return AutotuneError(
+        f"Internal error: {type(error).__name__}: {error}",
+        "This is a bug in autotune. Please report it with the output of the same command with "
+        f"{DEBUG}=1.",
+    )
 
 
 def log_error(cause: str, next_step: str = "") -> None:
@@ -96,13 +93,3 @@ def log_error(cause: str, next_step: str = "") -> None:
     notices().print(Text.assemble(("Error: ", "bold red"), cause), soft_wrap=True)
     if next_step:
         log(next_step)
-
-
-def _log_bug(error: Exception) -> None:
-    if os.environ.get(DEBUG):
-        traceback.print_exception(error)
-    log_error(
-        f"Internal error: {type(error).__name__}: {error}",
-        "This is a bug in autotune. Please report it with the output of the same command with "
-        f"{DEBUG}=1.",
-    )

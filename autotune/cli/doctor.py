@@ -1,25 +1,41 @@
-"""`autotune doctor`: what is wrong with this code?"""
+"""`autotune doctor`: what is wrong with this code, and what of it can be edited safely?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.code_check import Format, check_code
-from autotune.cli.console import show
-from autotune.errors import UsageError
+from autotune.cli.console import log, show, write_out
+from autotune.errors import CodeError, OutputError, UsageError, in_words
 
 if TYPE_CHECKING:
+    from autotune.doctor.edits import Edit
+    from autotune.doctor.report import Report
     from autotune.doctor.settings import Settings
 
 EXIT_CODES = (
     "Exit codes: 0 no findings, 1 findings, 2 usage error or unreadable file, 130 interrupted."
 )
+FOUND = 1
+"""Exit code when something was found."""
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+_rules = partial(typer.Option, metavar="RULE,...", show_default=False)
 
 
 def doctor(  # noqa: PLR0913 - one parameter for each option of the command
@@ -36,19 +52,10 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.TEXT,
     select: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to enable; may be repeated. Default: all.",
-            show_default=False,
-        ),
+        _rules(help="Comma-separated rules to enable; may be repeated. Default: all."),
     ] = None,
     ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RULE,...",
-            help="Comma-separated rules to disable; may be repeated.",
-            show_default=False,
-        ),
+        list[str] | None, _rules(help="Comma-separated rules to disable; may be repeated.")
     ] = None,
     target_version: Annotated[
         str | None,
@@ -59,13 +66,9 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         ),
     ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Edit files where that is safe.")] = False,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", help="Show what --fix would edit."),
-    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would edit.")] = False,
     exit_zero: Annotated[
-        bool,
-        typer.Option("--exit-zero", help="Exit with 0 despite findings."),
+        bool, typer.Option("--exit-zero", help="Exit with 0 despite findings.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List all rules and exit.")] = False,
     explain: Annotated[
@@ -85,7 +88,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         return show(explained(find(explain)))
     if not files:
         raise UsageError("There is nothing to check.", "Pass files or folders.")
-    return check_code(
+    return _check_code(
         files,
         _settings(select or (), ignore or (), target_version),
         Format.JSON if json else output_format,
@@ -109,3 +112,78 @@ def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) 
         ignore=(*settings.ignore, *left_out),
         target_version=version_of(target) if target else settings.target_version,
     )
+
+
+def _check_code(
+    paths: Sequence[Path],
+    settings: Settings,
+    output_format: Format,
+    *,
+    edit: Literal["fix", "diff"] | None,
+    exit_zero: bool,
+) -> None:
+    report = _check(paths, settings)
+    edits = _edits_of(report) if edit else {}
+    if edit == "fix" and edits:
+        _edit(edits)
+        report = _check(paths, settings)
+    if edit == "diff":
+        _show_difference(edits)
+    else:
+        _show(report, output_format)
+    for each in report.troubles:
+        log(f"{each.level.capitalize()}: {each.text}")
+    if not report.complete:
+        raise typer.Exit(CodeError.exit_code)
+    if (edits if edit == "diff" else report.findings) and not exit_zero:
+        raise typer.Exit(FOUND)
+
+
+def _check(paths: Sequence[Path], settings: Settings) -> Report:
+    from autotune.doctor.check import check_paths
+    from autotune.doctor.rules import choose
+
+    chosen = choose(settings.select, settings.ignore)
+    return check_paths(paths, chosen, settings.target_version, settings.exclude)
+
+
+def _show(report: Report, output_format: Format) -> None:
+    from autotune.doctor import show as shown
+
+    documents = {
+        Format.JSON: shown.json_document,
+        Format.GITHUB: shown.github_annotations,
+        Format.SARIF: shown.sarif_document,
+    }
+    if output_format in documents:
+        write_out(documents[output_format](report))
+    elif sys.stdout.isatty():
+        show(shown.report_text(report))
+    else:
+        write_out(shown.report_text(report).plain)
+
+
+def _edits_of(report: Report) -> dict[Path, list[Edit]]:
+    edits: dict[Path, list[Edit]] = {}
+    for each in report.findings:
+        if each.edit is not None:
+            edits.setdefault(Path(each.place.file), []).append(each.edit)
+    return edits
+
+
+def _edit(edits: dict[Path, list[Edit]]) -> None:
+    from autotune.doctor.edits import edit_file
+
+    for path, of_file in edits.items():
+        try:
+            edit_file(path, of_file)
+        except OSError as exc:
+            raise OutputError(f"{path} cannot be written: {in_words(exc)}.") from exc
+        log(f"{path}: {len(of_file)} edit{'' if len(of_file) == 1 else 's'} made.")
+
+
+def _show_difference(edits: dict[Path, list[Edit]]) -> None:
+    from autotune.doctor.edits import difference
+
+    for path, of_file in edits.items():
+        write_out(difference(path, of_file))

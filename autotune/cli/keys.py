@@ -15,19 +15,19 @@ from autotune.errors import UsageError
 from autotune.text import plural
 
 if TYPE_CHECKING:
-    from autotune.api.callers import Scope
+    from autotune.api.identity import Scope
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
     help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 DAY_SECONDS = 86400.0
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)]
 
 
+@app.command()
 @guarded
 def create(
     *,
@@ -64,6 +64,7 @@ def create(
     write_out(f"{made.secret}\n")
 
 
+@app.command("list")
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
@@ -72,20 +73,10 @@ def listing(*, settings: SettingsFile = None) -> None:
     with service_database(settings) as database:
         found = Keyring(database).all()
     heads = ("id", "name", "project", "scopes", "made", "until")
-    lines = (
-        (
-            each.id,
-            each.name,
-            each.project,
-            " ".join(sorted(each.scopes)),
-            _day(each.created_at),
-            _until(each),
-        )
-        for each in found
-    )
-    show(table(heads, lines))
+    show(table(heads, map(_line, found)))
 
 
+@app.command()
 @guarded
 def revoke(
     *,
@@ -95,7 +86,7 @@ def revoke(
     ] = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Revoke a key; takes effect within 2 s. Its jobs go on unless they are cancelled."""
+    """Revoke a key at once. Its jobs go on unless they are cancelled."""
     from autotune.api.store.auth import Keyring
     from autotune.api.store.jobs import cancel_all
 
@@ -105,13 +96,8 @@ def revoke(
     log(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
 
 
-app.command()(create)
-app.command("list")(listing)
-app.command()(revoke)
-
-
 def _scopes(given: Iterable[str]) -> list[Scope]:
-    from autotune.api.callers import Scope
+    from autotune.api.identity import Scope
 
     for each in given:
         if each not in list(Scope):
@@ -125,10 +111,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _until(key: Key) -> str:
-    if key.revoked_at is not None:
-        return "revoked"
-    return "for good" if key.expires_at is None else _day(key.expires_at)
+def _line(key: Key) -> tuple[str, ...]:
+    until = "for good" if key.expires_at is None else _day(key.expires_at)
+    ends = until if key.revoked_at is None else "revoked"
+    scopes = " ".join(sorted(key.scopes))
+    return key.id, key.name, key.project, scopes, _day(key.created_at), ends
 
 
 def _day(seconds: float) -> str:

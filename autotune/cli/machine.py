@@ -13,7 +13,7 @@ from autotune.cli.console import log, show, write_out
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from autotune.machine import Host, Machine
+    from autotune.machine import Machine
     from autotune.space import Space
 
 SPACE_KINDS = {
@@ -24,21 +24,14 @@ SPACE_KINDS = {
 }
 
 
-def machine(
-    *,
-    engine: take.Engine = "local",
-    json: take.Json = False,
-) -> None:
+def machine(*, engine: take.Engine = "local", json: take.Json = False) -> None:
     """Show the devices, memory and software that TensorFlow sees on this machine."""
     from autotune.engine.resolve import new_engine
 
     log("Inspecting the machine")
     with new_engine(engine) as running:
         found = running.machine()
-    if json:
-        write_out(found.model_dump_json(indent=2) + "\n")
-    else:
-        show(machine_table(found))
+    write_out(found.model_dump_json(indent=2) + "\n") if json else show(machine_table(found))
 
 
 def spaces(
@@ -59,20 +52,18 @@ def spaces(
     from autotune.space.described import space_text
 
     if name is None:
-        show(space_list(ready_made()))
-        return
+        return show(space_list(ready_made()))
     space = None if name == AUTO else load_space(name)
     log("Inspecting the machine")
     with new_engine() as engine:
         machine = engine.machine()
-    write_out(space_text(space or space_for(machine), machine))
+    return write_out(space_text(space or space_for(machine), machine))
 
 
 def space_list(spaces: Mapping[str, Space]) -> RenderableType:
-    """Return all spaces, a row each."""
     from rich.text import Text
 
-    from autotune.result.tables import columns
+    from autotune.result.terminal import columns
 
     table = columns("space", "for", "auto uses it on")
     for name, space in spaces.items():
@@ -82,18 +73,19 @@ def space_list(spaces: Mapping[str, Space]) -> RenderableType:
 
 
 def machine_table(machine: Machine) -> RenderableType:
-    """Return the machine's devices, memory and software, and which space fits it."""
-    from autotune.result.tables import named
+    from autotune.result.terminal import named
 
     return named(_rows(machine))
 
 
 def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
     from autotune.space import space_for
-    from autotune.text import size
+    from autotune.text import plural, size
 
     if len(machine.hosts) > 1:
-        yield "machines", "\n".join(map(_host, machine.hosts))
+        has = ([plural(h.cpus, "core"), *h.gpus, size(h.memory)] for h in machine.hosts)
+        each = (f"{h.name}: {', '.join(m)}" for h, m in zip(machine.hosts, has, strict=True))
+        yield "machines", "\n".join(each)
     yield "CPU", f"{machine.cpus} cores of {machine.processor}"
     yield "memory", size(machine.memory)
     yield "GPUs", "\n".join(machine.gpus) or "none visible to TensorFlow"
@@ -102,9 +94,3 @@ def _rows(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "TensorFlow", machine.tensorflow
     yield "Keras", machine.keras
     yield "space auto", space_for(machine).name
-
-
-def _host(host: Host) -> str:
-    from autotune.text import plural, size
-
-    return f"{host.name}: {', '.join([plural(host.cpus, 'core'), *host.gpus, size(host.memory)])}"

@@ -58,6 +58,7 @@ def _files(incomplete: str) -> Iterator[str]:
 _search = partial(typer.Option, rich_help_panel="Search")
 _workload = partial(typer.Option, rich_help_panel="Workload")
 _results = partial(typer.Option, rich_help_panel="Results")
+_service = partial(typer.Option, rich_help_panel="Service", show_default=False)
 _factory = partial(typer.Argument, show_default=False)
 
 Model = Annotated[
@@ -101,10 +102,7 @@ Engine = Annotated[
 Resume = Annotated[bool, _search("--resume", help="Continue an interrupted study.")]
 NoWait = Annotated[
     bool,
-    _search(
-        "--no-wait",
-        help="Fail at once while another search is running, instead of waiting.",
-    ),
+    _search("--no-wait", help="Fail at once while another search is running, instead of waiting."),
 ]
 DryRun = Annotated[
     bool,
@@ -154,8 +152,6 @@ SettingsFile = Annotated[
     Path | None,
     typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
 ]
-
-
 Url = Annotated[
     str,
     typer.Option(
@@ -164,24 +160,40 @@ Url = Annotated[
 ]
 RemoteUrl = Annotated[
     str | None,
-    typer.Option(
+    _service(
         "--url",
         metavar="URL",
         help="Have a service at this address run the search; MODEL is then the name of a workload "
         "that is registered there.",
-        show_default=False,
-        rich_help_panel="Service",
     ),
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option(
+    _service(
         "--key-file",
         metavar="FILE",
         help="File that holds the service's API key; default: the variable AUTOTUNE_API_KEY.",
-        show_default=False,
-        rich_help_panel="Service",
     ),
+]
+Need = Annotated[
+    list[str] | None,
+    _service(
+        metavar="NAME=VALUE",
+        help="What the worker must have: devices=2, kind=H100, labels=nvlink,fast; repeatable.",
+    ),
+]
+Priority = Annotated[
+    int,
+    _service(
+        min=-10,
+        max=10,
+        show_default=True,
+        help="Jobs of higher priority go first; above 0 needs a key with the scope admin.",
+    ),
+]
+Label = Annotated[
+    list[str] | None,
+    _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
 JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]
 
@@ -194,13 +206,11 @@ class SearchCommand(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters, with the options of a search behind the space."""
         found = super().get_params(ctx)
         place = [each.name for each in found].index("space") + 1
         return [*found[:place], *_search_options(), *found[place:]]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
         ctx.obj = {each.name: ctx.params.pop(each.name) for each in _search_options()}
         return super().invoke(ctx)
 
@@ -248,19 +258,13 @@ def help_text(option: Declared) -> str:
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
-    """Return the values of `name=value` texts, each read as a YAML scalar.
-
-    Raises:
-        UsageError: One is malformed, or a name comes twice.
-    """
+    """Return the values of `name=value` texts, each read as a YAML scalar."""
     found: dict[str, Scalar] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(
-                f"{option} {text!r} is not NAME=VALUE.",
-                f"For example: {option} units=512.",
-            )
+            example = f"For example: {option} units=512."
+            raise UsageError(f"{option} {text!r} is not NAME=VALUE.", example)
         if name in found:
             raise UsageError(f"{option} sets {name!r} twice.", "Remove one of them.")
         found[name] = scalar(value, option)
@@ -268,16 +272,7 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
 
 
 def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Script, str | None]:
-    """Return the model function and the dataset function, or a script alone.
-
-    Args:
-        model: The first argument.
-        behind: All others.
-        fit: Which fit of the script.
-
-    Raises:
-        UsageError: There are too few or too many.
-    """
+    """Return the model function and the dataset function, or a script with what stands behind."""
     from autotune.workload import is_script, script_from_text
 
     if is_script(model):
@@ -292,11 +287,7 @@ def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Scrip
 
 
 def _check_meant(script: str, behind: list[str]) -> None:
-    """Make sure that a model function is not named by its file alone.
-
-    Raises:
-        UsageError: What stands behind it names a dataset function.
-    """
+    """Refuse a model function that is named by its file alone, before a dataset function."""
     file, _, name = behind[0].rpartition(":") if len(behind) == 1 else ("", "", "")
     if name.isidentifier() and file.endswith(".py") and Path(file).is_file():
         raise UsageError(
@@ -306,11 +297,7 @@ def _check_meant(script: str, behind: list[str]) -> None:
 
 
 def scalar(text: str, option: str) -> Scalar:
-    """Return the number, truth value or text that a text stands for.
-
-    Raises:
-        UsageError: It is a list, a mapping, or nothing.
-    """
+    """Return the number, truth value or text that a text stands for."""
     if _EXPONENT.fullmatch(text):
         return float(text)
     import yaml

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,15 +22,8 @@ if TYPE_CHECKING:
 REMOTE_ONLY = ("key_file", "need", "priority", "label")
 """Parameters of `tune` that only a service has a use for."""
 LOCAL_ONLY = (
-    "dataset",
-    "fit",
-    "resume",
-    "no_wait",
-    "dry_run",
-    "engine",
-    "callbacks",
-    "study",
-    "storage",
+    *("dataset", "fit", "resume", "no_wait", "dry_run"),
+    *("engine", "callbacks", "study", "storage"),
 )
 """Parameters of `tune` that a service has no use for."""
 WorkloadName = Annotated[
@@ -40,27 +32,6 @@ WorkloadName = Annotated[
 Params = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="Parameter of the workload; repeatable."),
-]
-
-_service = partial(typer.Option, rich_help_panel="Service")
-Need = Annotated[
-    list[str] | None,
-    _service(
-        metavar="NAME=VALUE",
-        help="What the worker must have: devices=2, kind=H100, labels=nvlink,fast; repeatable.",
-    ),
-]
-Priority = Annotated[
-    int,
-    _service(
-        min=-10,
-        max=10,
-        help="Jobs of higher priority go first; above 0 needs a key with the scope admin.",
-    ),
-]
-Label = Annotated[
-    list[str] | None,
-    _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
 ]
 
 
@@ -72,9 +43,9 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     key_file: take.KeyFile = None,
     param: Params = None,
     space: take.Space = "auto",
-    need: Need = None,
-    priority: Priority = 0,
-    label: Label = None,
+    need: take.Need = None,
+    priority: take.Priority = 0,
+    label: take.Label = None,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
@@ -89,12 +60,11 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
 
 def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
     """Return where, when and for whom a job is to run, as a client takes it."""
-    turn: dict[str, Any] = {"needs": needs_from(need or ()), "priority": priority}
-    return {**turn, "labels": labels_from(label or ())}
+    needs, labels = _needs_from(need or ()), _labels_from(label or ())
+    return {"needs": needs, "priority": priority, "labels": labels}
 
 
-def needs_from(given: Iterable[str]) -> dict[str, Any]:
-    """Return what `--need` options stand for."""
+def _needs_from(given: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = take.pairs(given, "--need")
     if "labels" in found:
         found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
@@ -103,8 +73,7 @@ def needs_from(given: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def labels_from(given: Iterable[str]) -> dict[str, str]:
-    """Return what `--label` options stand for."""
+def _labels_from(given: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -177,12 +146,8 @@ def follow(client: Client, job: str) -> None:
     from autotune.result.following import terminal_report
 
     with terminal_report(notices()) as view:
-        for each in client.follow(job):
-            view(
-                each.body
-                if isinstance(each.body, Event)
-                else Notice(text=sentence_of(each.body) or "")
-            )
+        for body in (each.body for each in client.follow(job)):
+            view(body if isinstance(body, Event) else Notice(text=sentence_of(body) or ""))
 
 
 def connected(url: str, key_file: Path | None) -> Client:

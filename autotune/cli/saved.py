@@ -22,7 +22,6 @@ def script(
     ] = None,
 ) -> None:
     """Print the training program of a saved configuration."""
-    # Rendering needs most of autotune, which would make every other command start slower.
     from autotune.program import render
     from autotune.result import load_configuration
     from autotune.result.files import write_text
@@ -34,10 +33,9 @@ def script(
     else:
         write_out(program.train)
     if program.launch:
-        processes = saved.configuration.processes
         log(
-            f"This program is one of {processes} processes. To start them all, save it as "
-            "train.py next to the launch.py written by `autotune tune`."
+            f"This program is one of {saved.configuration.processes} processes. To start them all, "
+            "save it as train.py next to the launch.py written by `autotune tune`."
         )
 
 
@@ -49,7 +47,6 @@ def report(
     ] = Path("autotune-out"),
 ) -> None:
     """Write report.html again, from the other files of a result."""
-    # The page needs most of autotune, which would make every other command start slower.
     from autotune.result import Result
     from autotune.result.files import put_texts
 

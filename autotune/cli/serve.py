@@ -1,8 +1,17 @@
-"""`autotune serve`: the service."""
+"""`autotune serve`: the service, whose parts are started, kept running, and ended together."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -11,10 +20,7 @@ from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
 
-app = typer.Typer(
-    help="Run the tuning service: API and worker together, or one of them.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(help="Run the tuning service: API and worker together, or one of them.")
 
 Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
@@ -24,8 +30,22 @@ NoKeys = Annotated[
 ]
 LOCAL_HOST, USUAL_PORT = "127.0.0.1", 8321
 _OF_THE_API = {"host": "--host", "port": "--port", "no_keys": "--no-keys"}
+# The parts find the same autotune as this process, and die with it however it dies.
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
+    "from autotune.api.work.processes import die_with; die_with(int(sys.argv.pop())); "
+    "from autotune.cli import main; main()"
+)
+STABLE_SECONDS = 10.0
+"""A part that gives up before that cannot run at all; one that lived longer is started again."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+GRACE_SECONDS = 20.0
+_POLL_SECONDS = 0.2
+
+Log = Callable[[str], None]
 
 
+@app.callback(invoke_without_command=True)
 @guarded
 def everything(
     *,
@@ -40,8 +60,6 @@ def everything(
     context.obj = settings  # For a part that is named, and has no file of its own.
     if context.invoked_subcommand is not None:
         return _refuse_lost(context)
-    from autotune.cli.supervise import Part, supervise
-
     file = ("--settings", str(settings.absolute())) if settings else ()
     flags = ("--no-keys",) if no_keys else ()
     api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
@@ -50,6 +68,7 @@ def everything(
     raise typer.Exit(supervise(parts, log))
 
 
+@app.command()
 @guarded
 def api(
     *,
@@ -60,7 +79,7 @@ def api(
     settings: SettingsFile = None,
 ) -> None:
     """Run only the API."""
-    from autotune.api.http.server import serve
+    from autotune.api.http.app import serve
     from autotune.api.log import write_log
     from autotune.api.settings import load_settings
 
@@ -69,6 +88,7 @@ def api(
     serve(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
 
 
+@app.command()
 @guarded
 def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run only a worker, which processes one job at a time."""
@@ -76,11 +96,6 @@ def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
 
     file = settings or context.obj
     main([str(file)] if file else [])
-
-
-app.callback(invoke_without_command=True)(everything)
-app.command()(api)
-app.command()(worker)
 
 
 def _refuse_lost(context: typer.Context) -> None:
@@ -95,3 +110,91 @@ def _refuse_lost(context: typer.Context) -> None:
                 if part == "api"
                 else f"Remove it: a {part} takes no requests.",
             )
+
+
+class Part(NamedTuple):
+    """A part of the service: a command of autotune."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+class Kept:
+    """Keeps one part running. To be used by one thread, which lives as long as the part."""
+
+    def __init__(self, part: Part, log: Log) -> None:
+        self._part = part
+        self._log = log
+        self._pause = SHORTEST_PAUSE
+        self._again: float | None = None
+        self._stable = False
+        self._start()
+
+    def exit_code(self) -> int | None:
+        """Start it again if it died; return its exit code if it cannot run at all."""
+        if self._again is not None:
+            if time.monotonic() >= self._again:
+                self._start()
+            return None
+        code = self._process.poll()
+        if code is None:
+            self._note_stable()
+            return None
+        if code > 0 and not self._stable:
+            return code
+        died = f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
+        self._log(f"The {self._part.name} {died}; restarting.")
+        self._again = time.monotonic() + self._pause
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        return None
+
+    def ask_to_end(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+
+    def end(self, seconds: float) -> None:
+        """Wait for it to end, and kill it if it does not."""
+        try:
+            self._process.wait(max(seconds, 0.0))
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _note_stable(self) -> None:
+        if time.monotonic() - self._started > STABLE_SECONDS:
+            self._stable, self._pause = True, SHORTEST_PAUSE
+
+    def _start(self) -> None:
+        self._again, self._started = None, time.monotonic()
+        path = json.dumps([str(Path(each).absolute()) for each in sys.path])
+        # A group of its own: Ctrl-C reaches this process only, which then ends all in order.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, *self._part.command, str(os.getpid()), path],
+            stdin=subprocess.DEVNULL,
+            process_group=0,
+        )
+
+
+def supervise(parts: Sequence[Part], log: Log) -> int:
+    """Run parts from the main thread until SIGTERM or Ctrl-C; return the exit code."""
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    kept = [Kept(part, log) for part in parts]
+    try:
+        return _watch(kept, stop)
+    finally:
+        for each in kept:
+            each.ask_to_end()
+        deadline = time.monotonic() + GRACE_SECONDS
+        for each in kept:
+            each.end(deadline - time.monotonic())
+
+
+def _watch(kept: Sequence[Kept], stop: Event) -> int:
+    while not stop.wait(_POLL_SECONDS):
+        codes = (each.exit_code() for each in kept)
+        ended = next((code for code in codes if code is not None), None)
+        if ended is not None:
+            return ended
+    return 0

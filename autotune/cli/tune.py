@@ -6,24 +6,14 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import log, show, write_out
-from autotune.cli.remote import (
-    Label,
-    Need,
-    Priority,
-    check_place,
-    connected,
-    show_result,
-    tune_there,
-    turn_from,
-)
+from autotune.cli.remote import check_place, connected, show_result, tune_there, turn_from
 from autotune.errors import Interrupted, OutputError
 
 if TYPE_CHECKING:
@@ -42,9 +32,9 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     space: take.Space = "auto",
     url: take.RemoteUrl = None,
     key_file: take.KeyFile = None,
-    need: Need = None,
-    priority: Priority = 0,
-    label: Label = None,
+    need: take.Need = None,
+    priority: take.Priority = 0,
+    label: take.Label = None,
     resume: take.Resume = False,
     no_wait: take.NoWait = False,
     dry_run: take.DryRun = False,
@@ -71,46 +61,27 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     what, data = (model, None) if url else take.subject(model, dataset or [], fit)
     check_place(context, url)
     tuner = Tuner(engine=engine, storage=storage, progress=True, wait=not no_wait)
-    options = options_from(context.obj)
-    model_args = take.pairs(model_arg or (), "--model-arg")
-    dataset_args = take.pairs(dataset_arg or (), "--dataset-arg")
+    arguments: dict[str, Any] = {
+        "model_args": take.pairs(model_arg or (), "--model-arg"),
+        "dataset_args": take.pairs(dataset_arg or (), "--dataset-arg"),
+    }
+    asked: dict[str, Any] = {"space": space, "options": options_from(context.obj)}
     if dry_run:
-        plan = tuner.plan(
-            what,
-            data,
-            space=space,
-            options=options,
-            model_args=model_args,
-            dataset_args=dataset_args,
-        )
-        return _show_plan(plan, as_json=json)
+        return _show_plan(tuner.plan(what, data, **asked, **arguments), as_json=json)
     if engine == "local" and url is None:
         _notify_of_unused_nodes()
-    copies = Copies(config=config, script=script)
-    copies.check()
+    _check_copies(config, script)
     with _terminated_as_by_ctrl_c():
         if url is not None:
-            params = {**model_args, **dataset_args}
-            turn = turn_from(need, priority, label)
+            params = {**arguments["model_args"], **arguments["dataset_args"]}
+            asked |= turn_from(need, priority, label)
             with connected(url, key_file) as client:
-                result = tune_there(
-                    client, model, params, out=out, space=space, options=options, **turn
-                )
+                result = tune_there(client, model, params, out=out, **asked)
         else:
-            result = tuner.tune(
-                what,
-                data,
-                space=space,
-                out=out,
-                options=options,
-                model_args=model_args,
-                dataset_args=dataset_args,
-                callbacks_fn=callbacks,
-                study=study,
-                resume=resume,
-            )
+            asked |= {"callbacks_fn": callbacks, "study": study, "resume": resume}
+            result = tuner.tune(what, data, out=out, **asked, **arguments)
     show_result(result, out, as_json=json)
-    copies.write(result)
+    _write_copies(result, config, script)
     if result.unsaved:
         raise OutputError(
             result.unsaved.cause,
@@ -132,48 +103,32 @@ def _notify_of_unused_nodes() -> None:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """Where to write copies of the configuration and the program; None for no copy."""
+def _check_copies(config: Path | None, script: Path | None) -> None:
+    """Fail before the search, not after it."""
+    if config and config.suffix not in CONFIG_FORMATS:
+        raise OutputError(
+            f"--config {config} has no known file extension.", f"Use {', '.join(CONFIG_FORMATS)}."
+        )
+    for path in filter(None, (config, script)):
+        if not path.parent.is_dir():
+            raise OutputError(f"Folder {path.parent} does not exist.", "Create it first.")
+        target = path if path.exists() else path.parent
+        if path.is_dir() or not os.access(target, os.W_OK):
+            raise OutputError(f"{path} cannot be written.", "Choose another path.")
 
-    config: Path | None
-    script: Path | None
 
-    def check(self) -> None:
-        """Fail before the search, not after it.
+def _write_copies(result: Result, config: Path | None, script: Path | None) -> None:
+    from autotune.result.files import write_text
+    from autotune.result.saved import save_configuration
 
-        Raises:
-            OutputError: A file cannot be written, or has no suffix that names a format.
-        """
-        if self.config and self.config.suffix not in CONFIG_FORMATS:
-            raise OutputError(
-                f"--config {self.config} has no known file extension.",
-                f"Use {', '.join(CONFIG_FORMATS)}.",
-            )
-        for path in filter(None, (self.config, self.script)):
-            if not path.parent.is_dir():
-                raise OutputError(f"Folder {path.parent} does not exist.", "Create it first.")
-            target = path if path.exists() else path.parent
-            if path.is_dir() or not os.access(target, os.W_OK):
-                raise OutputError(f"{path} cannot be written.", "Choose another path.")
-
-    def write(self, result: Result) -> None:
-        """Write them.
-
-        Raises:
-            OutputError: A file cannot be written.
-        """
-        from autotune.result.files import write_text
-        from autotune.result.saved import save_configuration
-
-        if self.config:
-            save_configuration(result.saved(), self.config)
-        if self.script:
-            write_text(self.script, result.script)
+    if config:
+        save_configuration(result.saved(), config)
+    if script:
+        write_text(script, result.script)
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    from autotune.result.plan_text import plan_text
+    from autotune.result.terminal import plan_text
 
     write_out(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 

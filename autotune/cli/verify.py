@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from autotune.cli import options as take
 from autotune.cli.console import log, notices, show, write_out
@@ -54,25 +57,42 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
         engine, saved.workload.name, log, seconds=budget, wait=not no_wait
     ) as running:
         from autotune.result.following import TurnsReport
+        from autotune.verification.answer import Answer
         from autotune.verification.verify import verify as check
 
         report = TurnsReport(notices())
         found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
-    _answer(found, as_json=json)
-    if _fails(found, strict=strict):
+    if json:
+        windows = {"trials": {"__all__": {"windows"}}}
+        write_out(found.model_dump_json(indent=2, exclude=windows) + "\n")
+    else:
+        show(verification_text(found))
+    if found.answer is Answer.FAILS or (strict and found.answer is Answer.UNCLEAR):
         raise typer.Exit(FAILED)
 
 
-def _answer(found: Verification, *, as_json: bool) -> None:
-    from autotune.cli.checks import document, verification_text
+def verification_text(found: Verification) -> RenderableType:
+    """Return the answer, what it rests on, and what else should be known."""
+    from autotune.result.terminal import marked, named
+    from autotune.text import plural, roughly
 
-    if as_json:
-        write_out(document(found))
-    else:
-        show(verification_text(found))
+    notes = [marked(" - ", Text(note)) for note in found.notes]
+    count = f"{plural(len(found.trials), 'run')} in {roughly(found.seconds)}."
+    head = Text(found.summary, style="bold")
+    return Group(head, named(_verified(found), "  "), *notes, Text(count, style="dim"))
 
 
-def _fails(found: Verification, *, strict: bool) -> bool:
-    from autotune.verification.answer import Answer
+def _verified(found: Verification) -> Iterator[tuple[str, str]]:
+    from autotune.strategies import in_short
+    from autotune.text import rate_with_error, share
 
-    return found.answer is Answer.FAILS or (strict and found.answer is Answer.UNCLEAR)
+    yield "recommended", f"{in_short(found.configuration)} ({found.verdict})"
+    if found.challenger:
+        yield "compared with", in_short(found.challenger)
+    if found.ratio:
+        yield "ratio", share(found.ratio)
+    if found.examples_per_second:
+        yield "examples/s", rate_with_error(found.examples_per_second)
+    if found.ratio_to_expected and found.expected:
+        expected = rate_with_error(found.expected)
+        yield "vs saved", f"{share(found.ratio_to_expected)} of {expected}"

@@ -13,13 +13,13 @@ from autotune.cli.options import SettingsFile
 app = typer.Typer(
     help="List and drain the workers of the service.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the worker.", show_default=False)
 ]
 
 
+@app.command("list")
 @guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List the workers that are there."""
@@ -29,18 +29,13 @@ def listing(*, settings: SettingsFile = None) -> None:
         found = there(connection)
     heads = ("name", "does", "machine", "labels", "workloads")
     lines = (
-        (
-            each.name,
-            each.doing,
-            str(each.machine or ""),
-            " ".join(each.labels),
-            " ".join(each.workloads),
-        )
-        for each in found
+        (w.name, w.doing, str(w.machine or ""), " ".join(w.labels), " ".join(w.workloads))
+        for w in found
     )
     show(table(heads, lines))
 
 
+@app.command()
 @guarded
 def drain(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker end the job that it runs and take no other; it can be stopped then."""
@@ -52,6 +47,7 @@ def drain(*, name: Name, settings: SettingsFile = None) -> None:
     log(f"Worker {name} takes no further job.{left}")
 
 
+@app.command()
 @guarded
 def resume(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker that is drained take jobs again."""
@@ -60,8 +56,3 @@ def resume(*, name: Name, settings: SettingsFile = None) -> None:
     with service_database(settings) as database:
         workers.drain(database, name, draining=False)
     log(f"Worker {name} takes jobs again.")
-
-
-app.command("list")(listing)
-app.command()(drain)
-app.command()(resume)

@@ -1,6 +1,6 @@
 """How a trial ended, and why: a kind with its data.
 
-Decisions read these values. `autotune.reason.sentences` has a sentence for each kind.
+Decisions read these values. `sentences.toml` has a sentence for each kind.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ for _kind in (StrategyFailed, Seen, Uncertified):
 
 
 class RuleKind(StrEnum):
-    """Why a configuration cannot run; `sentences.RULES` has a sentence for each."""
+    """Why a configuration cannot run; `sentences.toml` has a sentence for each."""
 
     ASYNCHRONOUS = "asynchronous"
     INDIVISIBLE_BATCH = "indivisible batch"

@@ -1,17 +1,45 @@
-"""What another global batch gains, between configurations that are equal in all other settings."""
+"""What other batch sizes are worth: examples per second against examples needed.
+
+Configurations are compared that are equal in all other settings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.reason import Outcome
+from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
-from autotune.stats.efficiency import examples_needed
-from autotune.stats.gradients import Learning
-from autotune.strategies import update_batch
+from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
+from autotune.strategies import distribution, update_batch
+from autotune.text import times
+from autotune.workload import BatchSource, own_batch
+
+OTHERS = 2
+"""Batches that are spoken of beside the recommended one."""
+WHY = {
+    Unpredictable.OWN_STEP: "the model has a train_step of its own",
+    Unpredictable.SUMMED_LOSS: "its loss is a sum over the batch",
+    Unpredictable.CLIPPED: "most of its gradients are clipped",
+    Unpredictable.ACCUMULATED: "the optimizer accumulates gradients over several steps",
+    Unpredictable.SCHEDULED: "a function or a callback changes the learning rate within an epoch",
+    Unpredictable.OPTIMIZER: "no formula is known for this optimizer",
+    Unpredictable.FAILED: "the look at the gradients failed",
+    Unpredictable.TOO_FEW: "too few gradients could be looked at",
+    Unpredictable.NO_TIME: "the budget is too short to look at gradients",
+    Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
+}
+SOURCES = {
+    BatchSource.FIT: "what the script gives to fit",
+    BatchSource.DATASET: "that of the batches of dataset_fn",
+    BatchSource.FACTORY: "the default of dataset_fn's batch_size",
+    BatchSource.KERAS: "that of Keras, as nothing says otherwise",
+}
+"""Who says what the user's own batch is."""
 
 
 class Arms(NamedTuple):
@@ -47,10 +75,7 @@ def arms_of(
 ) -> Arms | None:
     """Return the comparison of a configuration's batch with the own; None if one was not measured.
 
-    Args:
-        configuration: With another global batch.
-        shown: The measured row of each configuration.
-        own: The user's own global batch.
+    `shown` is the measured row of each configuration, `own` the user's own global batch.
     """
     other, same = shown.get(configuration), shown.get(own_arm(configuration, own))
     if other is None or same is None or other == same:
@@ -59,12 +84,7 @@ def arms_of(
 
 
 def compared_batches(shown: Mapping[Configuration, Entry], own: int) -> Mapping[int, Arms]:
-    """Return the comparison of each other batch: of its fastest configuration, one device first.
-
-    Args:
-        shown: The measured row of each configuration.
-        own: The user's own global batch.
-    """
+    """Return the comparison of each other batch: of its fastest configuration, one device first."""
     others = [c for c in shown if update_batch(c) != own]
     others.sort(key=lambda c: (c.distributed, -shown[c].examples_per_second.value))
     found: dict[int, Arms] = {}
@@ -98,3 +118,70 @@ def gain(arms: Arms, learning: Learning) -> Gain | None:
     # The finals compare several devices with one, and no others of their kind.
     own = arms.own.final or arms.own.configuration.distributed
     return Gain(progress, confirmed=arms.other.final and own)
+
+
+def learning_lines(result: ResultData) -> Iterator[str]:
+    """Yield what is known of other batch sizes; nothing where all configurations have one."""
+    known = result.facts.learning
+    if known is None or result.options.global_batch:
+        return
+    size, source = own_batch(result.facts)
+    closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
+    yield f"Your own global batch is {size}, {SOURCES[source]}{closest}."
+    if known.refused:
+        yield (
+            f"Only a global batch of {known.batch} was compared: how the model learns at others is "
+            f"not known, because {WHY[known.refused]}."
+        )
+    yield from (listed := list(_others(result, known)))
+    if listed and known.probes:
+        steps = " and ".join(f"{each.step:,}" for each in known.probes)
+        yield (
+            f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; "
+            "it says nothing of the loss that is reached in the end."
+        )
+
+
+def batches(result: ResultData) -> Mapping[int, Arms]:
+    """Return the comparison of each other batch with the own, by the rows of the table.
+
+    That of what is recommended, or of the fastest configuration; all other settings are equal.
+    """
+    known = result.facts.learning
+    if known is None:
+        return {}
+    shown = rows(result.compared)
+    found = dict(compared_batches(shown, known.batch))
+    chosen = arms_of(result.config, shown, known.batch)
+    return {**found, update_batch(result.config): chosen} if chosen else found
+
+
+def _others(result: ResultData, known: Learning) -> Iterator[str]:
+    """Yield what the recommended batch is worth, and the fastest others that were compared."""
+    found, chosen = dict(batches(result)), update_batch(result.config)
+    faster = [batch for batch, arms in found.items() if arms.faster.value > 1 and batch != chosen]
+    faster.sort(key=lambda batch: -found[batch].faster.value)
+    listed = [batch for batch in (chosen, *faster) if batch in found and batch != known.batch]
+    for batch in listed[: OTHERS + (chosen != known.batch)]:
+        yield _efficiency(known, batch, found[batch])
+
+
+def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
+    needed, found = examples_needed(known, batch), gain(arms, known)
+    gives = (
+        f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
+        f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
+    )
+    if needed is None or found is None:
+        return f"{gives}; what an example teaches there is not known."
+    costs = f"needs {times(needed)} the examples to the same loss"
+    factor = learning_rate_factor(known, batch)
+    return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
+
+
+def answer(found: Gain) -> str:
+    if found.pays:
+        return "faster to the same loss"
+    if found.progress.low > 1:
+        return "probably faster to the same loss, but not measured again"
+    return "slower to the same loss" if found.progress.high < 1 else "inconclusive"

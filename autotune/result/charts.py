@@ -1,12 +1,13 @@
 """The drawings: throughput of configurations, worth of batches, parts of a step, break-even.
 
-Each is drawn by a fragment from what is computed here: places on a scale, and the sentence above.
+Each is drawn by a fragment from what is computed here: places on a scale, in percent of the width,
+so that it fits any screen, and the sentence above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
@@ -14,12 +15,10 @@ from typing import NamedTuple
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.reason import Outcome
-from autotune.result.batches import Arms, gain
+from autotune.result.batches import Arms, answer, batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
-from autotune.result.learning import answer, batches
 from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
-from autotune.result.scale import Scale, percent, scale_for
 from autotune.result.view import Row
 from autotune.stats import Interval
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
@@ -32,6 +31,89 @@ EXAMPLES = 1000
 """Steps of different batches are compared by the time of so many examples."""
 NETWORKS = (1000.0, 10_000.0)
 """Mbit/s of usual networks, as a help to the eye."""
+EDGE = 2.5
+"""Percent of the width that stay free at either end."""
+APART = 16
+"""Percent of the width between two ticks at least, so that their letters have room on a phone."""
+FEW = 4
+"""Round values that an axis should have."""
+NARROWEST = 1.25
+"""An axis spans at least such a factor, so that noise does not fill it."""
+FINE = 10.0
+"""On an axis that spans less than such a factor, ticks are the same difference apart."""
+BEYOND_POINTS = 1.6
+"""An interval is drawn only so far beyond the outermost figures, as a factor."""
+
+
+class Tick(NamedTuple):
+    at: str
+    text: str
+
+
+class Reach(NamedTuple):
+    at: str
+    low: str
+    high: str
+    sure: bool
+    """Whether there is no interval to draw."""
+
+
+class Scale(NamedTuple):
+    """A logarithmic axis: the same factor is the same distance everywhere."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> str:
+        """Return the place of a value; what lies beyond the axis is put at its end."""
+        return _percent(self._place(value))
+
+    def reach(self, interval: Interval) -> Reach:
+        low, high = interval.low, interval.high
+        return Reach(self.at(interval.value), self.at(low), self.at(high), low == high)
+
+    def ticks(self) -> list[Tick]:
+        """Return some round values of the axis, so far apart that their letters do not touch."""
+        return [Tick(self.at(each), f"{each:,.6g}") for each in self._rounded()]
+
+    def _rounded(self) -> list[float]:
+        choices = [[each for each in c if self.low <= each <= self.high] for c in self._choices()]
+        chosen = next((each for each in choices if len(each) >= FEW), choices[-1])
+        kept: list[float] = []
+        for value in sorted(chosen, key=lambda each: (each != 1, each)):
+            if all(abs(self._place(value) - self._place(each)) >= APART for each in kept):
+                kept.append(value)
+        return sorted(kept)
+
+    def _choices(self) -> Iterable[list[float]]:
+        """Yield round values of the axis, ever more of them."""
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for leading in ((1,), (1, 3), (1, 2, 5)):
+            yield [each * 10.0**decade for decade in decades for each in leading]
+        power = 10.0 ** math.floor(math.log10(self.high - self.low))
+        for share in (1, 0.5, 0.25, 0.2) if self.high / self.low < FINE else ():
+            step = power * share
+            yield [round(n * step, 12) for n in range(1, int(self.high / step) + 1)]
+
+    def _place(self, value: float) -> float:
+        inside = min(max(value, self.low), self.high)
+        share = math.log(inside / self.low) / math.log(self.high / self.low)
+        return EDGE + share * (100 - 2 * EDGE)
+
+
+def scale_for(intervals: Iterable[Interval], *held: float) -> Scale:
+    """Return an axis for at least one figure with its interval, and further values to show."""
+    known = tuple(intervals)
+    points = [*(each.value for each in known), *held]
+    least, most = min(points), max(points)
+    low = max(min(least, *(each.low for each in known)), least / BEYOND_POINTS)
+    high = min(max(most, *(each.high for each in known)), most * BEYOND_POINTS)
+    spare = max(NARROWEST / (high / low), 1.0) ** 0.5
+    return Scale(low / spare, high * spare)
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}%"
 
 
 class Mark(StrEnum):
@@ -56,8 +138,7 @@ def mark_of(entry: Entry) -> Mark:
     return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
 
 
-@dataclass(frozen=True)
-class Throughput:
+class Throughput(NamedTuple):
     """The throughput of every configuration against one device, a row each with its interval."""
 
     sentence: str
@@ -74,13 +155,7 @@ class Throughput:
 
 
 def throughput(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> Throughput:
-    """Return the figure of some configurations.
-
-    Args:
-        finalists: What was compared in the finals, the fastest first.
-        explored: What else was measured, likewise.
-        over: Whether the search has ended.
-    """
+    """Return the figure of finalists and of what else was measured, each the fastest first."""
     room = max(SHOWN - len(finalists), 0)
     groups = {"Finals": finalists, "While exploring": explored[:room]}
     shown = [e.entry.speedup for group in groups.values() for e in group if e.entry.speedup]
@@ -103,8 +178,7 @@ def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) 
     )
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     batch: int
     learning_rate: str
     """As a multiple of the user's own."""
@@ -158,8 +232,7 @@ PARTS: Mapping[str, str] = {
 """Parts in the order in which they stand in every bar, with their colours in the style sheet."""
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
 
     title: str
@@ -196,8 +269,7 @@ class Segment(NamedTuple):
     width: str
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(NamedTuple):
     """Where the time of a step goes: a bar for one device, one for the best distributed."""
 
     sentence: str
@@ -214,7 +286,7 @@ class Steps:
         widths = {part: 100 * each / longest for part, each in bar.drawn.items()}
         ends = accumulate(widths.values())
         return [
-            Segment(part, PARTS[part], percent(end - width), percent(width))
+            Segment(part, PARTS[part], _percent(end - width), _percent(width))
             for (part, width), end in zip(widths.items(), ends, strict=True)
         ]
 
@@ -224,15 +296,13 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
         return None
     named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
     bars = [Bar(title, found) for title, found in named.items() if found and found.shares]
+    alone = " There was time for only one of the two." if len(bars) < len(named) else ""
     text = (
         "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
         "in memory, with more steps per call, without the exchange of gradients, and on a single "
         "replica. What they do not explain is negative where parts overlap, or where something "
-        "disturbed the runs. "
-        f"Bars show the time for {EXAMPLES:,} examples."
+        f"disturbed the runs. Bars show the time for {EXAMPLES:,} examples.{alone}"
     )
-    if len(bars) < len(named):
-        text += " There was time for only one of the two."
     return Steps(text, bars) if bars else None
 
 

@@ -10,9 +10,9 @@ for the same loss (McCandlish et al., 2018).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from statistics import fmean
-from typing import NamedTuple
 
 from autotune.checks.breakdown import LIMITS
 from autotune.config import Configuration
@@ -21,9 +21,9 @@ from autotune.objective import COST, Scorer, devices
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, PerformanceBound, Reason
 from autotune.reason.sentences import reason_text
+from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
-from autotune.result.learning import learning_lines
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
@@ -37,28 +37,18 @@ FAILURES = (
     Outcome.FAILED,
     Outcome.UNSTABLE,
 )
-FAILED, CERTIFICATE = "failures", "certificate"
-"""Topics that a table of some face shows as well."""
+Explain = Callable[[ResultData], Iterator[str]]
 
 
-class Explanation(NamedTuple):
-    topic: str
-    text: str
-
-
-def explanations(result: ResultData) -> Iterator[Explanation]:
-    """Yield why a result is what it is, the most important first."""
-    for topic, explain in _TOPICS.items():
-        yield from (Explanation(topic, text) for text in explain(result))
+def explanations(result: ResultData, *elsewhere: Explain) -> Iterator[str]:
+    """Yield why a result is what it is, the most important first, without what stands elsewhere."""
+    for explain in _IN_ORDER:
+        if explain not in elsewhere:
+            yield from explain(result)
 
 
 def learning_rate(optimizer: str, factor: float) -> str:
-    """Return what usually becomes of the learning rate, in words.
-
-    Args:
-        optimizer: Name of the optimizer's class.
-        factor: The new global batch as a multiple of the old one.
-    """
+    """Return what usually becomes of the learning rate with so many times the global batch."""
     change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
     name = optimizer or "the optimizer"
     if change >= 1:
@@ -74,14 +64,13 @@ def _current(result: ResultData) -> list[Trial]:
 
     The loss of a host is no failure of theirs, and is reported.
     """
-    last = {trial.configuration: trial.number for trial in result.trials if trial.measured}
-    return [
-        trial
-        for trial in result.trials
-        if trial.outcome is Outcome.REJECTED
-        or trial.interrupted
-        or trial.number >= last.get(trial.configuration, -1)
-    ]
+    last = {t.configuration: t.number for t in result.trials if t.measured}
+
+    def counts(t: Trial) -> bool:
+        later = t.number < last.get(t.configuration, -1)
+        return not later or t.interrupted or t.outcome is Outcome.REJECTED
+
+    return list(filter(counts, result.trials))
 
 
 def _eager(result: ResultData) -> Iterator[str]:
@@ -97,13 +86,12 @@ def _eager(result: ResultData) -> Iterator[str]:
         )
         return
     eager, compiled = (
-        [t.examples_per_second for t in _current(result) if t.configuration == c]
+        [t.examples_per_second or 0.0 for t in _current(result) if t.configuration == c]
         for c in (own, own.taking({"run_eagerly": False}))
     )
-    rates = [fmean(filter(None, each)) if any(each) else 0.0 for each in (eager, compiled)]
     text = f"Your model runs eagerly{at}; what compiling it gains was not measured."
-    if own.run_eagerly and all(rates):
-        gain = rates[1] / rates[0]
+    if own.run_eagerly and any(eager) and any(compiled):
+        gain = fmean(filter(None, compiled)) / fmean(filter(None, eager))
         found = f"takes 1/{gain:.0f} of the time" if gain >= 2 else f"is {gain:.2g} times as fast"
         text = f"Your model runs eagerly{at}: compiled, it {found}."
     if not result.config.run_eagerly:
@@ -127,9 +115,8 @@ def _cost(result: ResultData) -> Iterator[str]:
     if price is not None and rate:
         scorer = Scorer(objective=COST, facts=result.facts, machine=result.machine)
         hours = 1 / (scorer.of_rate(result.config, rate.value) or float("inf"))
-        count = plural(devices(result.config, result.machine), "device")
-        paid = f"{hours:.3g} device hours at {price:g} each"
-        yield f"An epoch costs {hours * price:.3g} on {count}: {paid}."
+        costs = f"{hours * price:.3g} on {plural(devices(result.config, result.machine), 'device')}"
+        yield f"An epoch costs {costs}: {hours:.3g} device hours at {price:g} each."
     best, gain = result.best_distributed, result.evidence.decision.gain
     if best is None or gain is None or (price is None and result.objective != COST.name):
         return
@@ -144,18 +131,15 @@ def _cost(result: ResultData) -> Iterator[str]:
 
 def _asynchronous(result: ResultData) -> Iterator[str]:
     """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
-    several = (each.configuration for each in result.compared)
-    tried = (each for each in several if strategy(each.strategy).asynchronous)
-    chosen = result.config if strategy(result.config.strategy).asynchronous else None
-    found = chosen or next(tried, None)
+    several = (result.config, *(each.configuration for each in result.compared))
+    found = next((each for each in several if strategy(each.strategy).asynchronous), None)
     lost = _lost_updates(result, found) if found else None
     share = f"{lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
-    if chosen:
-        name = strategy(chosen.strategy).title
+    if found and found == result.config:
         yield (
-            f"{name} trains asynchronously: workers do not wait for each other, so gradients may "
-            f"be stale.{f' {share}.' if share else ''} Compare the trained model with "
-            "single-device training before relying on it."
+            f"{strategy(found.strategy).title} trains asynchronously: workers do not wait for each "
+            f"other, so gradients may be stale.{f' {share}.' if share else ''} Compare the trained "
+            "model with single-device training before relying on it."
         )
     elif found and share:
         yield f"With {in_short(found)}, {share}."
@@ -163,8 +147,8 @@ def _asynchronous(result: ResultData) -> Iterator[str]:
 
 def _lost_updates(result: ResultData, configuration: Configuration) -> float | None:
     """Return the mean share of updates that the trials of a configuration lost, if it can."""
-    mine = [trial for trial in result.trials if trial.configuration == configuration]
-    shares = [trial.lost_updates for trial in mine if trial.lost_updates is not None]
+    mine = (trial.lost_updates for trial in result.trials if trial.configuration == configuration)
+    shares = [each for each in mine if each is not None]
     return fmean(shares) if shares else None
 
 
@@ -227,7 +211,7 @@ def _own_strategy(result: ResultData) -> Iterator[str]:
         )
 
 
-def _certificate(result: ResultData) -> Iterator[str]:
+def certificate(result: ResultData) -> Iterator[str]:
     if found := result.certificate:
         yield from (found.line, *found.undecided)
 
@@ -243,13 +227,13 @@ def _rejected(result: ResultData) -> Iterator[str]:
 
 def _faster(result: ResultData) -> Iterator[str]:
     """Yield why the fastest row of the table is not what is recommended."""
-    shown = (*result.finalists, *result.explored)
-    chosen = next((e for e in shown if e.configuration == result.config), None)
-    best = max(shown, key=lambda e: e.examples_per_second.value, default=None)
-    if chosen and best and best.examples_per_second.value > chosen.examples_per_second.value:
+    rates = {e: e.examples_per_second.value for e in (*result.finalists, *result.explored)}
+    chosen = next((each for each in rates if each.configuration == result.config), None)
+    best = max(rates, key=lambda each: rates[each], default=None)
+    if chosen and best and rates[best] > rates[chosen]:
         yield (
-            f"{in_short(best.configuration)} shows {rate(best.examples_per_second.value)} "
-            f"examples/s and is not recommended: {_why_not(best, result)}."
+            f"{in_short(best.configuration)} shows {rate(rates[best])} examples/s and is not "
+            f"recommended: {_why_not(best, result)}."
         )
 
 
@@ -270,11 +254,8 @@ def _defaults(result: ResultData) -> Iterator[str]:
     default = result.evidence.default
     if result.config == default:
         tried = {each.configuration for each in result.trials if not each.configuration.distributed}
-        yield (
-            "The Keras defaults were the fastest settings tried on one device."
-            if len(tried) > 1
-            else "Only the Keras defaults were tried."
-        )
+        fastest = "The Keras defaults were the fastest settings tried on one device."
+        yield fastest if len(tried) > 1 else "Only the Keras defaults were tried."
     elif result.over_default is not None:
         yield (
             f"The recommended settings ({in_short(result.config)}) are "
@@ -287,9 +268,10 @@ def _lengths(result: ResultData) -> Iterator[str]:
     seen, found = result.facts.first_pass, result.examples_per_second
     if seen is None or seen.mean_length is None or found is None:
         return
-    low, high = (f"{bound(seen.lengths):.3g}" for bound in (min, max))
+    low, high = min(seen.lengths), max(seen.lengths)
     yield (
-        f"Examples vary in length, between {low} and {high} in the mean of a part of an epoch; "
+        f"Examples vary in length, between {low:.3g} and {high:.3g} in the mean of a part of an "
+        "epoch; "
         f"{rate(found.value)} of them a second are about {rate(found.value * seen.mean_length)} "
         "tokens, time steps or pixels, padding included."
     )
@@ -312,11 +294,11 @@ def _bounds(result: ResultData) -> Iterator[str]:
     yield from (f"{text} (trial {number})." for text, number in found.items())
 
 
-def _failures(result: ResultData) -> Iterator[str]:
-    causes: dict[tuple[Outcome, str, Reason], list[int]] = {}
+def failures(result: ResultData) -> Iterator[str]:
+    causes: dict[tuple[Outcome, str, Reason], list[int]] = defaultdict(list)
     for t in _current(result):
         if t.outcome in FAILURES:
-            causes.setdefault((t.outcome, title(t.configuration), t.reason), []).append(t.number)
+            causes[t.outcome, title(t.configuration), t.reason].append(t.number)
     for (outcome, name, reason), numbers in causes.items():
         yield (
             f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
@@ -342,8 +324,7 @@ def _memory(result: ResultData) -> Iterator[str]:
 
 
 def _unmatched_batch(result: ResultData) -> Iterator[str]:
-    batch = result.evidence.unmatched_batch
-    if batch is not None and result.config.distributed:
+    if (batch := result.evidence.unmatched_batch) is not None and result.config.distributed:
         yield (
             f"One device was not measured at the global batch of {batch}; part of the gain may "
             "come from the larger batch."
@@ -366,27 +347,8 @@ def _load(result: ResultData) -> Iterator[str]:
         yield text
 
 
-_TOPICS: Mapping[str, Callable[[ResultData], Iterator[str]]] = {
-    "eager execution": _eager,
-    "value of the objective": _objective,
-    "cost": _cost,
-    "asynchronous training": _asynchronous,
-    "callbacks": _callbacks,
-    "accumulation": _accumulation,
-    "global batch": _batch,
-    "learning": learning_lines,
-    "epoch": _epoch,
-    "strategy of the script": _own_strategy,
-    CERTIFICATE: _certificate,
-    "failed certification": _rejected,
-    "faster and not recommended": _faster,
-    "gain over the defaults": _defaults,
-    "lengths of examples": _lengths,
-    "profile": _profile,
-    "bounds": _bounds,
-    FAILED: _failures,
-    "memory": _memory,
-    "unmatched batch": _unmatched_batch,
-    "noise": _noise,
-    "other programs": _load,
-}
+_IN_ORDER: tuple[Explain, ...] = (
+    *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
+    *(learning_lines, _epoch, _own_strategy, certificate, _rejected, _faster, _defaults),
+    *(_lengths, _profile, _bounds, failures, _memory, _unmatched_batch, _noise, _load),
+)

@@ -22,18 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 COLUMNS = (
-    "number",
-    "stage",
-    "round",
-    "outcome",
-    "reason",
-    "examples_per_second",
-    "error",
-    "lost_updates",
-    "start_seconds",
-    "first_step_seconds",
-    "wall_seconds",
-    "peak_memory",
+    *("number", "stage", "round", "outcome", "reason", "examples_per_second", "error"),
+    *("lost_updates", "start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
 )
 """Columns of trials.csv, before one for each axis."""
 COMPARED = "vs_one_device"
@@ -62,11 +52,6 @@ def written(folder: Path) -> dict[str, Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
     try:
         path.write_text(text, "utf-8")
     except OSError as exc:
@@ -76,15 +61,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
-    """Replace files of a folder, which is made if it does not exist.
-
-    Args:
-        folder: Where.
-        texts: By name; None removes the file.
-
-    Raises:
-        OutputError: One of them cannot be written.
-    """
+    """Replace files of a folder, by name, which is made if it does not exist; None removes one."""
     for error in put_each(folder, texts).values():
         raise OutputError(
             f"{folder} cannot be written: {in_words(error)}.", "Choose another --out."
@@ -92,10 +69,7 @@ def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
 
 
 def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError]:
-    """Replace those files of a folder that can be; return why the others, by name, cannot be.
-
-    The arguments are those of `put_texts`.
-    """
+    """Replace those files of a folder that can be; return why the others, by name, cannot be."""
     failed = {}
     for name, text in texts.items():
         try:
@@ -107,7 +81,6 @@ def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError
 
 
 def trials_csv(trials: Sequence[Trial]) -> str:
-    """Return the table of trials as CSV, a row each, windows left out."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*COLUMNS, *axes(), "arguments"])
@@ -119,11 +92,7 @@ def trials_csv(trials: Sequence[Trial]) -> str:
 
 
 def trials_frame(trials: Sequence[Trial], leaderboard: Leaderboard) -> DataFrame:
-    """Return the columns of trials.csv, one for each axis, and the ratio to one device.
-
-    Raises:
-        MissingPackage: pandas is not installed.
-    """
+    """Return the columns of trials.csv, one for each axis, and the ratio to one device."""
     pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
     rows = [
         _figures(trial)

@@ -20,13 +20,11 @@ from rich.text import Text
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
 from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.plan_text import plan_text
-from autotune.result.progress import PHASES, Progress
-from autotune.result.tables import Line, Stacked, as_html
-from autotune.result.view import TrialRow, row_of, trial_row
+from autotune.result.terminal import Line, Stacked, as_html, plan_text
+from autotune.result.view import PHASES, Progress, TrialRow, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly
-from autotune.trial import Stage, Trial
+from autotune.trial import Trial
 
 LATEST = 8
 """Trials in sight, so that the view fits a terminal of 24 lines."""
@@ -43,12 +41,9 @@ STYLES = {Outcome.MEASURED: "green", Outcome.PRUNED: "magenta", Outcome.SKIPPED:
 def live_view(progress: Progress) -> RenderableType:
     """Return budget, phase and running trial, the best so far, and the latest trials."""
     leaderboard = progress.leaderboard
-    parts: list[RenderableType] = [_bar(progress), _phase(progress)]
-    if leaderboard.baseline:
-        parts += [Text(), _best(leaderboard)]
-    if leaderboard.trials:
-        parts += [Text(), _latest(leaderboard)]
-    return Group(*parts)
+    best = (Text(), _best(leaderboard)) if leaderboard.baseline else ()
+    latest = (Text(), _latest(leaderboard)) if leaderboard.trials else ()
+    return Group(_bar(progress), _phase(progress), *best, *latest)
 
 
 def _bar(progress: Progress) -> Table:
@@ -99,12 +94,7 @@ def _trial_line(row: TrialRow) -> Line:
 
 
 class LiveReport:
-    """Follows a search in a terminal: budget, phase, best so far, recent trials.
-
-    Args:
-        console: The terminal.
-        live: What redraws it.
-    """
+    """Follows a search in a terminal: budget, phase, best so far, recent trials."""
 
     def __init__(self, console: Console, live: Callable[..., Live] = Live) -> None:
         self._console = console
@@ -151,14 +141,11 @@ class LiveReport:
 
 
 class NotebookReport(LiveReport):
-    """Follows a search below a notebook's cell: the same view as HTML, with the latest notices.
-
-    Args:
-        show: Shows HTML instead of what it showed before; None takes the running cell.
-    """
+    """Follows a search below a notebook's cell: the same view as HTML, with the latest notices."""
 
     def __init__(self, show: Callable[[str], None] | None = None) -> None:
         self._notices: list[str] = []
+        # Shows HTML instead of what it showed before.
         self._show = show or _running_cell()
         nowhere = Console(file=StringIO(), force_jupyter=False)
         super().__init__(nowhere, partial(_Cell, self._show))
@@ -197,19 +184,14 @@ def _running_cell() -> Callable[[str], None]:
 
 
 class TurnsReport:
-    """Follows runs that take turns, in lines for a log.
-
-    Args:
-        console: Where to print.
-    """
+    """Follows runs that take turns, in lines for a log."""
 
     headings = f"{'pair':>5}  {'outcome':<13}  {'examples/s':>10}  configuration"
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress()
-        self._headed = False
-        self._preparing = ""
+        self._headed = self._preparing = ""
 
     def __call__(self, event: Event) -> None:
         self._progress.take(event)
@@ -224,9 +206,7 @@ class TurnsReport:
             self._trial(event.trial)
 
     def _trial(self, trial: Trial) -> None:
-        if not self._headed:
-            self._headed = True
-            self._head("Alternating runs in fresh processes")
+        self._head("Alternating runs in fresh processes")
         self._row(f"{(trial.round or 0) + 1:>5}", trial_row(trial))
 
     def _row(self, number: str, row: TrialRow, factor: str = "") -> None:
@@ -236,8 +216,11 @@ class TurnsReport:
         self._print(f"{figures}  {row.name}{why}")
 
     def _head(self, text: str) -> None:
-        self._log(text)
-        self._print(self.headings, timed=False)
+        """Print headings, once below the same text."""
+        if text != self._headed:
+            self._headed = text
+            self._log(text)
+            self._print(self.headings, timed=False)
 
     def _log(self, text: str) -> None:
         self._print(one_line(text))
@@ -252,10 +235,6 @@ class PlainReport(TurnsReport):
     headings = (
         f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one device':>13}  configuration"
     )
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._stage: Stage | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -272,9 +251,7 @@ class PlainReport(TurnsReport):
                 self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
 
     def _trial(self, trial: Trial) -> None:
-        if trial.stage is not self._stage:
-            self._stage = trial.stage
-            self._head(PHASES[trial.stage])
+        self._head(PHASES[trial.stage])
         row = trial_row(trial, self._progress.leaderboard)
         self._row(f"{trial.number:>5}", row, f"  {row.speedup or '-':>13}")
 
@@ -288,11 +265,7 @@ def terminal_report(console: Console) -> LiveReport | PlainReport:
 
 @contextmanager
 def follow(*, progress: bool | None) -> Iterator[Observer]:
-    """Show a search that runs inside this block.
-
-    Args:
-        progress: Whether to; None does so in a notebook and in a terminal.
-    """
+    """Show a search that runs inside this block; with None in a notebook and in a terminal only."""
     if progress is False or (progress is None and not in_notebook() and not sys.stderr.isatty()):
         yield nobody
     elif in_notebook():

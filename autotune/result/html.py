@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -22,14 +23,13 @@ from autotune.installed import VERSION
 from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.data import ResultData
-from autotune.result.explanations import CERTIFICATE, FAILED
+from autotune.result.explanations import certificate, failures
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.repeat import repeat
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.trial import Stage, Trial
-from autotune.workload import Workload
+from autotune.workload import Factory, Workload
 
 STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
@@ -41,26 +41,18 @@ _STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FIN
 
 
 def page(result: ResultData, written: datetime | None = None) -> str:
-    """Return the report of a result.
-
-    Args:
-        result: What was found.
-        written: The moment that the page tells; None is now.
-    """
+    """Return the report of a result, which tells the moment at which it was written, or now."""
     view = ResultView(result)
-    text = (
-        environment()
-        .get_template("report.html")
-        .render(
-            _parts(view),
-            summary=view.summary,
-            facts=list(_facts(view, written or datetime.now(UTC))),
-            repeat=repeat(result),
-            style=part(STYLE),
-            script=part(SCRIPT),
-            policy=policy(),
-        )
-    )
+    made = {
+        "summary": view.summary,
+        "facts": [*_facts(view, written or datetime.now(UTC))],
+        "command": shlex.join(_command(result)),
+        "notes": [*_notes(result)],
+        "style": part(STYLE),
+        "script": part(SCRIPT),
+        "policy": policy(),
+    }
+    text = environment().get_template("report.html").render(_parts(view), **made)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -86,7 +78,7 @@ def _parts(view: ResultView) -> dict[str, Any]:
     return {
         "result": result,
         "figures": view.figures,
-        "evidence": view.reasons(FAILED, CERTIFICATE),
+        "evidence": view.reasons(failures, certificate),
         "throughput": charts.throughput(view.finalists, view.explored, over=True),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
@@ -127,18 +119,59 @@ def _subject(workload: Workload) -> str:
     return f"{workload.model.short_name} on {workload.dataset.short_name}"
 
 
+def _command(result: ResultData) -> Iterator[str]:
+    """Yield the words that ask for the same search again."""
+    workload, script = result.workload, result.workload.script
+    if script:
+        yield from ("autotune", "tune", script.path)
+    else:
+        yield from ("autotune", "tune", _named(workload.model), _named(workload.dataset))
+    if result.space is not None:
+        yield from ("--space", result.space)
+    yield from result.options.words()
+    yield from _arguments("--model-arg", workload.model)
+    yield from _arguments("--dataset-arg", workload.dataset)
+    if workload.callbacks:
+        yield from ("--callbacks", _named(workload.callbacks))
+    if script and script.fit:
+        yield from ("--fit", f"line {script.fit}")
+    if script and script.arguments:
+        yield from ("--", *script.arguments)
+
+
+def _notes(result: ResultData) -> Iterator[str]:
+    if result.space is None:
+        yield "The space was created in Python; pass the same one to autotune()."
+    by_value = [each.name for each in result.workload.factories.values() if not each.module]
+    if by_value:
+        yield (
+            f"{' and '.join(by_value)} came from a notebook or a nested function: move them to a "
+            "file, or call autotune() in Python."
+        )
+    yield (
+        "With the same seed and the same timings the search tries the same configurations; "
+        "timings vary, so another search may take another path to its verdict."
+    )
+
+
+def _named(factory: Factory) -> str:
+    """Return a factory as the command line takes it."""
+    if not factory.module or factory.root in (None, ".") or "." in factory.module:
+        return factory.short_name
+    return f"{factory.root}/{factory.module}.py:{factory.name}"
+
+
+def _arguments(option: str, factory: Factory) -> Iterator[str]:
+    for name, value in factory.arguments:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield from (option, f"{name}={text}")
+
+
 @cache
 def policy() -> str:
     """Return a policy under which the page can load nothing and run only its own script."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_digest(STYLE)}'",
-            f"script-src '{_digest(SCRIPT)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    own = f"style-src '{_digest(STYLE)}'; script-src '{_digest(SCRIPT)}'"
+    return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
 
 
 def _digest(name: str) -> str:
@@ -147,11 +180,7 @@ def _digest(name: str) -> str:
 
 @cache
 def environment(*packages: str) -> Environment:
-    """Return what renders the fragments, and the templates of some packages with them.
-
-    Args:
-        packages: Each has a folder `templates`.
-    """
+    """Return what renders the fragments, and the folders `templates` of some packages."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(each) for each in (*packages, __package__ or "")]),
         undefined=StrictUndefined,
@@ -186,12 +215,7 @@ def coded(text: str) -> Markup:
 # A page that is fetched again at every event shows the same program each time.
 @lru_cache(maxsize=16)
 def highlighted(program: str, name: str) -> Markup:
-    """Return a program as HTML; its text stays the same to the last line break.
-
-    Args:
-        program: Its text.
-        name: Of its file, which tells the language.
-    """
+    """Return a program as HTML, its text unchanged; the name of its file tells the language."""
     lexer = _LEXERS[name.rpartition(".")[2]](stripnl=False, ensurenl=False)
     text: str = highlight(program, lexer, HtmlFormatter(nowrap=True))
     # The formatter ends every line, also one that was not.

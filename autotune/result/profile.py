@@ -67,7 +67,8 @@ def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()
         )
     if found.is_limit(Part.EXCHANGE):
         yield _exchange(found, facts)
-    if strategy(found.configuration.strategy).asynchronous and _is_large(found.unexplained):
+    left, served = found.unexplained, strategy(found.configuration.strategy).asynchronous
+    if served and left is not None and left.value >= LIMITS and left.low > 0:
         yield (
             "What the parameter servers take cannot be distinguished from what the workers take "
             "from each other: without servers they would train nothing."
@@ -86,9 +87,7 @@ def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()
 def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
     """Yield where distribution would begin to pay.
 
-    Args:
-        found: The break-even, which is of steps that wait for no input.
-        waits: Whether the real steps do.
+    The break-even is of steps that wait for no input; `waits` tells whether the real ones do.
     """
     name = title(found.configuration) + (" with faster input" if waits else "")
     if found.batch is None:
@@ -97,25 +96,24 @@ def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
             "processes the same examples in less time."
         )
     else:
-        yield (
-            f"Break-even for {name}: it pays from a per-replica batch of about "
-            f"{threshold(found.batch, form='.0f')}."
-        )
+        least = threshold(found.batch, form=".0f")
+        yield f"Break-even for {name}: it pays from a per-replica batch of about {least}."
     if found.bandwidth is not None:
+        least = threshold(found.bandwidth, MEGABIT, unit=" Mbit/s")
         yield (
             f"Across machines like this one, with one worker each, {name} would pay with a network "
-            f"of at least about {threshold(found.bandwidth, MEGABIT, unit=' Mbit/s')}."
+            f"of at least about {least}."
         )
     if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
+        most = threshold(found.gradient_bytes, 1e6, unit=" MB")
         yield (
-            f"With this batch {name} would pay for a model with gradients of at most about "
-            f"{threshold(found.gradient_bytes, 1e6, unit=' MB')}."
+            f"With this batch {name} would pay for a model with gradients of at most about {most}."
         )
 
 
 def threshold(figure: Interval, each: float = 1.0, form: str = ".3g", unit: str = "") -> str:
     """Return a figure from which something pays, in a unit, with its interval."""
-    low, value, high = (format(x / each, form) for x in (figure.low, figure.value, figure.high))
+    low, value, high = (format(x / each, form) for _, x in figure)
     return f"{value}{unit} ({low} to {high if figure.high < BEYOND else 'far more'})"
 
 
@@ -158,10 +156,9 @@ def _left_over(found: Breakdown) -> str:
         return ""
     if left.high >= 0:
         return f"; {UNEXPLAINED} {_figure(found, left)}"
-    more = Interval(low=-left.high, value=-left.value, high=-left.low)
+    more = _figure(found, Interval(low=-left.high, value=-left.value, high=-left.low))
     return (
-        f"; together {_figure(found, more)}, more than the step, so parts overlap or something "
-        "disturbed the runs"
+        f"; together {more}, more than the step, so parts overlap or something disturbed the runs"
     )
 
 
@@ -169,19 +166,11 @@ def _hidden(found: Breakdown) -> Iterator[str]:
     alone, hidden = found.exchange_alone, found.hidden
     if alone is None or hidden is None:
         return
-    text = (
-        f"A program that only exchanges the gradients takes {_ms(alone.value * found.milliseconds)}"
-    )
-    if hidden.low > 0:
-        yield (
-            f"{text}: at most {_figure(found, hidden)} of the step, is hidden behind the computing."
-        )
-    else:
-        yield f"{text}: whether any of it is hidden behind the computing is inconclusive."
-
-
-def _is_large(share: Interval | None) -> bool:
-    return share is not None and share.value >= LIMITS and share.low > 0
+    takes = _ms(alone.value * found.milliseconds)
+    known = f"at most {_figure(found, hidden)} of the step, is hidden behind the computing."
+    unknown = "whether any of it is hidden behind the computing is inconclusive."
+    ends = known if hidden.low > 0 else unknown
+    yield f"A program that only exchanges the gradients takes {takes}: {ends}"
 
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
@@ -216,8 +205,7 @@ def _waiting(found: Straggler) -> str:
 
 
 def _without(found: Straggler, each: str, gain: Interval) -> str:
-    host = f" on {found.host}" if found.host else ""
-    others = len(found.seconds) - 1
+    host, others = f" on {found.host}" if found.host else "", len(found.seconds) - 1
     whose = "the other worker alone" if others == 1 else f"the {others} others"
     return (
         f"Worker {found.worker}{host} is a straggler: by itself its step takes {found.factor:.1f} "
@@ -233,14 +221,11 @@ def _sequential(found: Breakdown, fixed: Interval) -> str:
     chain = (
         "the model is a sequence of small operations" if model else "most of a step is fixed cost"
     )
+    half = Interval(**{end: (1 + each) / 2 for end, each in fixed})
     return (
-        f"Half the batch would take {_percent(_half(fixed))} of the time: {chain}, so more "
-        "replicas gain little until the batch grows."
+        f"Half the batch would take {_percent(half)} of the time: {chain}, so more replicas gain "
+        "little until the batch grows."
     )
-
-
-def _half(fixed: Interval) -> Interval:
-    return Interval(**{name: (1 + getattr(fixed, name)) / 2 for name in ("low", "value", "high")})
 
 
 def _times(factor: Interval) -> str:
@@ -256,30 +241,25 @@ def _percent(share: Interval) -> str:
 
 
 def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
-    each = found.milliseconds / read_by_one(found.configuration, facts)
+    configuration, workers = found.configuration, found.configuration.workers
+    each = found.milliseconds / read_by_one(configuration, facts)
     limit = f"It is input-bound, at about {each:.2g} ms per example."
-    if read_whole(found.configuration, facts):
-        return f"{limit} {_thrown_away(found.configuration, facts)}"
-    return limit
-
-
-def _thrown_away(configuration: Configuration, facts: WorkloadFacts) -> str:
-    workers = configuration.workers
+    if not read_whole(configuration, facts):
+        return limit
+    instead = f"{_at_the_source(facts)}, or split the input into at least {workers} files"
     if facts.file_shards >= workers:
         instead = "with shard policy file each reads its own files"
-    else:
-        instead = f"{_at_the_source(facts)}, or split the input into at least {workers} files"
     return (
-        f"With shard policy {configuration.shard_policy} each of the {workers} workers runs the "
-        "whole input pipeline and discards all but its share of the examples, so more workers do "
-        f"not make it faster; {instead}."
+        f"{limit} With shard policy {configuration.shard_policy} each of the {workers} workers "
+        "runs the whole input pipeline and discards all but its share of the examples, so more "
+        f"workers do not make it faster; {instead}."
     )
 
 
 def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
     for each in advice:
         if each.tried and each.tried.factor >= REMEDY_SHOWN and takes(configuration, each.remedy):
-            yield f"{sentence(_measured(each.tried))}"
+            yield sentence(_measured(each.tried))
 
 
 def _helps(
@@ -302,12 +282,9 @@ def _help(advice: Advice, facts: WorkloadFacts) -> str:
     if why is Obstacle.UNDECLARED:
         return _DECLARE[advice.remedy]
     if why is Obstacle.ONE_AT_A_TIME:
-        return (
-            "Python code produces the examples one at a time in each process, so read several "
-            "sources in parallel with `interleave`"
-        )
+        return _OBSTACLES[why]
     how = _at_the_source(facts) if advice.remedy is Remedy.SOURCE else _NAMES[advice.remedy]
-    return f"{how} ({_OBSTACLES[why]})" if why in _OBSTACLES else how
+    return f"{how} ({_OBSTACLES[why]})" if why else how
 
 
 def _measured(tried: Tried) -> str:
@@ -335,6 +312,10 @@ _DECLARE = {
     ),
 }
 _OBSTACLES = {
+    Obstacle.ONE_AT_A_TIME: (
+        "Python code produces the examples one at a time in each process, so read several "
+        "sources in parallel with `interleave`"
+    ),
     Obstacle.NOT_IN_SPACE: "not in the space",
     Obstacle.NOT_TRIED: "not tried by itself",
 }

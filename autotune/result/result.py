@@ -38,7 +38,7 @@ class Result(ResultData):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why, one sentence each, the most important first."""
-        return tuple(each.text for each in explanations(self))
+        return tuple(explanations(self))
 
     @model_validator(mode="before")
     @classmethod

@@ -63,11 +63,7 @@ class SavedConfiguration(Value):
 
 
 def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
-    """Return what a file of some suffix holds: `.yaml`, `.json` or `.toml`.
-
-    Raises:
-        OutputError: The suffix is none of these.
-    """
+    """Return what a file of some suffix holds: `.yaml`, `.json` or `.toml`."""
     dump = _DUMPERS.get(suffix)
     if dump is None:
         raise OutputError(f"{suffix!r} is no known file extension.", "Use .yaml, .json or .toml.")
@@ -75,11 +71,7 @@ def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
 
 
 def save_configuration(saved: SavedConfiguration, path: Path) -> None:
-    """Write a configuration as YAML, JSON or TOML, as the file's suffix says.
-
-    Raises:
-        OutputError: The suffix is none of these, or the file cannot be written.
-    """
+    """Write a configuration as YAML, JSON or TOML, as the file's suffix says."""
     write_text(path, configuration_text(saved, path.suffix))
 
 

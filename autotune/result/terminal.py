@@ -1,23 +1,237 @@
-"""A result in a terminal and below a notebook's cell: the answer first, then the explanations."""
+"""What stands in a terminal and below a notebook's cell: tables, a plan, and a result.
+
+Of a result the answer comes first, then the explanations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
+from autotune.plan import Plan, StrategyPlan, times_in_words
+from autotune.reason.sentences import rule_text
 from autotune.result.data import ResultData
-from autotune.result.explanations import FAILED
+from autotune.result.explanations import failures
 from autotune.result.files import MEANINGS, written
-from autotune.result.tables import HEAD, Line, Stacked, as_html, columns, marked
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
+from autotune.text import plural, sentence, size
+from autotune.value import Scalar
+from autotune.workload import FitFacts, OwnStrategy, WorkloadFacts
 
+HEAD = "bold dim"
+"""How headings look."""
+NOTEBOOK_WIDTH = 110
+"""Columns of what stands below a notebook's cell."""
 LEAST = 50
 """Columns that a configuration needs beside its figures."""
+
+
+def columns(*heads: str) -> Table:
+    """Return a table without lines; a heading that begins with `>` is of figures, `|` of names.
+
+    Neither of these columns folds.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=HEAD)
+    for head in heads:
+        figures, names = head.startswith(">"), head.startswith("|")
+        table.add_column(
+            head.lstrip(">|"),
+            justify="right" if figures else "left",
+            no_wrap=figures or names,
+            overflow="ellipsis" if figures or names else "fold",
+        )
+    return table
+
+
+def named(rows: Iterable[tuple[str, str]], indent: str = "") -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows:
+        table.add_row(Text(indent + name, style="dim"), Text(value))
+    return table
+
+
+def marked(mark: str, text: Text) -> Table:
+    """Return a text behind a mark, its further lines below the text and not below the mark."""
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    grid.add_row(mark, text)
+    return grid
+
+
+class Line(NamedTuple):
+    """One row: short cells, and a text that may be long."""
+
+    cells: tuple[Text | str, ...]
+    text: Text
+    style: str = ""
+
+
+class Stacked(NamedTuple):
+    """Short columns and a text beside them, or below them where it would be squeezed."""
+
+    heads: Sequence[str]
+    """Of the short columns, as for `columns`; none of them may fold."""
+    last: str
+    """Heading of the text."""
+    rows: Sequence[Line]
+    least: int
+    """Columns that the text needs to stand beside the others."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = [tuple(head.lstrip(">|") for head in self.heads), *(r.cells for r in self.rows)]
+        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+        if options.max_width - sum(widths) - 2 * len(widths) >= self.least:
+            yield self._beside()
+            return
+        yield self._cells(lines[0], widths, HEAD)
+        for row in self.rows:
+            yield self._cells(row.cells, widths, row.style)
+            yield Padding(Text(style=row.style).append_text(row.text), (0, 0, 0, 2))
+
+    def _beside(self) -> Table:
+        table = columns(*self.heads, self.last)
+        for row in self.rows:
+            table.add_row(*row.cells, row.text, style=row.style)
+        return table
+
+    def _cells(self, cells: Sequence[Text | str], widths: Sequence[int], style: str) -> Text:
+        line = Text(style=style, no_wrap=True, overflow="ellipsis")
+        for head, cell, width in zip(self.heads, cells, widths, strict=True):
+            space = " " * (width - len(cell))
+            parts = (space, cell) if head.startswith(">") else (cell, space)
+            line.append_text(Text.assemble(*parts, "  "))
+        line.rstrip()
+        return line
+
+
+def as_html(what: RenderableType) -> str:
+    """Return what a terminal would show as HTML, in which nothing of the text is markup."""
+    console = Console(
+        record=True, file=StringIO(), width=NOTEBOOK_WIDTH, force_jupyter=False, highlight=False
+    )
+    console.print(what)
+    code = '<pre style="line-height:normal;white-space:pre-wrap">{code}</pre>'
+    return console.export_html(inline_styles=True, code_format=code)
+
+
+def plan_text(plan: Plan) -> RenderableType:
+    """Return what a search will look at, and why not at more."""
+    parts: list[RenderableType] = [_head(plan), Text(), Text("configurations", style=HEAD)]
+    parts += [line for each in plan.strategies for line in _strategy(each)]
+    if any(each.axes for each in plan.strategies):
+        parts += [Text(), _axes(plan)]
+    return Group(*parts, Text(), Text(times_in_words(plan)))
+
+
+def _head(plan: Plan) -> Text:
+    head = Text.assemble(
+        ("autotune ", "dim"), (plan.workload, "bold"), f" on {plan.machine}, space {plan.space}\n"
+    )
+    head.append(_facts(plan.facts), style="dim")
+    if plan.facts.fit:
+        head.append(f"\n{fit_in_words(plan.facts.fit)}", style="dim")
+    return head
+
+
+def _facts(facts: WorkloadFacts) -> str:
+    examples = f"{_how_many(facts)} of {size(facts.example_bytes)}"
+    length = facts.first_pass and facts.first_pass.mean_length
+    if length:
+        examples += f", {length:.3g} long in the mean"
+    steps = facts.accumulated_steps
+    updates = f"an update sees {steps} batches" if steps > 1 else ""
+    model = f"a model of {facts.weights:,} weights"
+    return "; ".join(filter(None, [examples, model, facts.optimizer, updates, facts.loss]))
+
+
+def _how_many(facts: WorkloadFacts) -> str:
+    many, fit = facts.examples, facts.fit
+    if not many:
+        return "unknown number of examples"
+    text = plural(many, "example")
+    if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
+        return f"{text} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
+    return f"at most {text}" if fit and fit.partial else text
+
+
+def fit_in_words(fit: FitFacts) -> str:
+    """Return which call of a script is tuned, and what trials do not do."""
+    texts = [f"The fit in line {fit.line} is tuned"] if fit.line else []
+    if fit.others:
+        listed = ", ".join(f"line {each.line} ({each.of})" for each in fit.others)
+        texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
+    texts += _kept_and_left_out(fit)
+    return f"{'; '.join(texts)}." if texts else ""
+
+
+def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
+    if fit.only_batch:
+        yield (
+            f"its batches of {fit.only_batch} stay as they are, as others cannot be made of its "
+            "data or trained with"
+        )
+    if fit.own_strategy and fit.own_strategy.title:
+        yield _own_strategy(fit.own_strategy)
+    if fit.left_out:
+        yield f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}"
+    if fit.eager:
+        yield (
+            f"line {fit.eager} asks for eager execution, which is timed as your own and else left "
+            "out"
+        )
+    if fit.network:
+        yield (
+            f"line {fit.network} uses the network, in each trial anew unless it keeps what it gets "
+            "outside the working folder"
+        )
+    if fit.backend not in {None, "tensorflow"}:
+        yield (
+            f"it asks for Keras's backend {fit.backend}, but is timed, and trains in the program "
+            "that is handed over, with TensorFlow's"
+        )
+
+
+def _own_strategy(own: OwnStrategy) -> str:
+    line = f" in line {own.line}" if own.line else ""
+    return (
+        f"the {own.title}{line} is taken out: the script gets the strategy that is tried in its "
+        f"place, with {plural(own.replicas, 'replica')} to reckon with"
+    )
+
+
+def _strategy(plan: StrategyPlan) -> Iterator[RenderableType]:
+    """Yield how many configurations it has, and below how many were left out and why."""
+    yield Text(f"{plan.configurations:>6,}  {plan.title}")
+    for limit in sorted(plan.limits, key=lambda limit: -limit.configurations):
+        out = f"{limit.configurations:,} excluded: {sentence(rule_text(limit.rule))}"
+        yield Padding(Text(out, style="dim"), (0, 0, 0, 8))
+
+
+def _axes(plan: Plan) -> Table:
+    table = columns("|axis", "values and meaning")
+    every = [axis for each in plan.strategies for axis in each.axes]
+    for name in dict.fromkeys(axis.name for axis in every):
+        mine = [axis for axis in every if axis.name == name]
+        values = _in_order({value: None for axis in mine for value in axis.values})
+        text = Text(", ".join(map(str, values)))
+        table.add_row(name, text.append(f"  {mine[0].meaning}", style="dim"))
+    return table
+
+
+def _in_order(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Return numbers by size, and anything else as it comes."""
+    every = tuple(values)
+    numbers = [each for each in every if type(each) is int]
+    return tuple(sorted(numbers)) if len(numbers) == len(every) else every
 
 
 def result_text(result: ResultData, folder: Path) -> RenderableType:
@@ -70,7 +284,7 @@ def _line(row: Row) -> Line:
 
 def _reasons(view: ResultView) -> Iterator[RenderableType]:
     """Yield the reasons that the table of failures does not give."""
-    yield from (marked(" - ", Text(each)) for each in view.reasons(FAILED))
+    yield from (marked(" - ", Text(each)) for each in view.reasons(failures))
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:

@@ -1,23 +1,25 @@
-"""What every face of a result shows, computed once: rows, figures, endings, and what to do next."""
+"""What every face of a search or its result shows, computed once."""
 
 from __future__ import annotations
 
 import shlex
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.objective import Score, Scorer, objective_named, throughput_of
+from autotune.plan import Plan
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import summary
 from autotune.result.data import ResultData
-from autotune.result.explanations import FAILURES, Explanation, explanations
+from autotune.result.explanations import FAILURES, Explain, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.space.origin import Origin
-from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.text import (
     at_least,
@@ -29,10 +31,11 @@ from autotune.text import (
     sentence,
     share,
 )
-from autotune.trial import Trial
+from autotune.trial import Stage, Trial
 
 EXPLORED_ROWS = 3
 """Rows of configurations that were not in the finals, where only the best are shown."""
+TIMES = "\N{MULTIPLICATION SIGN}"
 WHOSE = {
     Origin.SCRIPT: "as the script by itself",
     Origin.AUTO_STRATEGY: "as AutoStrategy would",
@@ -42,6 +45,67 @@ PRUNED_OR_SKIPPED = {
     Outcome.SKIPPED: "not started: cannot be faster, or cannot run here",
 }
 """What belongs to a search that goes well stands below what went wrong."""
+PHASES: Mapping[Stage, str] = {
+    Stage.BASELINE: "Searching for the best settings on one device",
+    Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
+    Stage.FINAL: "Finals: measuring the best again, alternating in fresh processes",
+}
+
+
+class Progress:
+    """The state of a search, as far as its events show; a clock goes on between two of them."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._since = now()
+        self._ahead = 0.0
+        self.waited: float | None = None
+        """Seconds before the search began, in which it waited for its machine; None until then."""
+        self.phase = "Starting"
+        self.plan: Plan | None = None
+        self.running: TrialStarted | None = None
+        self.running_since = 0.0
+        self._score: Score = throughput_of
+        self.leaderboard = Leaderboard(())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first event, those before the search included; it never goes back."""
+        return self._now() - self._since + self._ahead
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the search began, of its budget."""
+        return self.elapsed - (self.waited or 0.0)
+
+    @property
+    def running_for(self) -> float:
+        return self.elapsed - self.running_since
+
+    def take(self, event: Event) -> None:
+        if self.waited is None and not isinstance(event, Notice):
+            self.waited = self.elapsed
+        if isinstance(event, Preparing):
+            self.phase = event.what
+        elif isinstance(event, Planned):
+            self.plan = plan = event.plan
+            objective = objective_named(plan.objective)
+            self._score = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
+            self.leaderboard = Leaderboard(event.kept, score=self._score)
+        elif isinstance(event, TrialStarted):
+            self._at(event.elapsed)
+            self.phase = PHASES[event.stage]
+            self.running, self.running_since = event, self.elapsed
+        elif isinstance(event, TrialEnded):
+            self._at(event.elapsed)
+            self.running = None
+            self.leaderboard = Leaderboard(
+                (*self.leaderboard.trials, event.trial), score=self._score
+            )
+
+    def _at(self, spent: float) -> None:
+        """Go forward to what an event says, as that of a search which began before this view."""
+        self._ahead += max(spent - self.spent, 0.0)
 
 
 class Row(NamedTuple):
@@ -61,7 +125,6 @@ class Row(NamedTuple):
 
 
 def row_of(entry: Entry, *, chosen: bool = False) -> Row:
-    """Return the row of a configuration."""
     whose = ", ".join(WHOSE[each] for each in entry.origins)
     ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
     runs = plural(entry.runs, "run") if entry.runs > 1 else ""
@@ -112,21 +175,12 @@ class Figure(NamedTuple):
 
 
 def figure(value_text: str, meaning: str, unit: str = "", note: str = "") -> Figure:
-    """Set a figure apart from its interval.
-
-    Args:
-        value_text: Both, as `text` writes them: `1.42 (1.21 to 1.66)` or
-            `1,425 \N{PLUS-MINUS SIGN}9%`.
-        meaning: What it says.
-        unit: Put behind the figure.
-        note: What it belongs to.
-    """
+    """Set a figure apart from its interval in a text such as `1.42 (1.21 to 1.66)`."""
     value, _, interval = value_text.partition(" ")
     return Figure(f"{value}{unit}", interval.strip("()"), meaning, note)
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """Trials that ended alike, for the same reason."""
 
     outcome: Outcome
@@ -139,8 +193,7 @@ class Ending:
         return self.outcome not in PRUNED_OR_SKIPPED
 
 
-@dataclass(frozen=True)
-class Endings:
+class Endings(NamedTuple):
     """What gave no figure to be compared: pruned, skipped and failed, and why."""
 
     sentence: str
@@ -181,12 +234,6 @@ class NextStep(NamedTuple):
 
 
 class ResultView:
-    """A result as it is shown.
-
-    Args:
-        result: Its values.
-    """
-
     def __init__(self, result: ResultData) -> None:
         self.result = result
 
@@ -194,24 +241,21 @@ class ResultView:
     def summary(self) -> str:
         return summary(self.result)
 
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        return tuple(explanations(self.result))
-
-    def reasons(self, *elsewhere: str) -> tuple[str, ...]:
-        """Return the explanations, without the topics that a face shows elsewhere."""
-        return tuple(sentence(e.text) for e in self.explanations if e.topic not in elsewhere)
+    def reasons(self, *elsewhere: Explain) -> tuple[str, ...]:
+        """Return the explanations, without those of what a face shows elsewhere."""
+        return tuple(map(sentence, explanations(self.result, *elsewhere)))
 
     @cached_property
     def finalists(self) -> list[Row]:
-        return [self._row(each) for each in self.result.finalists]
+        return self._rows(self.result.finalists)
 
     @cached_property
     def explored(self) -> list[Row]:
-        return [self._row(each) for each in self.result.explored]
+        return self._rows(self.result.explored)
 
-    def _row(self, entry: Entry) -> Row:
-        return row_of(entry, chosen=entry.configuration == self.result.configuration)
+    def _rows(self, entries: Sequence[Entry]) -> list[Row]:
+        chosen = self.result.configuration
+        return [row_of(each, chosen=each.configuration == chosen) for each in entries]
 
     @cached_property
     def best(self) -> list[Row]:
@@ -240,21 +284,21 @@ class ResultView:
     @property
     def figures(self) -> tuple[Figure, ...]:
         result, found = self.result, []
-        adjective, best = result.evidence.adjective, result.best_distributed
-        if result.evidence.decision.gain:
-            against = f"as {adjective} as the best single device"
+        better, best = f"as {result.evidence.adjective} as", result.best_distributed
+        if gain := result.evidence.decision.gain:
+            against = f"{better} the best single device"
             if best not in (None, result.configuration):
                 against += f": best distributed configuration, {in_short(best)}"
-            found.append(_times(result.evidence.decision.gain, against))
-        if result.over_default:
-            found.append(_times(result.over_default, f"as {adjective} as the Keras defaults"))
-        if result.examples_per_second:
-            found.append(figure(rate_with_error(result.examples_per_second), "examples per second"))
+            found.append(figure(share(gain), against, TIMES))
+        if over := result.over_default:
+            found.append(figure(share(over), f"{better} the Keras defaults", TIMES))
+        if reached := result.examples_per_second:
+            found.append(figure(rate_with_error(reached), "examples per second"))
         return tuple(found)
 
     @property
     def outcomes(self) -> str:
-        found = Counter(str(trial.outcome) for trial in self.result.trials)
+        found = Counter(trial.outcome for trial in self.result.trials)
         return ", ".join(f"{count} {outcome}" for outcome, count in found.items())
 
     @property
@@ -273,11 +317,7 @@ class ResultView:
         )
 
     def next_steps(self, files: Mapping[str, Path]) -> Iterator[NextStep]:
-        """Yield what to do with a result.
-
-        Args:
-            files: Where its files are, by name.
-        """
+        """Yield what to do with a result, whose files are there by name."""
         result = self.result
         if not result.unsaved or "train.py" in files:
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
@@ -296,7 +336,3 @@ class ResultView:
         fit = self.result.facts.fit
         many = fit.epochs if fit and fit.epochs else 1
         return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"
-
-
-def _times(interval: Interval, what: str) -> Figure:
-    return figure(share(interval), what, unit="\N{MULTIPLICATION SIGN}")

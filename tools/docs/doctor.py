@@ -65,7 +65,7 @@ alone does not show it:
 
 ## Rules
 
-In the examples, what is found ends in `# <- here`; the lines that begin with `+`, in place of those
+In the examples, what is found ends in `# <- here`. The lines that begin with `+`, in place of those
 that begin with `-`, are right.
 
 | rule | severity | finds |

@@ -1,10 +1,18 @@
-"""The commands in a process of their own."""
+"""The commands, and the parts of `autotune serve`, in processes of their own."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.cli import serve
+from autotune.cli.serve import Kept, Part
 
 
 def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
@@ -17,3 +25,57 @@ def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
         check=False,
     )
     assert done.stdout == b"12 ?4%\n"
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Replaces what a part runs."""
+    return lambda text: monkeypatch.setattr(serve, "_PROGRAM", text)
+
+
+def until(look: Callable[[], bool]) -> None:
+    """Wait at most ten seconds."""
+    deadline = time.monotonic() + 300
+    while not look():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_part_that_dies_is_started_again(
+    program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a pause, and it is told."""
+    monkeypatch.setattr(serve, "SHORTEST_PAUSE", 0.05)
+    program("import time; time.sleep(60)")
+    said: list[str] = []
+    kept = Kept(Part(name="worker", command=()), said.append)
+    first = kept._process
+    first.kill()
+    until(lambda: kept.exit_code() is None and kept._process is not first)
+    assert said == ["The worker was terminated by signal 9; restarting."]
+    kept.ask_to_end()
+    kept.end(5)
+    assert kept._process.returncode == -15
+
+
+def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None:
+    """Its exit code is the service's."""
+    program("raise SystemExit(2)")
+    kept = Kept(Part(name="API", command=()), print)
+    codes: list[int | None] = []
+    until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)  # type: ignore[func-returns-value]
+    assert codes[-1] == 2
+
+
+def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None], tmp_path: Path) -> None:
+    """Nothing is left."""
+    deaf = tmp_path / "deaf"
+    program(
+        "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); "
+        f"pathlib.Path({os.fspath(deaf)!r}).touch(); time.sleep(60)"
+    )
+    kept = Kept(Part(name="worker", command=()), print)
+    until(deaf.exists)
+    kept.ask_to_end()
+    kept.end(0.1)
+    assert kept._process.returncode == -9

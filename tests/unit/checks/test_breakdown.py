@@ -37,14 +37,6 @@ def covers(interval: Interval | None, truth: float) -> bool:
     return interval is not None and interval.low <= truth <= interval.high
 
 
-def test_what_a_batch_in_memory_saves_is_the_input() -> None:
-    """A step of 10 ms that takes 4 ms without its input waits for it for 60 % of the time."""
-    found = apart(ALONE, {"step": 10, "held": 4})
-    assert found.share(Part.INPUT) == pytest.approx(0.6)
-    assert found.milliseconds == pytest.approx(10)
-    assert found.unexplained is None
-
-
 @pytest.mark.parametrize("steps", [1, 8, 32])
 def test_what_more_steps_per_call_save_is_the_call(steps: int) -> None:
     """Of a step of 3 ms whose call takes 1 ms, the share of the call falls with the steps in it."""
@@ -68,18 +60,6 @@ def test_what_callbacks_take_is_no_computing(calls: dict[str, float]) -> None:
     assert "Callback Watch: 6.2 of 7.6 ms." in " ".join(limits(found, WorkloadFacts()))
 
 
-def test_what_overlaps_is_told_as_it_was_measured() -> None:
-    """Computing takes its 10 ms, the exchange adds 2.2 of its 8 ms, and 5.8 are hidden."""
-    found = apart(SEVERAL, OVERLAP)
-    assert found.spent(Part.COMPUTE) == pytest.approx(10)
-    assert found.spent(Part.EXCHANGE) == pytest.approx(2.2)
-    assert found.spent(Part.SHARING) == pytest.approx(0)
-    assert found.exchange_alone
-    assert found.exchange_alone.value * found.milliseconds == pytest.approx(8)
-    assert found.hidden
-    assert found.hidden.value * found.milliseconds == pytest.approx(5.8)
-
-
 def test_every_part_is_what_its_run_took_away() -> None:
     """Input, exchange and the other replicas one after the other, and a replica's own computing."""
     found = apart(SEVERAL, SLOWER)
@@ -92,11 +72,9 @@ def test_what_was_not_taken_away_is_not_explained() -> None:
     lacking = {name: each for name, each in SLOWER.items() if name != "apart"}
     found = apart(SEVERAL, lacking)
     assert {each.part for each in found.shares} == {Part.COMPUTE, Part.INPUT}
-    assert found.unexplained
     assert found.unexplained.value == pytest.approx(4 / 15)
     held = apart(SEVERAL, {"step": 15, "held": 12})
     assert [each.part for each in held.shares] == [Part.INPUT]
-    assert held.unexplained
     assert held.unexplained.value == pytest.approx(12 / 15)
 
 
@@ -105,7 +83,6 @@ def test_parts_that_overlap_leave_less_than_nothing() -> None:
     found = apart(SEVERAL, {"step": 10, "held": 10, "apart": 9, "alone": 12})
     assert found.spent(Part.COMPUTE) == pytest.approx(12)
     assert not found.has_share(Part.SHARING)
-    assert found.unexplained
     assert found.unexplained.value == pytest.approx(-0.3)
     assert found.unexplained.high < 0
 
@@ -114,6 +91,7 @@ def test_parts_that_overlap_leave_less_than_nothing() -> None:
 def test_what_may_be_noise_is_no_limit(noise: float, limit: bool) -> None:  # noqa: FBT001 - a case
     """Half of a step is named as its limit only where it surely takes some of it."""
     found = apart(ALONE, {"step": 10, "held": 5}, noise=Noise(sd=noise, degrees=50))
+    assert found.unexplained is None
     assert found.share(Part.INPUT) == pytest.approx(0.5)
     assert found.is_limit(Part.INPUT) is limit
 
@@ -128,7 +106,6 @@ def test_without_experiments_nothing_is_claimed() -> None:
 def test_a_chain_of_small_operations_hardly_falls_with_the_batch() -> None:
     """Half the batch in 90 % of the time: 80 % of the step do not depend on it."""
     found = apart(ALONE, {"step": 10, "held": 10, "half": 9})
-    assert found.fixed is not None
     assert found.fixed.value == pytest.approx(0.8)
 
 

@@ -1,11 +1,14 @@
-"""Which runs take a configuration apart."""
+"""Which runs take a configuration apart, and what their timings add up to."""
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from autotune.checks.experiment import Experiment, further, telling, variant
+from autotune.checks.experiment import Experiment, Timings, further, telling, timings, variant
 from autotune.config import Configuration
+from autotune.stats import EXPECTED, Noise
 from autotune.workload import WorkloadFacts
 
 WORKERS = Configuration(
@@ -20,6 +23,11 @@ WORKERS = Configuration(
 FACTS = WorkloadFacts(gradient_bytes=4_000, dense_gradient_bytes=4_000)
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 
+STEP, HELD = Experiment.STEP, Experiment.HELD
+INPUT = {STEP: 1, HELD: -1}
+STEADY = [{STEP: 10.0, HELD: 4.0}, {STEP: 20.0, HELD: 8.0}, {STEP: 40.0, HELD: 16.0}]
+"""A machine that becomes slower, and nothing else."""
+
 
 def test_a_replica_alone_keeps_all_but_its_company() -> None:
     """One device with the steps per call and the threads of the replica, with half its batch."""
@@ -28,7 +36,6 @@ def test_a_replica_alone_keeps_all_but_its_company() -> None:
     )
     assert WORKERS.on_one_device() == alone.on_one_device() == alone
     half = variant(WORKERS, Experiment.HALF, FACTS)
-    assert half is not None
     assert half.configuration == alone.but(per_replica_batch=32)
     assert variant(Configuration(per_replica_batch=1), Experiment.HALF, FACTS) is None
 
@@ -37,7 +44,6 @@ def test_a_replica_alone_keeps_all_but_its_company() -> None:
 def test_calls_are_compared_with_another_number_of_steps(given: int, other: int) -> None:
     """One step per call against several, whichever the configuration has."""
     what = variant(Configuration(steps_per_execution=given), Experiment.CALLS, FACTS)
-    assert what is not None
     assert what.configuration.steps_per_execution == other
 
 
@@ -65,3 +71,29 @@ def test_only_what_there_is_is_asked_for() -> None:
     )
     asked = {*telling(served), *further(served, FACTS)}
     assert asked.isdisjoint({Experiment.APART, Experiment.EXCHANGE, Experiment.LATENCY})
+
+
+def test_what_a_round_has_in_common_is_no_noise() -> None:
+    """Ratios that agree make it smaller, however slow the machine becomes; others larger."""
+    found = timings(STEADY, EXPECTED).noise
+    assert found.degrees == EXPECTED.degrees + 2
+    assert found.sd == pytest.approx(EXPECTED.sd * math.sqrt(4 / 6))
+    restless = [{STEP: 10.0, HELD: 4.0}, {STEP: 10.0, HELD: 8.0}]
+    assert timings(restless, EXPECTED).noise.sd > 2 * EXPECTED.sd
+
+
+def test_a_lone_step_says_nothing_and_takes_nothing_away() -> None:
+    """The time may end after the first run of a round."""
+    lone = timings([*STEADY, {STEP: 1.0}], EXPECTED).noise
+    assert lone == timings(STEADY, EXPECTED).noise
+    assert timings(STEADY[:1], EXPECTED).noise == timings([], EXPECTED).noise == EXPECTED
+
+
+def test_a_share_is_of_rounds_that_have_all_its_terms() -> None:
+    """Runs of different rounds are never compared; a share that is nearly all is nearly sure."""
+    lacking = [{STEP: 10.0}, {HELD: 1.0}]
+    assert Timings(lacking, EXPECTED).share(INPUT) is None
+    whole = Timings([*lacking, *STEADY], EXPECTED).share(INPUT)
+    assert whole.value == pytest.approx(0.6)
+    found = Timings([{STEP: 0.1, HELD: 0.001}], Noise(sd=0.1, degrees=50)).share(INPUT)
+    assert found.high - found.low < 0.01

@@ -49,7 +49,6 @@ def test_two_trials_tell_what_a_remedy_does(
     """They are alike in all that is beside the point."""
     rates = {other: Rated(2, 100.0), one: Rated(7, 250.0)}
     found = advice(remedy, rates).tried
-    assert found is not None
     assert (found.trial, found.against, found.factor) == (7, 2, 2.5)
     elsewhere = {other.but(steps_per_execution=8): Rated(2, 100.0), one: Rated(7, 250.0)}
     assert advice(remedy, elsewhere) == Advice(remedy=remedy, why_not=Obstacle.NOT_TRIED)
@@ -119,5 +118,4 @@ def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     told = {each.remedy: each.tried for each in advise(facts, found, rates)}
     assert Remedy.PARALLEL_CALLS not in told
     tried = told[Remedy.DATASET_WORKERS]
-    assert tried is not None
     assert tried.factor == 3

@@ -58,12 +58,6 @@ def test_what_two_hosts_cannot_tell_stays_open() -> None:
     assert three.high - three.low < 0.5 * (two.high - two.low)
 
 
-def test_noise_widens_the_prediction() -> None:
-    """What is not known well on few hosts is known less on many."""
-    sure, unsure = (predicted(1, 2, 3, of=8, noise=noise).seconds for noise in (0.001, 0.05))
-    assert unsure.high / unsure.low > 1.2 * sure.high / sure.low
-
-
 def test_an_exchange_that_costs_nothing_scales_without_end() -> None:
     """Not even noise makes it quicker than one host's step; without one nothing is predicted."""
     steps = {number: Interval(low=0.99, value=1.0, high=1.01) for number in (1, 2, 3)}

@@ -27,17 +27,13 @@ def test_who_works_longer_keeps_the_others_waiting(
 def test_without_the_slow_one_two_workers_are_one() -> None:
     """Which exchanges nothing: a step of its own in place of one of both."""
     found = slow_worker((0.1, 0.4), 0.5, CALM)
-    assert found is not None
-    assert found.without is not None
     assert found.without.value == pytest.approx(0.5 / 2 / 0.1)
 
 
 def test_without_the_slow_one_three_workers_still_exchange() -> None:
     """Between the exchange as it was and that of one neighbour less, with the ring in between."""
     found = slow_worker((0.1, 0.4, 0.12), 0.6, CALM)
-    assert found is not None
     gain = found.without
-    assert gain is not None
     least, ring, most = ((2 / 3) * 0.6 / (0.12 + part * 0.2) for part in (1.0, 0.75, 0.5))
     assert gain.value == pytest.approx(ring)
     assert least * 0.9 < gain.low < least

@@ -68,14 +68,10 @@ def test_what_is_no_plain_mistake_is_told_and_not_refused(
     assert words in check.sentence
 
 
-def test_no_movement_decides_nothing() -> None:
-    """With a learning rate of zero any training looks right."""
+def test_coarse_gradients_may_differ_more() -> None:
+    """In 16 bits each half of a batch is rounded by itself; without a movement all looks right."""
     still = [rank(START, start=START)] * 3
     assert check_trajectory(still[0], still, TAKEN).finding is UNDECIDED
-
-
-def test_coarse_gradients_may_differ_more() -> None:
-    """Where gradients are computed in 16 bits, each half of a batch is rounded by itself."""
     mine, theirs = rank((3.03, 4.04), start=START), [rank(END, start=START)] * 3
     coarse = replace(TAKEN, epsilon=2.0**-7)
     assert check_trajectory(mine, theirs, TAKEN).finding is UNDECIDED

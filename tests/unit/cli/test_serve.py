@@ -15,8 +15,8 @@ from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.cli import supervise
-from autotune.cli.supervise import Part
+from autotune.cli import serve
+from autotune.cli.serve import Part
 
 Run = Callable[..., Result]
 
@@ -51,17 +51,13 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
 )
 def test_wrong_settings_are_told(run: Run, folder: Path, text: str, told: str) -> None:
     """The service does not start, and says what is wrong instead of where it failed."""
+    assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
     (folder / "service.toml").write_text(text)
     for words in (("api", "--settings", "service.toml"), ("--settings", "service.toml", "api")):
         done = run("serve", *words)
         assert done.exit_code == 2
         assert "Error:" in done.stderr
         assert told in done.stderr
-
-
-def test_missing_settings_are_told(run: Run) -> None:
-    """A mistyped path is no reason to run with others."""
-    assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
 
 
 @pytest.mark.parametrize("option", ["--host=::1", "--port=1", "--no-keys"])
@@ -76,7 +72,7 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is named to each."""
     started: list[Part] = []
-    monkeypatch.setattr(supervise, "supervise", lambda parts, _: started.extend(parts) or 0)
+    monkeypatch.setattr(serve, "supervise", lambda parts, _: started.extend(parts) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
     path = str(Path("service.toml").absolute())
     assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]

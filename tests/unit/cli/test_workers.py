@@ -62,8 +62,3 @@ def test_a_worker_that_is_not_there_is_told(run: Run) -> None:
     done = run("workers", "drain", "w2")
     assert done.exit_code == 3
     assert "Worker not found." in done.stderr
-
-
-def test_without_a_service_nothing_is_made(run: Run) -> None:
-    """As for keys."""
-    assert run("workers", "list").exit_code == 2

@@ -181,8 +181,13 @@ def around(value: float) -> Interval:
     return Interval(low=value * 0.8, value=value, high=value * 1.25)
 
 
+def near(value: float) -> Interval:
+    return Interval(low=value - 0.01, value=value, high=value + 0.01)
+
+
 def step(configuration: Configuration, milliseconds: float, **shares: float) -> Breakdown:
-    known = (Share(part=Part[n.upper()], share=around(each)) for n, each in shares.items())
+    """Return a step whose parts have these shares."""
+    known = (Share(part=Part[n.upper()], share=near(each)) for n, each in shares.items())
     return Breakdown(configuration=configuration, milliseconds=milliseconds, shares=tuple(known))
 
 

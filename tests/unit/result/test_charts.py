@@ -13,13 +13,17 @@ from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.result.charts import (
+    APART,
+    EDGE,
     SHOWN,
     Bar,
     Mark,
+    Scale,
     Steps,
     Throughput,
     batch_times,
     mark_of,
+    scale_for,
     steps,
     throughput,
 )
@@ -53,24 +57,16 @@ def length(found: Steps, bar: Bar) -> float:
 
 
 def test_finalists_stand_first_and_once(result: Result) -> None:
-    """What was in the finals is not told again as explored."""
+    """What was in the finals is not told again as explored; the faster is farther to the right."""
     found = drawn(result)
     assert list(found.groups) == ["Finals"]
     finals = found.groups["Finals"]
     assert [each.entry.configuration.distributed for each in finals] == [True, False]
     assert [each.chosen for each in finals] == [True, False]
-
-
-def test_a_faster_configuration_is_farther_to_the_right(result: Result) -> None:
-    """Its mark stands within its interval, and one device on its line."""
-    found = drawn(result)
-    pair, alone = (
-        found.scale.reach(e.entry.speedup) for e in found.groups["Finals"] if e.entry.speedup
-    )
+    pair, alone = (found.scale.reach(each.entry.speedup) for each in finals)
+    assert place(alone.at) < place(pair.at)
     assert place(pair.low) < place(pair.at) < place(pair.high)
-    assert place(pair.at) > place(alone.at)
-    assert alone.at == found.scale.at(1.0)
-    assert alone.sure
+    assert (alone.at, alone.sure) == (found.scale.at(1.0), True)
 
 
 def test_marks_differ_by_what_they_stand_for(
@@ -94,26 +90,18 @@ def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial:
     found = drawn(changed(trials=(*result.trials, *more)))
     shown = [each for group in found.groups.values() for each in group]
     assert len(shown) == SHOWN
-    assert (
-        len({each.entry.configuration for each in (*shown, *found.rest)}) == 52 - 1
-    )  # one is in both
+    told = {each.entry.configuration for each in (*shown, *found.rest)}
+    assert len(told) == 52 - 1  # One is in both.
     assert found.rest[-1].entry.configuration.per_replica_batch == 100
 
 
-def test_bars_are_as_long_as_the_time_for_as_many_examples(diagnosed: Result) -> None:
-    """A step of twice the time with as many examples is twice as long; its parts fill it."""
+def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
+    """The same part comes at the same place in each bar, side by side, as long as its time."""
     found = steps(diagnosed.diagnosis)
-    assert found
     alone, pair = found.bars
     assert length(found, pair) == pytest.approx(100, abs=0.1)
     assert length(found, alone) == pytest.approx(50, abs=0.1)
     assert alone.milliseconds == pytest.approx(500)
-
-
-def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
-    """The same part comes at the same place in each bar, side by side with the next."""
-    found = steps(diagnosed.diagnosis)
-    assert found
     for bar in found.bars:
         mine = [title for title, _, _ in segments(found, bar)]
         assert mine == [part for part in found.parts if part in mine]
@@ -123,36 +111,26 @@ def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
 
 def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
     """What parts leave over fills the bar; where they overlap, it is told and not drawn."""
-    assert diagnosed.diagnosis
     alone = diagnosed.diagnosis.one_device
     more = Interval(low=0.2, value=0.25, high=0.3)
     less = Interval(low=-0.3, value=-0.25, high=-0.2)
     lacking = alone.model_copy(update={"shares": alone.shares[:1], "unexplained": more})
     overlap = alone.model_copy(update={"unexplained": less})
     found = steps(Diagnosis(one_device=lacking, distributed=overlap))
-    assert found
     first, second = found.bars
-    assert [title for title, _, _ in segments(found, first)] == [
-        "computing",
-        "not explained",
-    ]
+    assert [title for title, _, _ in segments(found, first)] == ["computing", "not explained"]
     assert length(found, first) == pytest.approx(100, abs=0.1)
-    assert [title for title, _, _ in segments(found, second)] == [
-        "computing",
-        "waiting for input",
-    ]
+    assert [title for title, _, _ in segments(found, second)] == ["computing", "waiting for input"]
     assert second.time("not explained") == "-125 ms"
 
 
 def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
     """A breakdown without shares is no bar."""
-    assert diagnosed.diagnosis
     whole = diagnosed.diagnosis.one_device
     empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
     assert steps(None) is None
     assert steps(Diagnosis(one_device=empty)) is None
     found = steps(Diagnosis(one_device=whole))
-    assert found
     assert "only one of the two" in found.sentence
 
 
@@ -176,7 +154,6 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Re
     """Examples needed over the gain in speed; the own batch takes as long as itself."""
     result = weighed(fake_learning(100.0))
     found = batch_times(result)
-    assert found
     assert [each.batch for each in found.rows] == [32, 128, 512]
     assert (found.rows[0].time.value, found.rows[0].answer) == (1.0, "your own")
     last = found.rows[-1]
@@ -193,3 +170,33 @@ def test_no_batch_is_drawn_where_nothing_is_known(
     """Nor is the section there."""
     assert batch_times(weighed(learning)) is None
     assert "Time to the same loss with each batch" not in weighed(learning).report()
+
+
+def test_the_same_factor_is_the_same_distance() -> None:
+    """Twice as fast is as far from one device as half as fast; what lies beyond is at the edge."""
+    scale = Scale(0.25, 4)
+    half, one, twice = (place(scale.at(each)) for each in (0.5, 1, 2))
+    assert one - half == pytest.approx(twice - one, abs=0.02)
+    assert one == pytest.approx(50)
+    assert (place(scale.at(1e-20)), place(scale.at(1e20))) == (EDGE, 100 - EDGE)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.98, 1.01), (0.9, 1.4), (0.3, 1.2), (0.02, 1.5), (5, 5000), (1e-3, 9e5)]
+)
+def test_an_axis_has_some_round_values(low: float, high: float) -> None:
+    """Neither none nor too many, none on top of another, and one device among them."""
+    scale = scale_for([Interval(low=low, value=(low * high) ** 0.5, high=high)], low, high)
+    ticks = scale.ticks()
+    places = [place(tick.at) for tick in ticks]
+    assert 2 <= len(ticks) <= 7
+    assert all(right - left >= APART - 0.02 for left, right in pairwise(places))
+    assert ("1" in [tick.text for tick in ticks]) == (scale.low <= 1 <= scale.high)
+
+
+def test_one_endless_interval_does_not_press_the_figures_together() -> None:
+    """The axis shows the figures; an interval beyond them is cut off."""
+    wide = Interval(low=1e-20, value=1.1, high=1e20)
+    scale = scale_for([wide], 1.0)
+    assert scale.high < 2
+    assert place(scale.reach(wide).high) == 100 - EDGE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
+from autotune.config import Configuration
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome, SmallerRanOut
@@ -23,8 +23,10 @@ from autotune.result.following import (
     in_notebook,
     live_view,
 )
-from autotune.result.progress import Progress
-from autotune.trial import Trial
+from autotune.result.view import Progress
+from autotune.trial import Stage, Trial
+
+from .conftest import Reader
 
 MakeTrial = Callable[..., Trial]
 Draw = Callable[..., str]
@@ -69,16 +71,12 @@ def output(console: Console) -> str:
     return console.file.getvalue()
 
 
-@pytest.mark.parametrize("width", [60, 80, 160])
-def test_the_view_fits_the_terminal(progress: Progress, draw: Draw, width: int) -> None:
-    """No line is wider than it, and 24 lines are enough; of a narrower one the end is cut off."""
-    lines = draw(live_view(progress), width).splitlines()
-    assert max(map(len, lines)) <= width
-    assert width < 80 or len(lines) <= 24
-
-
 def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: Draw) -> None:
-    """With the interval of what is best, and why a trial failed."""
+    """With the interval of what is best, and why a trial failed; it fits a terminal."""
+    for width, height in ((60, 30), (80, 24), (160, 24)):
+        lines = draw(live_view(progress), width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= height
     text = draw(live_view(progress), 160)
     assert text.startswith("1:05 ")
     assert text.splitlines()[0].endswith(" of 3:00")
@@ -149,27 +147,6 @@ def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
     assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
 
 
-class Balance(HTMLParser):
-    """Fails where a tag is closed that was not the last one opened."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.names: set[str] = set()
-        self.feed(html)
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Note a tag."""
-        del attrs
-        self.open.append(tag)
-        self.names.add(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check a tag."""
-        assert self.open.pop() == tag
-
-
 def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) -> None:
     """Nothing that others wrote is markup; the result takes its place."""
     shown: list[str] = []
@@ -179,7 +156,7 @@ def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) ->
         report(Notice(text=HOSTILE))
     assert shown.pop() == ""
     html = shown.pop()
-    assert "script" not in Balance(html).names
+    assert not [*Reader(html).open[0].find("script")]
     for text in ("Finals", "1:05", "of 3:00", "Trial 7", "crashed", "SIGSEGV", "distributed"):
         assert text in html
 
@@ -246,3 +223,31 @@ def test_markup_in_a_reason_is_text(make_trial: MakeTrial) -> None:
     """Brackets in what TensorFlow says are not taken for styles."""
     trial = make_trial(0, outcome=Outcome.FAILED, reason=Message(text="shape [32, 10] [/red]"))
     assert "shape [32, 10] [/red]" in "\n".join(lines(TrialEnded(trial=trial, elapsed=1.0)))
+
+
+def started(elapsed: float) -> TrialStarted:
+    alone = Configuration()
+    return TrialStarted(number=0, stage=Stage.BASELINE, configuration=alone, elapsed=elapsed)
+
+
+def test_the_clock_never_goes_back_after_a_wait() -> None:
+    """What was waited for the machine counts; of the budget it takes nothing."""
+    now = 0.0
+    progress = Progress(now=lambda: now)
+    progress.take(Notice(text="Another search is running on this machine."))
+    now = 300.0
+    progress.take(Preparing(what="Inspecting the machine"))
+    now = 308.0
+    progress.take(started(8.0))
+    assert (progress.elapsed, progress.spent, progress.running_for) == (308.0, 8.0, 0.0)
+    now = 310.0
+    assert (progress.elapsed, progress.spent, progress.running_for) == (310.0, 10.0, 2.0)
+    progress.take(started(9.0))  # Its time was taken before it came here.
+    assert progress.elapsed == 310.0
+
+
+def test_a_search_that_began_before_is_where_its_events_say() -> None:
+    """As whoever follows a job sees that comes late."""
+    progress = Progress(now=lambda: 0.0)
+    progress.take(started(100.0))
+    assert (progress.elapsed, progress.spent) == (100.0, 100.0)

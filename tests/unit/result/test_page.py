@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from autotune.checks.certificate import Certificate, see, undecided
 from autotune.config import Configuration
 from autotune.errors import OutputError
+from autotune.options import SearchOptions
 from autotune.reason import CheckKind, Message, Outcome
 from autotune.result import Result
 from autotune.result.html import coded, page
-from autotune.testing import fake_machine
+from autotune.search.request import TuningRequest
+from autotune.search.tune import tune
+from autotune.testing import FakeEngine, fake_machine
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload
 
@@ -31,11 +35,7 @@ def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
         make_trial(
             i,
             Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
-            **(
-                bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}
-                if i % 3 == 0
-                else {}
-            ),
+            **({} if i % 3 else bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}),
         )
         for i in range(count)
     )
@@ -95,12 +95,7 @@ def test_every_label_has_its_target(diagnosed: Result, read: Read) -> None:
 def test_it_loads_nothing(diagnosed: Result, read: Read) -> None:
     """No address of anything is in it, and its policy allows none."""
     text = page(diagnosed)
-    assert "http:" not in text
-    assert "https:" not in text
-    assert "url(" not in text
-    assert " src=" not in text
-    assert " href=" not in text
-    assert " style=" not in text
+    assert not [w for w in ("http:", "https:", "url(", " src=", " href=", " style=") if w in text]
     policies = [each.attributes.get("content", "") for each in read(diagnosed).find("meta")]
     assert any("default-src 'none'" in each and "unsafe" not in each for each in policies)
 
@@ -169,14 +164,7 @@ def test_the_program_can_be_copied_from_it(result: Result, read: Read) -> None:
     assert script in [each.text for each in found.find("pre")]
 
 
-def test_a_result_writes_it(result: Result, tmp_path: Any) -> None:
-    """Saving a result writes the page beside the other files."""
-    folder = result.save(tmp_path / "out")
-    assert {"report.html", "config.yaml", "train.py"} <= {each.name for each in folder.iterdir()}
-    assert result.summary in (folder / "report.html").read_text("utf-8")
-
-
-def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Any) -> None:
+def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path) -> None:
     """The error says what to do."""
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="Choose another"):
@@ -188,3 +176,44 @@ def test_what_stands_in_backticks_is_code() -> None:
     assert coded("call `map` or `batch`") == "call <code>map</code> or <code>batch</code>"
     assert coded("a ` alone") == "a ` alone"
     assert coded("`<b>` <i>") == "<code>&lt;b&gt;</code> &lt;i&gt;"
+
+
+def test_the_same_search_can_be_asked_for_again(result: Result, read: Read) -> None:
+    """Files, arguments and bounds come as the command line takes them."""
+    options = SearchOptions(
+        budget=90.0,
+        max_trials=12,
+        global_batch=64,
+        strategies=("mirrored",),
+        workers=(1, 2),
+        diagnose=False,
+        margin=0.1,
+    )
+    model = Factory(name="model_fn", module="digits", root="examples", arguments=(("units", 5),))
+    dataset = Factory(name="make", module="package.data", root=".", arguments=(("full", True),))
+    asked = {"space": "my space.yaml", "options": options}
+    workload = Workload(model=model, dataset=dataset)
+    found = read(result.model_copy(update={**asked, "workload": workload}))
+    assert (
+        "autotune tune examples/digits.py:model_fn package.data:make --space 'my space.yaml' "
+        "--budget 90s --max-trials 12 --margin 0.1 --no-diagnose --seed 0 --global-batch 64 "
+        "--strategies mirrored --workers 1,2 --model-arg units=5 --dataset-arg full=true"
+    ) in [each.text for each in found.find("code")]
+
+
+def test_what_a_command_cannot_hold_is_told(result: Result, read: Read) -> None:
+    """A reader is not sent away with half of the call, or with names that it cannot find."""
+    model = result.workload.model.model_copy(update={"module": ""})
+    workload = result.workload.model_copy(update={"model": model})
+    text = read(result.model_copy(update={"space": None, "workload": workload})).text
+    assert "created in Python" in text
+    assert "model_fn came from a notebook" in text
+
+
+def test_a_search_keeps_what_it_was_asked(workload: Workload, tmp_path: Path, read: Read) -> None:
+    """The command of its result names its space, budget and seed."""
+    options = SearchOptions(budget=40.0, max_trials=3, seed=7)
+    request = TuningRequest(workload=workload, space="quick", options=options, out=tmp_path)
+    found = tune(request, FakeEngine(lambda c: 1000.0 / c.replicas))
+    shown = [each.text for each in read(found).find("code")]
+    assert any(t.endswith("--space quick --budget 40s --max-trials 3 --seed 7") for t in shown)

@@ -1,4 +1,4 @@
-"""The result in a terminal and below a notebook's cell."""
+"""A plan and a result in a terminal, and a result below a notebook's cell."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from autotune.config import describe
+from autotune.plan import AxisPlan, Plan
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.files import written
-from autotune.result.terminal import result_html, result_text
+from autotune.result.terminal import plan_text, result_html, result_text
 from autotune.space.origin import Origin
 from autotune.trial import Trial
-from autotune.workload import FitFacts
+from autotune.workload import FitCall, FitFacts
 
 Draw = Callable[..., str]
 Changed = Callable[..., Result]
@@ -100,6 +102,9 @@ def test_the_files_and_the_next_commands_are_named(
     assert f"optuna-dashboard sqlite:///{folder}/study.db" in text
     assert "launch.py" not in text
     assert "--resume" not in text
+    (folder / "study.db").unlink()
+    tables = {"result.json", "trials.csv", "trials.jsonl"}
+    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
 
 
 def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) -> None:
@@ -129,13 +134,6 @@ def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
     assert "It likely shows a gain of 4% or more, if runs vary by 6%." in short
 
 
-def test_only_existing_files_are_named(folder: Path) -> None:
-    """A study in a database elsewhere is not claimed to lie in the folder."""
-    (folder / "study.db").unlink()
-    tables = {"result.json", "trials.csv", "trials.jsonl"}
-    assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
-
-
 def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
     """The script by its own strategy, and a fixed rule; the rest is the search's."""
     row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
@@ -155,3 +153,60 @@ def test_a_cell_shows_the_same_with_the_reasons_a_click_away(result: Result) -> 
     assert "<script" not in html
     assert "http" not in html
     assert len(html) < 10_000
+
+
+def test_it_says_what_is_searched_and_why_not_more(plan: Plan, draw: Draw) -> None:
+    """Size, axes with their meaning, rules with counts, and the time are all there."""
+    text = draw(plan_text(plan), 200)
+    assert "digits:model_fn on 2 CPU cores, 8 GiB, space quick" in text
+    assert "32, 128, 512" in text
+    assert describe("per_replica_batch") in text
+    limits = [limit for each in plan.strategies for limit in each.limits]
+    assert limits
+    assert all(f"{limit.configurations:,}" in text for limit in limits)
+    assert f"{plan.configurations} configurations" in text
+    assert "at most 3 min" in text
+
+
+def test_no_name_is_broken(plan: Plan, draw: Draw) -> None:
+    """Strategies and axes can be copied from a narrow terminal too, and every line fits."""
+    lines = draw(plan_text(plan), 60).splitlines()
+    assert max(map(len, lines)) <= 60
+    for each in plan.strategies:
+        assert any(line.rstrip().endswith(each.title) for line in lines)
+        for axis in each.axes:
+            assert any(line.startswith(f"{axis.name} ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (FitFacts(line=6), "The fit in line 6 is tuned."),
+        (
+            FitFacts(line=6, others=(FitCall(line=9, of="gan"),)),
+            "The fit in line 6 is tuned, not line 9 (gan): --fit chooses another.",
+        ),
+        (FitFacts(line=6, left_out=("CSVLogger",)), "is tuned; trials leave out CSVLogger."),
+        (FitFacts(line=6, network=3), "; line 3 uses the network, in each trial anew unless"),
+        (FitFacts(line=6, backend="jax"), "; it asks for Keras's backend jax, but is timed, and"),
+        (FitFacts(line=6, backend="tensorflow"), "The fit in line 6 is tuned."),
+    ],
+)
+def test_it_says_which_fit_is_tuned(plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:
+    """With the others, and with what of the script trials leave out."""
+    facts = plan.facts.model_copy(update={"fit": fit})
+    assert words in draw(plan_text(plan.model_copy(update={"facts": facts})), 200)
+
+
+def test_a_plan_knows_no_more_than_it_was_told(plan: Plan, draw: Draw) -> None:
+    """Values by size, whichever strategy has them; neither examples nor time are made up."""
+    first, *others = plan.strategies
+    axis = AxisPlan(name="per_replica_batch", values=(48, 32, 512, 16), meaning="")
+    changed = {
+        "strategies": (first.model_copy(update={"axes": (axis,)}), *others),
+        "budget_seconds": None,
+        "facts": plan.facts.model_copy(update={"examples": None}),
+    }
+    text = draw(plan_text(plan.model_copy(update=changed)), 200)
+    for words in ("16, 32, 48, 128, 512", "ends after --max-trials", "unknown number of examples"):
+        assert words in text

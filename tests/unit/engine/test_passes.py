@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import within
 
 
 def test_work_that_ends_is_done() -> None:

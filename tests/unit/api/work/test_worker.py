@@ -13,14 +13,13 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, WorkerInfo
 from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.orders import LAST_SECONDS, excluded, order
+from autotune.api.work.worker import LAST_SECONDS, excluded, order
 from autotune.api.workloads import Registry
 from autotune.config import Configuration
 
 
 @pytest.fixture
 def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> ClaimedJob:
-    """A job that has just been claimed."""
     jobs.submit(asked, "me")
     found = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
     assert found is not None
@@ -48,6 +47,5 @@ def test_what_earlier_attempts_used_is_gone(
 
 
 def test_a_configuration_is_set_aside_after_its_second_death() -> None:
-    """One death may have been anybody's fault."""
     once, twice = Configuration(), Configuration(per_replica_batch=64)
     assert excluded((twice, once, twice)) == (twice,)
