@@ -43,7 +43,7 @@ check: $(READY)
 check-gpu: $(READY)
 	@if command -v nvidia-smi >/dev/null; then \
 	  $(BIN)/python -m pip install --quiet --constraint constraints.txt 'tensorflow[and-cuda]'; fi
-	$(BIN)/python -m tests.gpu
+	$(BIN)/python -m pytest -m gpu --session-timeout 600 tests/gpu
 
 # Makes the pages that follow from the code, and builds them all into site/; a warning is an error.
 docs: $(READY)

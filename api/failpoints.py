@@ -11,14 +11,11 @@ import signal
 from enum import StrEnum
 
 FAIL_AT = "AUTOTUNE_FAIL_AT"
-"""Variable that names the place."""
 FAIL_FLAG = "AUTOTUNE_FAIL_FLAG"
 """Variable that names a file, which is made when the process dies there: it dies only once."""
 
 
 class FailPoint(StrEnum):
-    """A place between two durable steps."""
-
     CLAIMED = "claimed"
     SWEPT = "swept"
     STARTED = "started"

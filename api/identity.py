@@ -1,14 +1,14 @@
-"""People who sign in at a reverse proxy before the service, which names them in headers."""
+"""Who asks: keys, and people who sign in at a reverse proxy, which names them in headers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Annotated
 
 from pydantic import Field
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyRefused, ScopeMissing
 from autotune.value import Value
 
@@ -19,16 +19,37 @@ _HeaderName = Annotated[str, Field(pattern="^[A-Za-z0-9-]{1,100}$")]
 _ProjectName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class Grant(Value):
-    """What the people of a group may do."""
+class Scope(StrEnum):
+    """What a caller may do in its project."""
 
+    READ = "read"
+    """Read jobs, workloads, spaces, workers and metrics."""
+    WRITE = "write"
+    """Ask for jobs, and cancel them."""
+    ADMIN = "admin"
+    """Create and revoke the project's keys, let a job go before others, and drain workers."""
+
+
+class Caller(Value):
+    """A key, or a person whom a proxy vouches for."""
+
+    id: str
+    name: str
+    project: str
+    """Whose jobs it sees, and whose its jobs are."""
+    scopes: frozenset[Scope] = frozenset()
+
+    def require(self, scope: Scope) -> None:
+        if scope not in self.scopes:
+            raise ScopeMissing(f"This key lacks the scope {scope}.", "Use a key that has it.")
+
+
+class Grant(Value):
     project: _ProjectName
     scopes: Annotated[frozenset[Scope], Field(min_length=1)] = frozenset({Scope.READ, Scope.WRITE})
 
 
 class TrustedProxy(Value):
-    """A proxy whose headers are believed."""
-
     addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], Field(min_length=1)]
     """Where its connections come from; headers of other addresses count for nothing."""
     user: _HeaderName = "X-Forwarded-User"

@@ -39,8 +39,6 @@ class Isolation(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """The network that a search has."""
-
     own: bool
     """Nobody outside reaches the servers of its processes."""
     why: str = ""
@@ -83,22 +81,17 @@ def refusal() -> str | None:
 
     Half of it may be allowed and the rest not, and there is no way back from half of it.
     """
-    pid = os.fork()
+    pid, code = os.fork(), errno.EPERM
     if pid == 0:
-        _try_and_leave()
+        try:
+            _separate()
+            code = 0
+        except OSError as exc:
+            code = exc.errno or code
+        finally:
+            os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return os.strerror(abs(code)) if code else None
-
-
-def _try_and_leave() -> None:
-    code = errno.EPERM
-    try:
-        _separate()
-        code = 0
-    except OSError as exc:
-        code = exc.errno or code
-    finally:
-        os._exit(code)
 
 
 def _separate() -> None:

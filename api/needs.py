@@ -16,12 +16,9 @@ Label = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/=:-]{0,62}$")]
 """A word that an operator gives to workers: `nvlink`, `rack=7`."""
 
 
-def _in_order(labels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(set(labels)))
-
-
+_IN_ORDER = AfterValidator(lambda labels: tuple(sorted(set(labels))))
 # The bounds come first, so that the JSON schema has them.
-Labels = Annotated[tuple[Label, ...], Field(max_length=16), AfterValidator(_in_order)]
+Labels = Annotated[tuple[Label, ...], Field(max_length=16), _IN_ORDER]
 
 
 class Needs(Described):

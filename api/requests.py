@@ -1,4 +1,4 @@
-"""A request for a job, with the checks before it waits."""
+"""What callers ask for: a job, with the checks before it waits, and lists of jobs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue, StrictBool, StrictInt
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+)
 
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
-from autotune.api.values import Name, Tuning
+from autotune.api.states import State
+from autotune.api.values import MOST_LABELS, Name, Selector, Tuning
 from autotune.axis import AxisRole
 from autotune.config import axes_of
 from autotune.errors import SpaceError
@@ -22,14 +32,17 @@ from autotune.objective import objective_names
 from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
+from autotune.result import Verdict
 from autotune.space import AUTO, Situation, Space, part_of, ready_made
 from autotune.space.described import any_workload
 from autotune.strategies import strategies
+from autotune.value import Described
 
 if TYPE_CHECKING:  # A client needs neither.
     from autotune.api.settings import Quotas
     from autotune.api.workloads import Registry
 
+MOST_JOBS = 100
 MOST_AXES = 32
 MOST_PARAMETERS = 64
 ONE_DEVICE = "one_device"
@@ -54,6 +67,48 @@ Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_printa
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
 """Strict: otherwise a one would become true."""
+
+
+def _digits(given: Any) -> Any:
+    if isinstance(given, str) and not re.fullmatch("-?[0-9]{1,18}", given, re.ASCII):
+        raise ValueError("Input should be a whole number")
+    return given
+
+
+# The bounds come first, so that the JSON schema has them.
+DIGITS = BeforeValidator(_digits)
+"""Of a whole number in plain digits; `+1.0` is none."""
+
+
+def _dated(given: Any) -> Any:
+    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
+        raise ValueError("Input should be a date with a time and a zone")
+    return given
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
+"""A time as text; seconds since 1970 are none."""
+
+
+class ListQuery(Described):
+    """Which jobs to list."""
+
+    state: list[State] = Field(default=[], max_length=len(State))
+    """Only those in one of these states."""
+    workload: Text | None = None
+    """Only those of this workload."""
+    verdict: Verdict | None = None
+    """Only those with this verdict."""
+    since: Moment | None = None
+    """Only those created at this time or later."""
+    until: Moment | None = None
+    """Only those created before this time."""
+    label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
+    """Only those with this label, `name:text`; of several, only those with all of them."""
+    before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
+    """The `next` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
+    """Most jobs to return."""
 
 
 _EXAMPLES: list[JsonValue] = [

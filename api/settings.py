@@ -111,7 +111,6 @@ GONE = {
     "web.requests": "Have the proxy before the service bound how often somebody may ask.",
     "web.connections": "Have the proxy before the service bound the connections.",
 }
-"""Settings that there were once, and what to do instead."""
 
 
 class Settings(BaseSettings):
@@ -183,8 +182,12 @@ class Settings(BaseSettings):
         if self.devices is not None:
             return self.devices
         kept = self.data / DEVICES
-        with suppress(FileExistsError), _whole_at_once(kept) as written:
-            written.write_text(f"{platform.node()}-{secrets.token_hex(3)}", "utf-8")
+        # Whole at once: another process may read it at this moment.
+        own = self.data / f"{DEVICES}.{secrets.token_hex(4)}"
+        own.write_text(f"{platform.node()}-{secrets.token_hex(3)}", "utf-8")
+        with suppress(FileExistsError):
+            kept.hardlink_to(own)
+        own.unlink()
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
@@ -208,8 +211,6 @@ class Settings(BaseSettings):
 
 
 class _FileWatch:
-    """Reads the workloads of a settings file again whenever it has changed."""
-
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._seen = self._changed_at()
@@ -264,17 +265,6 @@ def _check_gone(setting: str) -> None:
     for name, instead in GONE.items():
         if setting == name or setting.startswith(f"{name}."):
             raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
-
-
-@contextmanager
-def _whole_at_once(path: Path) -> Iterator[Path]:
-    """Give a file to write, which then gets its name with all that is in it."""
-    own = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield own
-        path.hardlink_to(own)
-    finally:
-        own.unlink(missing_ok=True)
 
 
 @contextmanager

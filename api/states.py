@@ -39,9 +39,7 @@ NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
         State.FAILED: frozenset(),
     }
 )
-"""What may follow each state."""
 FINAL = frozenset(state for state, following in NEXT.items() if not following)
-"""States that never change again."""
 HELD = frozenset({State.RUNNING, State.CANCELLING})
 """States in which a worker should hold the job."""
 UNFINISHED = frozenset(State) - FINAL

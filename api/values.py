@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
 
+from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Event
-from autotune.api.labels import JobLabels, Selector
 from autotune.api.needs import Label, Needs
 from autotune.api.states import State
 from autotune.config import Configuration
@@ -25,6 +25,29 @@ from autotune.value import WHOLE, Described, Scalar, Value
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LOCAL_PROJECT = "local"
 """Project of the jobs of a service without keys."""
+MOST_LABELS = 16
+_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]{0,62}"
+_TEXT = "[A-Za-z0-9][A-Za-z0-9._/=:+@-]{0,62}"
+_LabelName = Annotated[str, Field(pattern=f"^{_NAME}$")]
+_LabelText = Annotated[str, Field(pattern=f"^{_TEXT}$")]
+JobLabels = Annotated[dict[_LabelName, _LabelText], Field(max_length=MOST_LABELS)]
+Selector = Annotated[str, Field(pattern=f"^{_NAME}:{_TEXT}$")]
+"""A label as lists are asked for it: `team:vision`."""
+UNREADABLE = "The record of this is damaged and cannot be read."
+Kept = TypeVar("Kept")
+
+
+def selectors(labels: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}:{text}" for name, text in sorted(labels.items()))
+
+
+def read(kind: type[Kept] | TypeAdapter[Kept], record: str | bytes) -> Kept:
+    """Return what is kept as JSON; what cannot be read spoils nothing but its own job."""
+    adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
+    try:
+        return adapter.validate_json(record, extra="ignore")
+    except Exception as exc:  # A validator may fail in any way at what it was not made for.
+        raise UnreadableRecord(UNREADABLE, "Ask the operator.") from exc
 
 
 class Tuning(SearchOptions):
@@ -61,13 +84,7 @@ def _seconds(given: object) -> object:
     return datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
 
 
-def address(job_id: str) -> str:
-    return f"/v1/tunings/{job_id}"
-
-
 class WaitsFor(StrEnum):
-    """What a job waits for."""
-
     WORKER = "worker"
     """One that can run it; none that is there can."""
     TURN = "turn"
@@ -142,7 +159,7 @@ class Job(Tuning):
     @property
     def url(self) -> str:
         """Its address."""
-        return address(self.id)
+        return f"/v1/tunings/{self.id}"
 
 
 class JobEvent(Described):
@@ -155,27 +172,13 @@ class JobEvent(Described):
 
 
 class JobDetail(Value):
-    """A job with its latest trials and events, at one moment."""
-
     job: Job
     trials: tuple[Trial, ...]
-    """The latest ones, by number."""
     events: tuple[JobEvent, ...]
     """The latest ones, oldest first."""
     now: float
     spent: float
     recommendation: Result | None
-
-
-class Filter(Value):
-    """Which jobs are wanted; None is any."""
-
-    workload: str | None = None
-    verdict: Verdict | None = None
-    since: float | None = None
-    """Created at this time or later."""
-    until: float | None = None
-    labels: tuple[Selector, ...] = ()
 
 
 class Page(Described):
@@ -201,7 +204,6 @@ class WorkerInfo(Value):
     worker: str
     devices: str
     host: str
-    """Boot and process namespace."""
     workloads: Mapping[str, str] | None = None
     """The digest of the code of each that it has, by name; None takes any job."""
     machine: Machine | None = None
@@ -283,8 +285,6 @@ class OrphanedProcesses(Value):
 
 
 class JobOutcome(Value):
-    """How an attempt ends its job."""
-
     state: State
     verdict: Verdict | None = None
     summary: str | None = None

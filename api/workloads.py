@@ -38,13 +38,6 @@ class NoParameters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Arguments(Value):
-    """Keyword arguments of the two factories."""
-
-    model: Params = ()
-    dataset: Params = ()
-
-
 class Commit(Value):
     repository: Annotated[
         str, Field(pattern=r"^(https|ssh|file)://[^\s\x00-\x1f-][^\s\x00-\x1f]*$")
@@ -94,14 +87,12 @@ class Registered:
                 for value in space.axes[name]:
                     self.validate({**dict(params), name: value})
 
-    def arguments(self, params: Params, space: str | Space) -> Arguments:
-        """Return the fixed arguments of the factories; what is an axis of the space is not."""
+    def arguments(self, params: Params, space: str | Space) -> tuple[Params, Params]:
+        """Return the fixed arguments of the model and the dataset factory, without the axes."""
         axes = space.own_axes if isinstance(space, Space) else ()
-        fixed = [(name, value) for name, value in params if name not in axes]
-        return Arguments(
-            model=tuple(each for each in fixed if each[0] not in self.for_dataset),
-            dataset=tuple(each for each in fixed if each[0] in self.for_dataset),
-        )
+        fixed = [each for each in params if each[0] not in axes]
+        of_model = tuple(each for each in fixed if each[0] not in self.for_dataset)
+        return of_model, tuple(each for each in fixed if each[0] in self.for_dataset)
 
     def code(self, root: Path) -> str:
         """Return the digest of its code as it is now, equal wherever the same code lies.
@@ -179,7 +170,7 @@ def registered(declared: Declared) -> Registered:
     if is_script(declared.model) and declared.parameters:
         raise SettingsError(f"The script {declared.model} takes no parameters.", "Remove them.")
     commit = _commit(declared)
-    fields: dict[str, Any] = {n: _field(n, each) for n, each in declared.parameters.items()}
+    fields: dict[str, Any] = {n: _field(each) for n, each in declared.parameters.items()}
     return Registered(
         model=declared.model,
         dataset=declared.dataset,
@@ -280,13 +271,8 @@ _FORMATS = {"date", "date-time", "time", "duration", "uuid"}
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
-def _field(name: str, declared: Parameter) -> tuple[object, object]:
+def _field(declared: Parameter) -> tuple[object, object]:
     kind: object = _TYPES[declared.type]
-    if declared.type == "str" and not declared.choices:
-        raise SettingsError(
-            f"Parameter {name!r} is a free string, so a request could pass any path or URL.",
-            "Restrict it to a list of choices.",
-        )
     if declared.choices:
         kind = Annotated[kind, Field(json_schema_extra={"enum": list(declared.choices)})]
         kind = Annotated[kind, _one_of(declared.choices)]

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from autotune.value import Scalar
-
-
-class Distributed(Protocol):
-    """What a placement depends on: a configuration."""
-
-    @property
-    def distributed(self) -> bool:
-        """Whether more than one replica trains."""
 
 
 class AxisRole(StrEnum):
@@ -72,30 +64,24 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of the program for an axis that is away from its default.
-
-    Attributes:
-        place: Where it stands, and so which names it may use beside `tf` and `keras`.
-        code: The statement; `{value}` is the value as Python text.
-        comment: Why it is there, for the reader of the program.
-    """
+    """A line of the program for an axis that is away from its default."""
 
     place: Place
+    """Says too which names it may use beside `tf` and `keras`."""
     code: str
+    """The statement; `{value}` is the value as Python text."""
     comment: str = ""
+    """Why it is there, for the reader of the program."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Which workloads let an axis have an effect.
-
-    Attributes:
-        words: Say it, as in "where the data is a dataset".
-        holds: Whether it is so, by the facts of a workload.
-    """
+    """Which workloads let an axis have an effect."""
 
     words: str
+    """Say it, as in "where the data is a dataset"."""
     holds: Callable[[Any], bool]
+    """By the facts of a workload."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,22 +140,24 @@ class Axis:
         """Which part of the program holds the value."""
         return self.lands_in or (self.line.place if self.line else "make_dataset, for the factory")
 
-    def matters_in(self, configuration: Distributed) -> bool:
+    def matters_in(self, configuration: Any) -> bool:
         """Return whether the axis has an effect in a configuration."""
         if self.matters is not None:
             return self.matters(configuration)
-        return self.role is not AxisRole.PLACEMENT or configuration.distributed
+        return self.role is not AxisRole.PLACEMENT or bool(configuration.distributed)
 
     def in_short(self, name: str, value: Scalar) -> str:
         """Return a value as a table shows it: `8 steps/call`."""
-        return self.short.format(name=name, value=value, s="" if value == 1 else "s")
+        return _filled(self.short, name, value)
 
     def in_words(self, name: str, value: Scalar) -> str:
         """Return a value as the program's docstring says it: `8 steps per execution`."""
-        many = value != 1
-        return self.words.format(
-            name=name, value=value, s="s" if many else "", es="es" if many else ""
-        )
+        return _filled(self.words, name, value)
+
+
+def _filled(text: str, name: str, value: Scalar) -> str:
+    s, es = ("", "") if value == 1 else ("s", "es")
+    return text.format(name=name, value=value, s=s, es=es)
 
 
 OWN_AXIS = Axis(role=AxisRole.NUMERICS, lands_in="the factories", short="{name}={value}")

@@ -21,11 +21,18 @@ from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
-from autotune.api.labels import selectors
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer
+from autotune.api.values import (
+    Job,
+    JobEvent,
+    Page,
+    Problem,
+    SeenWorker,
+    WorkersAnswer,
+    selectors,
+)
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions
@@ -113,18 +120,18 @@ class Client:
             UsageError: An option, a label or the space is invalid.
             ServiceError: The service refuses the request.
         """
-        given = dict(options or SearchOptions()) | ({} if budget is None else {"budget": budget})
-        request = JobRequest(
-            workload=workload,
-            params=dict(params or {}),
-            space=_space(space),
-            needs=_needs(needs),
-            priority=priority,
-            labels=dict(labels or {}),
-            **given,
-        )
+        asked: dict[str, Any] = {
+            **dict(options or SearchOptions()),
+            **({} if budget is None else {"budget": budget}),
+            "workload": workload,
+            "params": params or {},
+            "space": _space(space),
+            "needs": _needs(needs),
+            "priority": priority,
+            "labels": labels or {},
+        }
         headers = {"Content-Type": "application/json", **_once(idempotency_key)}
-        body = request.model_dump_json(exclude_defaults=True)
+        body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
 
     def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:

@@ -33,41 +33,22 @@ class Configuration(Value):
     strategy: Annotated[
         str,
         Field(description="The tf.distribute strategy."),
-        Axis(
-            role=AxisRole.PLACEMENT,
-            lands_in="make_strategy",
-            short="",
-            matters=always,
-        ),
+        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="", matters=always),
     ] = "one_device"
     workers: Annotated[
         int,
         Field(ge=1, description="Number of worker processes, each with its own input pipeline."),
-        Axis(
-            role=AxisRole.PLACEMENT,
-            lands_in="launch.py",
-            short="",
-            matters=always,
-        ),
+        Axis(role=AxisRole.PLACEMENT, lands_in="launch.py", short="", matters=always),
     ] = 1
     replicas_per_worker: Annotated[
         int,
         Field(ge=1, description="Replicas of the model in one process, one per device."),
-        Axis(
-            role=AxisRole.PLACEMENT,
-            lands_in="make_strategy",
-            short="",
-            matters=always,
-        ),
+        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="", matters=always),
     ] = 1
     servers: Annotated[
         int,
         Field(ge=0, description="Number of parameter servers, which hold the variables."),
-        Axis(
-            role=AxisRole.PLACEMENT,
-            lands_in="launch.py",
-            matters=always,
-        ),
+        Axis(role=AxisRole.PLACEMENT, lands_in="launch.py", matters=always),
     ] = 0
     per_replica_batch: Annotated[
         int,
@@ -88,11 +69,7 @@ class Configuration(Value):
     reduction: Annotated[
         Reduction,
         Field(description="All-reduce algorithm for the gradients."),
-        Axis(
-            role=AxisRole.PLACEMENT,
-            lands_in="make_strategy",
-            short="reduction {value}",
-        ),
+        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="reduction {value}"),
     ] = "default"
     shard_policy: Annotated[
         ShardPolicy,
@@ -299,11 +276,7 @@ class Configuration(Value):
         return self.replicas > 1
 
     def __getitem__(self, name: str) -> Scalar:
-        """Return the value of an axis, one of the user's own too.
-
-        Raises:
-            KeyError: There is none of that name.
-        """
+        """Return the value of an axis, one of the user's own too."""
         fields = self.__dict__
         return fields[name] if name in fields and name in axes() else self.values()[name]
 
@@ -409,27 +382,23 @@ def register_axes(declaration: type[BaseModel]) -> None:
 
 
 def unregister_axes(declaration: type[BaseModel]) -> None:
-    """Take out the axes of a class that was registered."""
     _declarations().remove(declaration)
     _forget()
 
 
 @cache
 def axes() -> Mapping[str, Axis]:
-    """Return the declaration of every axis, by name, in the order of the fields."""
     found = {name: axis for each in _declarations() for name, axis in _marked(each).items()}
     return MappingProxyType(found)
 
 
 @cache
 def _registered() -> frozenset[str]:
-    """Return the names of the axes that are no fields of `Configuration`."""
     return frozenset(axes().keys() - Configuration.model_fields.keys())
 
 
 @cache
 def axes_of(role: AxisRole) -> tuple[str, ...]:
-    """Return the names of the axes with a role."""
     return tuple(name for name, axis in axes().items() if axis.role is role)
 
 
@@ -449,13 +418,10 @@ def default_of(name: str) -> Scalar:
 
 
 def type_of(name: str) -> Any:
-    """Return the annotation of an axis: what a value may be."""
-    owner = next(each for each in _declarations() if name in each.model_fields)
-    return get_type_hints(owner, include_extras=True)[name]
+    return get_type_hints(_owner(name), include_extras=True)[name]
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """Return the JSON schema of the values of an axis."""
     return _adapter(name).json_schema()
 
 
@@ -497,8 +463,12 @@ def _declarations() -> list[type[BaseModel]]:
     return [Configuration, *load_plugins("autotune.axes", type).values()]
 
 
+def _owner(name: str) -> type[BaseModel]:
+    return next(each for each in _declarations() if name in each.model_fields)
+
+
 def _field(name: str) -> FieldInfo:
-    return next(each.model_fields[name] for each in _declarations() if name in each.model_fields)
+    return _owner(name).model_fields[name]
 
 
 def _marked(declaration: type[BaseModel]) -> dict[str, Axis]:

@@ -34,11 +34,7 @@ def is_of_a_folder(error: BaseException) -> bool:
 
 
 def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
-    """Make sure that a folder takes some bytes more, by writing them: only that sees a quota.
-
-    Raises:
-        OutputError: It does not.
-    """
+    """Make sure that a folder takes some bytes more, by writing them: only that sees a quota."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             left = least
@@ -52,29 +48,14 @@ def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
 
 
 def trouble(error: OSError, folder: Path) -> OutputError:
-    """Return what is wrong with a disk, with the file or folder.
-
-    Args:
-        error: Names a file, unless it was open already.
-        folder: Where that may have been, if it is no temporary one.
-    """
+    """Return what is wrong with a disk: with the file that the error names, or with a folder."""
     place = error.filename or next(filter(_is_full, (folder, *_temporary())), folder)
-    return OutputError(
-        f"{os.fsdecode(place)} cannot be used: {in_words(error)}.",
-        NEXT_STEP,
-    )
+    return OutputError(f"{os.fsdecode(place)} cannot be used: {in_words(error)}.", NEXT_STEP)
 
 
 @contextmanager
 def named(folder: Path) -> Iterator[None]:
-    """Raise an error of the disk as one that names it.
-
-    Args:
-        folder: Where is written, beside temporary files.
-
-    Raises:
-        OutputError: A disk did not take what was written, or its folder is gone.
-    """
+    """Raise an error of the disk, to which is written in a folder, as one that names it."""
     try:
         yield
     except OSError as exc:

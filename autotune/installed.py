@@ -13,8 +13,6 @@ from autotune.text import hint
 
 VERSION = version("autotune-keras")
 """Of the distribution: the name `autotune` on the package index is another project's."""
-
-
 SERVICE = (
     *("alembic", "asgi_correlation_id", "fastapi", "fastapi_offline", "prometheus_client"),
     *("psycopg", "pydantic_settings", "sqlmodel", "uvicorn"),
@@ -33,16 +31,7 @@ def check_service() -> None:
 
 
 def needed(module: str, *, by: str, extra: str) -> Any:
-    """Return a module of an optional package.
-
-    Args:
-        module: Its name.
-        by: What needs it, as `result.trials_frame()`.
-        extra: The extra of autotune that brings it.
-
-    Raises:
-        MissingPackage: It is not installed.
-    """
+    """Return a module of an optional package that `by` needs, such as `result.trials_frame()`."""
     check_installed(module, by=by, extra=extra)
     return import_module(module)
 
@@ -62,12 +51,6 @@ Builtins = Mapping[str, str]
 
 
 def plugin_names(group: str, builtins: Builtins | None = None) -> tuple[str, ...]:
-    """Return the names that `load_plugin` knows, the built-in ones first.
-
-    Args:
-        group: Group of the entry points, such as `autotune.engines`.
-        builtins: What autotune brings itself; an entry point cannot replace it.
-    """
     found = sorted({each.name for each in entry_points(group=group)})
     return tuple(dict.fromkeys((*(builtins or {}), *found)))
 
@@ -75,16 +58,9 @@ def plugin_names(group: str, builtins: Builtins | None = None) -> tuple[str, ...
 def load_plugin(
     group: str, name: str, builtins: Builtins | None = None, kind: type | None = None
 ) -> Any:
-    """Import what a name stands for.
+    """Import what a name stands for in a group of entry points, which must be of a kind.
 
-    Args:
-        group: Group of the entry points, such as `autotune.engines`.
-        name: Of an entry point, or of what is built in.
-        builtins: What autotune brings itself; an entry point cannot replace it.
-        kind: What it has to be an instance of; None demands nothing.
-
-    Raises:
-        UsageError: There is none of this name, it cannot be imported, or it is something else.
+    What is built in cannot be replaced by an entry point.
     """
     if builtins and name in builtins:
         return load_attribute(builtins[name], f"The built-in {name!r} of group {group}")
@@ -97,24 +73,11 @@ def load_plugin(
 
 
 def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:
-    """Import all entry points of a group, by name.
-
-    Raises:
-        UsageError: One cannot be imported, or is no instance of `kind`.
-    """
     return {point.name: _loaded(point, kind) for point in entry_points(group=group)}
 
 
 def load_attribute(text: str, what: str) -> Any:
-    """Import `package.module:attribute`.
-
-    Args:
-        text: Names it.
-        what: Begins the sentence of an error.
-
-    Raises:
-        UsageError: It cannot be imported.
-    """
+    """Import `package.module:attribute`; `what` begins the sentence of an error."""
     module, _, attribute = text.partition(":")
     try:
         found: Any = import_module(module)

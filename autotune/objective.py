@@ -27,8 +27,6 @@ from autotune.workload import WorkloadFacts
 
 GROUP = "autotune.objectives"
 """Entry points of this group add objectives; each is an `Objective`."""
-
-
 Direction = Literal["maximize", "minimize"]
 """Which figures are better; in Optuna's words."""
 
@@ -97,7 +95,6 @@ class MaxThroughput(Objective):
     follows_throughput = True
 
     def value(self, measurement: Measurement) -> float | None:
-        """Return the measured rate."""
         return measurement.examples_per_second
 
 
@@ -123,24 +120,16 @@ class Throughput(MaxThroughput):
     batches = Batches.OWN
 
     def value(self, measurement: Measurement) -> float | None:
-        """Return the measured rate, if it is one of that batch."""
         return progress(measurement)
 
 
-class TimeToLoss(Objective):
+class TimeToLoss(Throughput):
     """Progress per second toward a loss: examples per second, each counted by what it teaches."""
 
     name = "time_to_loss"
     title = "progress toward the same loss"
-    unit = "examples/s"
     adjective = "fast to the same loss"
-    direction = "maximize"
-    follows_throughput = True
     batches = Batches.WEIGHED
-
-    def value(self, measurement: Measurement) -> float | None:
-        """Return the examples per second of the user's own batch that teach as much."""
-        return progress(measurement)
 
 
 class Cost(Objective):
@@ -155,7 +144,6 @@ class Cost(Objective):
     batches = Batches.WEIGHED
 
     def value(self, measurement: Measurement) -> float | None:
-        """Return the hours of all devices together."""
         made, examples = progress(measurement), measurement.facts.examples or EPOCH
         paid = devices(measurement.configuration, measurement.machine)
         return made and paid * examples / made / 3600
@@ -177,7 +165,6 @@ Score = Callable[[Trial], float | None]
 
 
 def throughput_of(trial: Trial) -> float | None:
-    """Return the examples per second of a trial."""
     return trial.examples_per_second
 
 
@@ -190,11 +177,9 @@ class Scorer:
     machine: Machine
 
     def __call__(self, trial: Trial) -> float | None:
-        """Return how good a trial is."""
-        return self._score(self._value(trial.configuration, trial.examples_per_second, trial))
+        return self._score(self.value(trial))
 
     def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
-        """Return how good a configuration is of which only the throughput is known."""
         return self._score(self._value(configuration, examples_per_second, None))
 
     def compares(self, configuration: Configuration) -> bool:
@@ -207,7 +192,6 @@ class Scorer:
         return math.log(self.of_rate(configuration, 1.0) or 1.0)
 
     def value(self, trial: Trial) -> float | None:
-        """Return the figure of a trial."""
         return self._value(trial.configuration, trial.examples_per_second, trial)
 
     def values(self, scores: Interval) -> Interval:
@@ -252,16 +236,10 @@ def register_objective(objective: Objective) -> None:
 
 
 def objective_names() -> tuple[str, ...]:
-    """Return the names of all objectives."""
     return tuple(dict.fromkeys((*_registered, *plugin_names(GROUP))))
 
 
 def objective_named(name: str) -> Objective:
-    """Return the objective of that name.
-
-    Raises:
-        UsageError: There is none, or it cannot be imported; the text says which there are.
-    """
     if name in _registered:
         return _registered[name]
     if name not in objective_names():

@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 
 from autotune.config import describe
 from autotune.errors import UsageError
-from autotune.text import as_text, hint, parse_seconds
+from autotune.text import as_text, hint, one_line, parse_seconds
 from autotune.value import WHOLE, Value
 
 MARGIN = 0.03
@@ -91,21 +91,14 @@ def _once(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _mistake(cause: str, next_step: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "option", "{cause} {next_step}", {"cause": cause, "next_step": next_step}
-    )
+    context = {"cause": cause, "next_step": next_step}
+    return PydanticCustomError("option", "{cause} {next_step}", context)
 
 
-_DURATION = {
-    "anyOf": [
-        {"type": "string", "maxLength": 20},
-        {"type": "number", "exclusiveMinimum": 0},
-        {"type": "null"},
-    ]
-}
-Budget = Annotated[
-    float | None, BeforeValidator(_seconds), WithJsonSchema(_DURATION, mode="validation")
-]
+_TEXT = {"type": "string", "maxLength": 20}
+_DURATION = {"anyOf": [_TEXT, {"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]}
+_AS_DURATION = WithJsonSchema(_DURATION, mode="validation")
+Budget = Annotated[float | None, BeforeValidator(_seconds), _AS_DURATION]
 """A length of time in seconds, also one written as `90s`, `3min` or `1h30min`."""
 # The bounds come first, so that the JSON schema tells them.
 Count = Annotated[int, Field(ge=1, le=2**31), WHOLE]
@@ -198,8 +191,7 @@ class SearchOptions(Value):
     def words(self) -> Iterator[str]:
         """Yield the words of a command line that asks for these options.
 
-        Budget and seed are always among them, and of the others those that are not at their
-        defaults.
+        Budget and seed are always among them, and what is not at its default.
         """
         for each in declared():
             value = getattr(self, each.name)
@@ -213,12 +205,8 @@ def _documented() -> str:
     """Return the docstring of the options, with a line for each of them."""
     head, _, raises = inspect.cleandoc(SearchOptions.__doc__ or "").partition("Raises:")
     fields = SearchOptions.model_fields.items()
-    rows = "\n".join(f"    {name}: {_one_line(field.description)}" for name, field in fields)
+    rows = "\n".join(f"    {name}: {one_line(field.description or '')}" for name, field in fields)
     return f"{head}Args:\n{rows}\n\nRaises:{raises}"
-
-
-def _one_line(text: str | None) -> str:
-    return " ".join((text or "").split())
 
 
 # What `help` shows: pydantic's own signature holds the validators of each field.
@@ -247,7 +235,6 @@ class Declared:
 
     @property
     def flag(self) -> str:
-        """Its name on the command line."""
         return flag(self.name)
 
     @property
@@ -261,7 +248,6 @@ class Declared:
         return f"--no-{self.name.replace('_', '-')}" if value is False else self.flag
 
     def text_of(self, value: Any) -> str:
-        """Return a value as people write it."""
         if value is None:
             return NO_BUDGET
         if self.kind == "duration":
@@ -272,13 +258,11 @@ class Declared:
 
 
 def flag(name: str) -> str:
-    """Return the name of an option on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
 @cache
 def declared() -> tuple[Declared, ...]:
-    """Return all options, in the order in which they are shown."""
     schema = SearchOptions.model_json_schema()["properties"]
     return tuple(_declared(name, schema[name]) for name in SearchOptions.model_fields)
 
@@ -290,7 +274,7 @@ def _declared(name: str, schema: dict[str, Any]) -> Declared:
     return Declared(
         name=name,
         group=option.group,
-        description=_one_line(field.description),
+        description=one_line(field.description or ""),
         default=field.default,
         kind="duration" if len(types) > 1 else types[0]["type"],
         minimum=types[0].get("minimum"),
@@ -300,12 +284,7 @@ def _declared(name: str, schema: dict[str, Any]) -> Declared:
 
 
 def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> UsageError:
-    """Return what is wrong with the first mistaken option, for whoever made the call.
-
-    Args:
-        error: What pydantic found.
-        spelled: Turns a name into what the user wrote, such as `--max-trials`.
-    """
+    """Return what is wrong with the first mistaken option, spelled as the user wrote it."""
     first = error.errors()[0]
     name, *rest = map(str, first["loc"] or ("options",))
     place = " ".join([spelled(name), *rest])
@@ -321,11 +300,6 @@ def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> 
 
 
 def options_from(given: dict[str, Any]) -> SearchOptions:
-    """Return the options that were given on a command line.
-
-    Raises:
-        UsageError: One is wrong; the text names it as the command line does.
-    """
     try:
         options = SearchOptions.model_validate(given)
     except ValidationError as exc:

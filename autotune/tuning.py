@@ -155,18 +155,9 @@ class Tuner:
         study: str | None = None,
         resume: bool = False,
     ) -> Result:
-        """Search, as `autotune` does.
+        """Search as `autotune` does, with its arguments and two more.
 
         Args:
-            model_fn: As in `autotune`; the same for all arguments but the last two.
-            dataset_fn: Returns the dataset.
-            space: Search space.
-            budget: Time limit; replaces the budget of the options.
-            out: Output folder.
-            options: Everything else that a search takes.
-            model_args: Keyword arguments for `model_fn`.
-            dataset_args: Keyword arguments for `dataset_fn`.
-            callbacks_fn: Returns the Keras callbacks.
             study: Name of the Optuna study; None derives it from the model.
             resume: Whether to continue an interrupted study.
 

@@ -6,13 +6,10 @@ scope that it needs is declared at each route.
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import platform
 import re
-import time
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated
 
 from fastapi import Security
@@ -22,12 +19,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyMissing, ServiceError
-from autotune.api.identity import TrustedProxy
+from autotune.api.http.service import Service
+from autotune.api.identity import Caller, Scope
 from autotune.api.log import about
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Keyring, is_session
+from autotune.api.store.auth import is_session
 from autotune.api.values import LOCAL_PROJECT
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -35,64 +32,27 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/sign-in"}
 FILES = ("/docs/files/", "/page/")
 """Begins the addresses of files that come with the service, the same for everybody."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-TRUSTED_SECONDS = 2.0
-"""A recognised key is cached for so long; a revocation takes effect after it."""
-MOST_TRUSTED = 1024
 COOKIE = "autotune_session"
 """Its name, without the port."""
 EVERYBODY = Caller(
     id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
 )
-"""Who asks a service without keys."""
 Refusal = Callable[[HTTPConnection, ServiceError], Response]
-"""Answers a request that is not let in."""
 
 
-class Guard:
-    """Lets keys in, and people whom a proxy vouches for."""
-
-    def __init__(
-        self,
-        keyring: Keyring | None,
-        proxy: TrustedProxy | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._keyring = keyring
-        self._proxy = proxy
-        self._clock = clock
-        self._trusted: dict[bytes, tuple[Caller, float]] = {}
-
-    async def admit(self, connection: HTTPConnection) -> Caller:
-        if self._keyring is None:
-            return EVERYBODY
-        secret = bearer(connection) or session_of(connection)
-        if secret:
-            return await self._known(self._keyring, secret)
-        peer, headers = connection.scope["state"].get("peer", ""), connection.headers
-        person = self._proxy and self._proxy.caller(peer, headers.getlist)
-        if person:
-            return person
-        raise KeyMissing(
-            "An API key is required.", "Send it as `Authorization: Bearer autotune_...`."
-        )
-
-    def forget(self, secret: str) -> None:
-        self._trusted.pop(_mark(secret), None)
-
-    async def _known(self, keyring: Keyring, secret: str) -> Caller:
-        mark = _mark(secret)
-        found, until = self._trusted.get(mark, (EVERYBODY, -1.0))
-        if self._clock() >= until:
-            found = await run_in_threadpool(keyring.recognise, secret)
-            if len(self._trusted) >= MOST_TRUSTED:
-                self._trusted.clear()
-            self._trusted[mark] = found, self._clock() + TRUSTED_SECONDS
-        return found
-
-
-def _mark(secret: str) -> bytes:
-    """Return the digest by which a secret is cached."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+async def admit(connection: HTTPConnection) -> Caller:
+    """Return who asks: whoever has a key, or a person whom a proxy vouches for."""
+    service: Service = connection.app.state.service
+    if service.keyring is None:
+        return EVERYBODY
+    secret = bearer(connection) or session_of(connection)
+    if secret:
+        return await run_in_threadpool(service.keyring.recognise, secret)
+    peer, proxy = connection.scope["state"].get("peer", ""), service.settings.proxy
+    person = proxy and proxy.caller(peer, connection.headers.getlist)
+    if person:
+        return person
+    raise KeyMissing("An API key is required.", "Send it as `Authorization: Bearer autotune_...`.")
 
 
 def bearer(connection: HTTPConnection) -> str | None:
@@ -147,16 +107,12 @@ class Access:
         if scope["type"] != "http" or path in PUBLIC or path.startswith(FILES):
             return await self._app(scope, receive, send)
         connection = HTTPConnection(scope)
-        service = connection.app.state.service
-        admit = partial(service.guard.admit, connection)
         try:
-            keyless = service.keyring is not None and not bearer(connection)
-            caller = await admit()
-            check_origin(connection, proven=keyless)
+            key = connection.state.key = await admit(connection)
+            check_origin(connection, proven=key is not EVERYBODY and not bearer(connection))
         except ServiceError as exc:
             return await self._refuse(connection, exc)(scope, receive, send)
-        connection.state.key, connection.state.again = caller, admit
-        with about(key=caller.id):
+        with about(key=key.id):
             return await self._app(scope, receive, send)
 
 
@@ -183,7 +139,6 @@ Administrator = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name leads to this machine from itself only."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, JsonValue, computed_field, create_model
 
-from autotune.api.records import read
+from autotune.api.values import read
 from autotune.api.workloads import Registered
 from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
@@ -61,7 +61,6 @@ class TrialsAnswer(Described):
 
 
 _INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
-"""Internal fields of a result."""
 _APART = {"trials", "compared"}
 """Fields of a result that have routes of their own."""
 _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))

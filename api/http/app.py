@@ -1,17 +1,21 @@
-"""The application: routes, and what stands before them."""
+"""The application: routes, what stands before them, and the server that serves them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 
+import uvicorn
 from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -23,14 +27,14 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from autotune.api.errors import ServiceError
+from autotune.api.errors import ServiceError, SettingsError
 from autotune.api.http import files, operating, tunings
-from autotune.api.http.access import Access, served
+from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import Envelope, is_request_id
-from autotune.api.http.page import entering, rendering, routes
+from autotune.api.http.page import rendering, routes
 from autotune.api.http.problems import DOCUMENTED, handle
 from autotune.api.http.service import Service, open_service
-from autotune.api.settings import Settings
+from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
 from autotune.installed import VERSION
 
@@ -38,15 +42,21 @@ DESCRIPTION = (
     "Create a tuning job for a registered workload, follow it, and fetch the best configuration "
     "and its training program. Errors are problem details (RFC 9457)."
 )
-PARTS = (tunings, files, operating, routes, entering, rendering)
+PARTS = (tunings, files, operating, routes, rendering)
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
+GRACE_SECONDS = 3
+"""What requests get to end when the server does; event streams are ended at once."""
+SWITCH_SECONDS = 0.001
+"""Answers are made in threads; the one that reads and writes waits for each at most so long."""
+FIRST_KEY = "first-key"
+"""File of the data folder for the first key, where no terminal can show it."""
+Notify = Callable[[str], None]
 
 
-def create_app(settings: Settings, *, keys: bool = True, opened: Service | None = None) -> FastAPI:
+def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="autotune",
         version=VERSION,
@@ -56,10 +66,10 @@ def create_app(settings: Settings, *, keys: bool = True, opened: Service | None 
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
         responses=DOCUMENTED,
-        lifespan=_lifespan(lambda: opened or open_service(settings, keys=keys)),
-        middleware=_middleware(settings, keys=keys),
+        middleware=_middleware(service.settings, keys=service.keyring is not None),
         exception_handlers={**dict.fromkeys(HANDLED, handle), 405: _refuse_method},
     )
+    app.state.service = service
     for each in PARTS:
         app.include_router(each.router)
     app.mount("/docs/files", StaticFiles(packages=[("fastapi_offline", "static")]))
@@ -77,21 +87,9 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
         Middleware(ProxyHeadersMiddleware, trusted_hosts=["127.0.0.1", *proxies]),
         Middleware(GZipMiddleware, compresslevel=5, exclude_content_types=_AS_THEY_ARE),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-        Middleware(Access, refuse=entering.refuse),
+        Middleware(Access, refuse=rendering.refuse),
         Middleware(RequestBodyLimitMiddleware, max_body_size=settings.web.body),
     ]
-
-
-def _lifespan(opened: Callable[[], Service]) -> Lifespan:
-    @asynccontextmanager
-    async def run(app: FastAPI) -> AsyncIterator[None]:
-        service = app.state.service = await run_in_threadpool(opened)
-        try:
-            yield
-        finally:
-            service.close()
-
-    return run
 
 
 async def _refuse_method(request: Request, error: Exception) -> Response:
@@ -115,3 +113,79 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         )
         schemas |= {**schema.pop("$defs", {}), each.__name__: schema}
     return document
+
+
+def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: bool = True) -> None:
+    if not keys and not is_loopback(host):
+        raise SettingsError(
+            "--no-keys is only allowed with a loopback host.",
+            "Remove --no-keys, or use --host 127.0.0.1.",
+        )
+    # Callers may call by the name that is listened on.
+    web = settings.web.model_copy(update={"hosts": (*settings.web.hosts, in_address(host))})
+    sys.setswitchinterval(SWITCH_SECONDS)
+    os.umask(PRIVATE)
+    with _listener(host, port) as listener:
+        service = open_service(settings.model_copy(update={"web": web}), keys=keys)
+        config = uvicorn.Config(
+            create_app(service),
+            proxy_headers=False,  # The application heeds those of the proxies that it knows.
+            log_config=None,
+            log_level=logging.WARNING,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        try:
+            _Server(config, service, partial(_announce, listener, service, notify)).run([listener])
+        finally:
+            service.close()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._service = service
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.streams.close()
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and do not raise the signal again when all is done: ending was what was asked."""
+        super().handle_exit(sig, frame)
+        self._captured_signals.clear()
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, proto)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+    except (OSError, OverflowError) as exc:
+        why = getattr(exc, "strerror", None) or str(exc)
+        raise SettingsError(
+            f"Cannot listen on {host}:{port}: {why}.", "Choose another --host or --port."
+        ) from exc
+    return listener
+
+
+def _announce(listener: socket.socket, service: Service, notify: Notify) -> None:
+    host, port = listener.getsockname()[:2]
+    notify(f"autotune is listening on http://{in_address(host)}:{port}")
+    # Made no sooner: it would be lost if the service could not start.
+    first = service.keyring and service.keyring.first()
+    if first and sys.stdout.isatty():
+        notify(f"First API key (all scopes), shown only once: {first.secret}")
+    elif first:
+        # What is printed here may be kept in a journal permanently.
+        kept = service.settings.data / FIRST_KEY
+        kept.write_text(f"{first.secret}\n", "utf-8")
+        notify(f"First API key (all scopes): in {kept.absolute()}; keep it elsewhere and remove it")

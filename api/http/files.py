@@ -11,8 +11,9 @@ from starlette.responses import Response
 
 from autotune.api.errors import NotFound
 from autotune.api.http.access import Reader
-from autotune.api.http.service import TheJobs
-from autotune.api.http.tunings import DIGITS, JobId
+from autotune.api.http.service import Here
+from autotune.api.http.tunings import JobId
+from autotune.api.requests import DIGITS
 from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
@@ -38,7 +39,6 @@ FILES: Final = {
     ProgramFile.JOBSET: (JOBSET, "application/yaml"),
     ProgramFile.RAY: (RAY, "text/x-python"),
 }
-"""The name of the file of each, and its media type."""
 
 
 class Format(StrEnum):
@@ -74,11 +74,11 @@ def text_answer(*media_types: str) -> dict[int | str, dict[str, Any]]:
 def get_config(
     job_id: JobId,
     key: Reader,
-    jobs: TheJobs,
+    here: Here,
     format: Format = Format.YAML,  # noqa: A002 - as in the address
 ) -> Response:
     """Get config.yaml, for `autotune script` and `autotune verify`."""
-    result = jobs.recommendation(job_id, key.project)
+    result = here.jobs.recommendation(job_id, key.project)
     text = configuration_text(result.saved(), f".{format}")
     return _file(f"config.{format}", text, f"application/{format}")
 
@@ -89,11 +89,11 @@ def get_config(
     responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
 )
 def get_script(
-    job_id: JobId, key: Reader, jobs: TheJobs, part: ProgramFile = ProgramFile.TRAIN
+    job_id: JobId, key: Reader, here: Here, part: ProgramFile = ProgramFile.TRAIN
 ) -> Response:
     """Get train.py, exactly as timed, or a file that starts all its workers."""
     name, media_type = FILES[part]
-    found = jobs.recommendation(job_id, key.project).programs()[name]
+    found = here.jobs.recommendation(job_id, key.project).programs()[name]
     if found is None:
         raise NotFound(
             "This program runs in one process and needs no launcher.", "Run train.py directly."
@@ -106,9 +106,9 @@ def get_script(
     response_class=Response,
     responses=text_answer("text/html"),
 )
-def get_report(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
+def get_report(job_id: JobId, key: Reader, here: Here) -> Response:
     """Get report.html, a page in one file, which loads nothing."""
-    result = jobs.recommendation(job_id, key.project)
+    result = here.jobs.recommendation(job_id, key.project)
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 
@@ -117,9 +117,9 @@ def get_report(job_id: JobId, key: Reader, jobs: TheJobs) -> Response:
     response_class=Response,
     responses=text_answer("text/plain"),
 )
-def get_output(job_id: JobId, number: TrialNumber, key: Reader, jobs: TheJobs) -> Response:
+def get_output(job_id: JobId, number: TrialNumber, key: Reader, here: Here) -> Response:
     """Get what a failed trial printed last, its traceback among it; empty if nothing is kept."""
-    found = jobs.trial(job_id, key.project, number)
+    found = here.jobs.trial(job_id, key.project, number)
     return Response(found.detail, media_type="text/plain")
 
 

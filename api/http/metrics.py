@@ -12,8 +12,8 @@ from prometheus_client.registry import Collector
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import log
-from autotune.api.store.activity import LATEST
 from autotune.api.store.jobs import Jobs
+from autotune.api.store.usage import LATEST
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -60,7 +60,6 @@ class _OfJobs(Collector):
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of the database, and whether it responds."""
         try:
             found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:

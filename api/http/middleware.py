@@ -31,7 +31,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Default headers of every answer."""
 
 
 def is_request_id(text: str) -> bool:

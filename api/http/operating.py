@@ -17,10 +17,10 @@ from autotune.api.http.answers import (
     WorkloadsAnswer,
 )
 from autotune.api.http.files import text_answer
-from autotune.api.http.service import Here, TheJobs
+from autotune.api.http.service import Here
 from autotune.api.store import workers
 from autotune.api.values import SeenWorker, WorkersAnswer
-from autotune.space import ready_made
+from autotune.space import ready_made, space_for
 
 router = APIRouter(tags=["operating"])
 WorkerName = Annotated[str, Path(description="A worker's name.", pattern="^[A-Za-z0-9._-]{1,200}$")]
@@ -29,26 +29,27 @@ WorkerName = Annotated[str, Path(description="A worker's name.", pattern="^[A-Za
 @router.get("/v1/workloads")
 async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
-    found = sorted(here.catalog.workloads.items())
+    found = sorted(here.registry.workloads.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
 
 
 @router.get("/v1/spaces")
 def list_spaces(here: Here, _: Reader) -> SpacesAnswer:
     """List the built-in search spaces, and which one `auto` uses on this machine."""
-    return SpacesAnswer(auto=here.catalog.space().name, spaces=tuple(ready_made().values()))
+    auto = space_for(here.machine()).name
+    return SpacesAnswer(auto=auto, spaces=tuple(ready_made().values()))
 
 
 @router.get("/v1/machine")
 def get_machine(here: Here, _: Reader) -> MachineAnswer:
     """Get the machine that jobs run on."""
-    return MachineAnswer(devices=here.catalog.devices, machine=here.catalog.machine())
+    return MachineAnswer(devices=here.devices, machine=here.machine())
 
 
 @router.get("/v1/workers")
-def list_workers(key: Reader, jobs: TheJobs) -> WorkersAnswer:
+def list_workers(key: Reader, here: Here) -> WorkersAnswer:
     """List the workers that are there, with what they have, and what each of them does."""
-    return WorkersAnswer(workers=jobs.workers(key.project))
+    return WorkersAnswer(workers=here.jobs.workers(key.project))
 
 
 @router.post("/v1/workers/{name}/drain")
@@ -70,9 +71,9 @@ async def get_liveness() -> HealthAnswer:
 
 
 @router.get("/readyz")
-def get_readiness(jobs: TheJobs) -> HealthAnswer:
+def get_readiness(here: Here) -> HealthAnswer:
     """Check that the database responds, has the schema of this version, and takes changes."""
-    jobs.check()
+    here.jobs.check()
     return HealthAnswer(status="ready")
 
 

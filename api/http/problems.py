@@ -34,8 +34,6 @@ _HIDDEN = (
     (re.compile(r"autotune_[\w-]{20,}"), "(key)"),
 )
 """What the text of an error may hold that belongs in no log."""
-
-
 STATUSES: Mapping[str, int] = {
     kind: status
     for status, kinds in {
@@ -58,7 +56,6 @@ STATUSES: Mapping[str, int] = {
     }.items()
     for kind in kinds
 }
-"""The table: every kind of error, with its status."""
 RETRY_AFTER: Mapping[str, int] = {
     "quota-exceeded": 60,
     "too-many-streams": 10,
@@ -68,16 +65,6 @@ RETRY_AFTER: Mapping[str, int] = {
     "disk-full": 60,
 }
 """Seconds after which it may be over."""
-_OF_STATUS: Mapping[int, str] = {
-    400: "bad-request",
-    404: "no-such-route",
-    405: "method-not-allowed",
-    413: "body-too-large",
-    415: "unsupported-media-type",
-}
-"""Errors that the framework raises by itself."""
-
-
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     each: {
         "description": f"{text}; its `code` says which.",
@@ -85,7 +72,6 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     }
     for each, text in (("4XX", "The request was refused"), ("5XX", "The service cannot do it now"))
 }
-"""The problems that every route may answer with, for OpenAPI."""
 
 
 def problem(
@@ -174,30 +160,37 @@ def _unfit(error: RequestValidationError) -> Problem:
 
 def _framework(error: HTTPException) -> Problem:
     status = error.status_code
-    kind = _OF_STATUS.get(status, "http-error")
-    if status == 400 and "body" in str(error.detail):
-        kind = "malformed-body"
-    detail, next_step = _SENTENCES.get(kind, ("The request was refused.", ""))
-    return problem(kind, detail, next_step, status=status)
+    malformed = status == 400 and "body" in str(error.detail)
+    what = _MALFORMED if malformed else _OF_STATUS.get(status, _OTHER)
+    return problem(*what, status=status)
 
 
-_SENTENCES: Mapping[str, tuple[str, str]] = {
-    "bad-request": (
+_MALFORMED = ("malformed-body", "The body cannot be read.", "Send JSON in UTF-8.")
+_OTHER = ("http-error", "The request was refused.", "")
+_OF_STATUS: Mapping[int, tuple[str, str, str]] = {
+    400: (
+        "bad-request",
         "The request is malformed, or its Host header is not allowed.",
         "Use a host name that the operator has listed in web.hosts.",
     ),
-    "malformed-body": ("The body cannot be read.", "Send JSON in UTF-8."),
-    "no-such-route": ("There is no route at this URL.", "See /openapi.json."),
-    "method-not-allowed": (
+    404: ("no-such-route", "There is no route at this URL.", "See /openapi.json."),
+    405: (
+        "method-not-allowed",
         "This route does not support this method.",
         "The Allow header lists those it supports.",
     ),
-    "body-too-large": ("The body is larger than this service accepts.", "Send a smaller body."),
-    "unsupported-media-type": (
+    413: (
+        "body-too-large",
+        "The body is larger than this service accepts.",
+        "Send a smaller body.",
+    ),
+    415: (
+        "unsupported-media-type",
         "The body must be JSON.",
         "Send it with Content-Type: application/json, not compressed.",
     ),
 }
+"""Errors that the framework raises by itself: their kind, and what to say of them."""
 
 
 def _location(location: tuple[str | int, ...]) -> str:
@@ -240,7 +233,6 @@ def _text(error: BaseException) -> str:
 
 
 def _where(error: Exception) -> str:
-    """Return module and line of the last step within autotune."""
     steps = [
         f"{frame.f_globals['__name__']}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)

@@ -20,7 +20,7 @@ from autotune.api.errors import (
     ServiceError,
     TooManyStreams,
 )
-from autotune.api.events import Ended, Queued, Released
+from autotune.api.events import Ended
 from autotune.api.http.metrics import Metrics
 from autotune.api.log import log
 from autotune.api.settings import Web
@@ -29,10 +29,7 @@ from autotune.api.values import JobEvent
 from autotune.text import plural
 
 HEARTBEAT = format_sse_event(comment="still there")
-RARER = 4
-"""A job that waits for a worker is polled so many times more rarely."""
 Again = Callable[[], Awaitable[object]]
-"""Lets a caller in again, or raises what is against it."""
 
 
 class EventBroadcaster:
@@ -43,11 +40,9 @@ class EventBroadcaster:
         self._job_id = job_id
         self._poll = poll
         self._news = asyncio.Event()
-        self._waits = False
         self.encoded: list[bytes] = []
         """All events so far, encoded; the first one has the number one."""
         self.over = False
-        """Nothing will follow."""
         self.broken = False
         """It is over, though the job may not be."""
         self.followers = 0
@@ -78,7 +73,7 @@ class EventBroadcaster:
             if found:
                 self._take(found)
             else:
-                await asyncio.sleep(self._poll * (RARER if self._waits else 1))
+                await asyncio.sleep(self._poll)
 
     async def _read(self) -> tuple[JobEvent, ...]:
         after = len(self.encoded)
@@ -90,10 +85,8 @@ class EventBroadcaster:
             return ()
 
     def _take(self, found: tuple[JobEvent, ...]) -> None:
-        last = found[-1].body
         self.encoded += map(_encoded, found)
-        self._waits = isinstance(last, Queued | Released)
-        self.over = isinstance(last, Ended)
+        self.over = isinstance(found[-1].body, Ended)
         self._announce()
 
     def _end(self) -> None:
@@ -120,11 +113,15 @@ class Streams:
     ) -> Iterator[AsyncGenerator[bytes]]:
         """Give the stream of a job's events; it counts as open until the block ends."""
         self._check(key_id)
-        broadcaster = self._join(job_id, key_id)
+        broadcaster = self._join(job_id)
+        self._open[key_id] += 1
+        self._metrics.streams.inc()
         try:
             yield self._stream(broadcaster, after, again)
         finally:
-            self._leave(job_id, key_id, broadcaster)
+            self._open -= Counter([key_id])
+            self._metrics.streams.dec()
+            self._leave(job_id, broadcaster)
 
     def close(self) -> None:
         """End all streams, and let none begin."""
@@ -167,21 +164,16 @@ class Streams:
                 "Close one and try again.",
             )
 
-    def _join(self, job_id: str, key_id: str) -> EventBroadcaster:
-        broadcaster = self._broadcasters.get(job_id)
-        if broadcaster is None or broadcaster.broken:
-            broadcaster = self._broadcasters[job_id] = EventBroadcaster(
-                self._jobs, job_id, self._web.poll
-            )
-        broadcaster.followers += 1
-        self._open[key_id] += 1
-        self._metrics.streams.inc()
-        return broadcaster
+    def _join(self, job_id: str) -> EventBroadcaster:
+        found = self._broadcasters.get(job_id)
+        if found is None or found.broken:
+            found = EventBroadcaster(self._jobs, job_id, self._web.poll)
+            self._broadcasters[job_id] = found
+        found.followers += 1
+        return found
 
-    def _leave(self, job_id: str, key_id: str, broadcaster: EventBroadcaster) -> None:
+    def _leave(self, job_id: str, broadcaster: EventBroadcaster) -> None:
         broadcaster.followers -= 1
-        self._open -= Counter([key_id])
-        self._metrics.streams.dec()
         if not broadcaster.followers:
             broadcaster.close()
             if self._broadcasters.get(job_id) is broadcaster:

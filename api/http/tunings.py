@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import no_such_job
-from autotune.api.http.access import Reader, Writer
+from autotune.api.http.access import Reader, Writer, admit
 from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
-from autotune.api.http.service import Here, TheJobs
-from autotune.api.labels import MOST_LABELS, Selector
-from autotune.api.requests import JobRequest, Text
-from autotune.api.states import FINAL, State
-from autotune.api.store.jobs import MOST_JOBS, MOST_TRIALS, Jobs
-from autotune.api.values import Filter, Job, Page
-from autotune.result import Result, Verdict
+from autotune.api.http.service import Here
+from autotune.api.identity import Caller, Scope
+from autotune.api.requests import DIGITS, JobRequest, ListQuery
+from autotune.api.states import FINAL
+from autotune.api.store.jobs import MOST_TRIALS, Jobs
+from autotune.api.values import Job, Page
+from autotune.result import Result
 from autotune.value import Described
 
 router = APIRouter(tags=["tunings"])
@@ -35,60 +34,6 @@ IdempotencyKey = Annotated[
         description="Repeating a request with its key within a week creates no second job.",
     ),
 ]
-
-
-def _digits(given: Any) -> Any:
-    if isinstance(given, str) and not re.fullmatch("-?[0-9]{1,18}", given, re.ASCII):
-        raise ValueError("Input should be a whole number")
-    return given
-
-
-# The bounds come first, so that the JSON schema has them.
-DIGITS = BeforeValidator(_digits)
-"""Of a whole number in plain digits; `+1.0` is none."""
-
-
-def _dated(given: Any) -> Any:
-    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
-        raise ValueError("Input should be a date with a time and a zone")
-    return given
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
-"""A time as text; seconds since 1970 are none."""
-
-
-class ListQuery(Described):
-    """Which jobs to list."""
-
-    state: list[State] = Field(default=[], max_length=len(State))
-    """Only those in one of these states."""
-    workload: Text | None = None
-    """Only those of this workload."""
-    verdict: Verdict | None = None
-    """Only those with this verdict."""
-    since: Moment | None = None
-    """Only those created at this time or later."""
-    until: Moment | None = None
-    """Only those created before this time."""
-    label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
-    """Only those with this label, `name:text`; of several, only those with all of them."""
-    before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
-    """The `next` of the page before."""
-    limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
-    """Most jobs to return."""
-
-    @property
-    def filter(self) -> Filter:
-        times = {"since": self.since, "until": self.until}
-        # A job's time is rounded to whole microseconds, and so may be a little later than it is.
-        given = {name: at and at.timestamp() - 1e-6 for name, at in times.items()}
-        return Filter(
-            workload=self.workload,
-            verdict=self.verdict,
-            labels=tuple(dict.fromkeys(self.label)),
-            **given,
-        )
 
 
 class TrialsQuery(Described):
@@ -113,8 +58,8 @@ JobId = Annotated[
 ]
 
 
-def job_for_reader(job_id: JobId, jobs: TheJobs, key: Reader) -> Job:
-    return jobs.get(job_id, key.project)
+def job_for_reader(job_id: JobId, here: Here, key: Reader) -> Job:
+    return here.jobs.get(job_id, key.project)
 
 
 Stream = AsyncGenerator[bytes]
@@ -140,14 +85,14 @@ async def stream_of(
     if job.state in FINAL and seen == job.events:
         yield None
     else:
-        again = partial(_still_reading, request.state.again, here.jobs, job.id)
+        again = partial(_still_reading, request, here.jobs, job.id)
         with here.streams.follow(job.id, seen, key.id, again) as stream:
             yield stream
 
 
-async def _still_reading(again: Callable[[], Awaitable[Caller]], jobs: Jobs, job_id: str) -> None:
+async def _still_reading(request: Request, jobs: Jobs, job_id: str) -> None:
     """Make sure that a follower may still read a job; its project may have changed."""
-    caller = await again()
+    caller = await admit(request)
     await run_in_threadpool(jobs.get, job_id, caller.project)
 
 
@@ -161,14 +106,14 @@ def create_job(
     request: JobRequest,
     response: Response,
     key: Writer,
-    jobs: TheJobs,
+    here: Here,
     idempotency_key: IdempotencyKey = None,
 ) -> Job:
     """Queue a job; once this is answered it survives a crash of anything.
 
     Jobs run one at a time on the same devices.
     """
-    job = taken_in(jobs, request, key, idempotency_key)
+    job = taken_in(here.jobs, request, key, idempotency_key)
     response.headers["Location"] = job.url
     return job
 
@@ -178,53 +123,42 @@ def repeat_job(
     job_id: JobId,
     response: Response,
     key: Writer,
-    jobs: TheJobs,
+    here: Here,
     idempotency_key: IdempotencyKey = None,
 ) -> Job:
     """Queue another job of the same request."""
-    job = taken_in(jobs, jobs.request(job_id, key.project), key, idempotency_key)
+    job = taken_in(here.jobs, here.jobs.request(job_id, key.project), key, idempotency_key)
     response.headers["Location"] = job.url
     return job
 
 
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
-    """Return the job of a request, made in the name of a caller."""
     if request.priority > 0:
         key.require(Scope.ADMIN)
     return jobs.submit(request, key.project, idempotency_key, key.id)
 
 
 @router.get("/v1/tunings")
-def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, jobs: TheJobs) -> Page:
+def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Page:
     """List the jobs of the caller's project, newest first.
 
     Whatever is asked for must hold at once.
     """
-    return page_of(jobs, key, query)
-
-
-def page_of(jobs: Jobs, key: Caller, query: ListQuery) -> Page:
-    return jobs.page(
-        key.project,
-        states=query.state,
-        wanted=query.filter,
-        before=query.before,
-        limit=query.limit,
-    )
+    return here.jobs.page(key.project, query)
 
 
 @router.get("/v1/tunings/{job_id}")
-def get_job(job_id: JobId, key: Reader, jobs: TheJobs) -> Job:
+def get_job(job_id: JobId, key: Reader, here: Here) -> Job:
     """Get a job's state, progress and verdict; of one that waits, for what and how long."""
-    return jobs.placed(job_id, key.project)
+    return here.jobs.placed(job_id, key.project)
 
 
 @router.get("/v1/tunings/{job_id}/trials")
 def list_trials(
-    job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, jobs: TheJobs
+    job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, here: Here
 ) -> TrialsAnswer:
     """List every trial with its outcome and reason."""
-    found = jobs.trial_records(job_id, key.project, after=query.after, limit=query.limit)
+    found = here.jobs.trial_records(job_id, key.project, after=query.after, limit=query.limit)
     return TrialsAnswer.of(found, query.limit)
 
 
@@ -262,18 +196,18 @@ async def follow_job(stream: Annotated[Stream | None, Depends(stream_of)]) -> Re
 
 
 @router.get("/v1/tunings/{job_id}/recommendation")
-def get_recommendation(job_id: JobId, key: Reader, jobs: TheJobs) -> RecommendationAnswer:
+def get_recommendation(job_id: JobId, key: Reader, here: Here) -> RecommendationAnswer:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
-    return RecommendationAnswer.of(*jobs.short_recommendation(job_id, key.project))
+    return RecommendationAnswer.of(*here.jobs.short_recommendation(job_id, key.project))
 
 
 @router.get("/v1/tunings/{job_id}/result")
-def get_result(job_id: JobId, key: Reader, jobs: TheJobs) -> Result:
+def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
     """Get everything that the search has found, from which its files can be written."""
-    return jobs.recommendation(job_id, key.project)
+    return here.jobs.recommendation(job_id, key.project)
 
 
 @router.post("/v1/tunings/{job_id}/cancel", status_code=202)
-def cancel_job(job_id: JobId, key: Writer, jobs: TheJobs) -> Job:
+def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
     """Cancel a job, whose processes end within ten seconds; cancelling it again has no effect."""
-    return jobs.cancel(job_id, key.project)
+    return here.jobs.cancel(job_id, key.project)

@@ -1,14 +1,13 @@
 """The attempts at a job: who may measure, and what an attempt writes.
 
-One attempt at a time measures on the same devices, while it renews its lease; whatever it writes
-is refused once the lease is over.
+One attempt at a time measures on the same devices, while it renews the lease of its job; whatever
+it writes is refused once the lease is over.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +28,7 @@ from sqlalchemy import (
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Event, Released
-from autotune.api.records import read
-from autotune.api.states import State, transition
-from autotune.api.store.activity import count_trial
+from autotune.api.states import State
 from autotune.api.store.advance import (
     CANCELLED,
     Cell,
@@ -41,10 +38,11 @@ from autotune.api.store.advance import (
     state_for_change,
     superseded,
 )
-from autotune.api.store.database import Database, Now, insert_new, lapsed, live, lock
+from autotune.api.store.database import Database, Now, live, lock
 from autotune.api.store.queue import next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
-from autotune.api.store.tables import IS_HELD, attempts, jobs, leases, trials, workers
+from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
+from autotune.api.store.usage import count_trial
 from autotune.api.values import (
     ClaimedJob,
     JobOutcome,
@@ -52,6 +50,7 @@ from autotune.api.values import (
     OrphanedProcesses,
     ProcessIdentity,
     WorkerInfo,
+    read,
 )
 from autotune.config import Configuration
 from autotune.trial import Trial
@@ -87,36 +86,32 @@ class AttemptReport:
     """What the study was made for."""
 
 
-class _Nothing(Exception):
-    """There is nothing to claim; the transaction is undone."""
-
-
 def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     """Take the devices, and the next job for them.
 
     There is none if the devices are taken, nobody waits for them, or the worker is drained.
     """
+    early = and_(IS_HELD, jobs.c.expires_at > Now() + 2 * lease_seconds)
     with database.reading() as connection:
-        early = _early(connection, lease_seconds)
-        if not early and (_is_unfit(connection, info) or next_job(connection, info) is None):
+        clock_was_put_back = connection.execute(select(jobs.c.id).where(early)).first()
+        if not clock_was_put_back and _next(connection, info) is None:
             return None
-    if early:
-        _shorten(database, lease_seconds)
-        return None
-    with suppress(_Nothing), database.writing() as connection:
-        return _claim(connection, info, lease_seconds)
+    with database.writing() as connection:
+        if not clock_was_put_back:
+            return _claim(connection, info, lease_seconds)
+        # Leases from before that end as if they were given now. Whoever lives renews its own in
+        # time; what the dead have left is taken once it is over.
+        connection.execute(update(jobs).where(early).values(expires_at=Now() + lease_seconds))
     return None
 
 
 def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
     """Lengthen the lease; return the state of the job, which may have been cancelled."""
+    job = update(jobs).where(_is_current(token)).values(expires_at=Now() + lease_seconds)
     with database.writing() as connection:
-        until = _until(connection, lease_seconds)
-        devices = update(leases).where(_held_by(token), live(leases.c.expires_at))
-        job = update(jobs).where(_is_current(token)).returning(jobs.c.state)
-        taken = connection.execute(devices.values(expires_at=until)).rowcount
-        state = connection.execute(job.values(expires_at=until)).scalar()
-        if not taken or state is None:
+        _lock_devices(connection, token.devices)
+        state = connection.execute(job.returning(jobs.c.state)).scalar()
+        if state is None:
             raise superseded()
         connection.execute(update(attempts).where(_is_attempt(token)).values(seen_at=Now()))
         mine = workers.c.name == token.worker
@@ -148,7 +143,9 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
             return False
         columns: dict[str, Cell] = {}
         if report.trial is not None:
-            _add_trial(connection, token, report.trial)
+            row = {"job_id": token.job_id, "attempt": token.attempt, "at": Now()}
+            row |= {"number": report.trial.number, "record": report.trial.model_dump_json()}
+            connection.execute(insert(trials).values(**row))
             count_trial(connection, report.trial.outcome)
             columns |= _status(report.trial)
         if report.study is not None:
@@ -164,7 +161,6 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
 def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
     """End the job and give the devices back; a job that is being cancelled ends as cancelled."""
     with database.writing() as connection:
-        _free(connection, token)
         state = _hold(connection, token)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, token, FINISHED)
@@ -181,7 +177,6 @@ def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
 def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> State:
     """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
-        _free(connection, token)
         state = _hold(connection, token)
         _end_attempt(connection, token, ending)
         advance_held(connection, token, _waiting(state, token, reason))
@@ -195,28 +190,22 @@ def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
     query = select(attempts).join(jobs, jobs.c.id == attempts.c.job_id)
     query = query.where(attempts.c.host == host, attempts.c.swept.is_(False), over)
     with database.reading() as connection:
-        return tuple(
-            OrphanedProcesses(
-                job_id=row.job_id,
-                attempt=row.number,
-                marker=row.marker,
-                identity=None
-                if row.pid is None
-                else ProcessIdentity(pid=row.pid, started=row.pid_started),
-            )
-            for row in connection.execute(query).all()
+        rows = connection.execute(query).all()
+    return tuple(
+        OrphanedProcesses(
+            job_id=row.job_id,
+            attempt=row.number,
+            marker=row.marker,
+            identity=row.pid and ProcessIdentity(pid=row.pid, started=row.pid_started),
         )
+        for row in rows
+    )
 
 
 def swept(database: Database, what: OrphanedProcesses) -> None:
     mine = (attempts.c.job_id == what.job_id, attempts.c.number == what.attempt)
     with database.writing() as connection:
         connection.execute(update(attempts).where(*mine).values(swept=True))
-
-
-def _free(connection: Connection, token: LeaseToken) -> None:
-    values = {"job_id": None, "attempt": None, "worker": None, "expires_at": None}
-    connection.execute(update(leases).where(_held_by(token)).values(values))
 
 
 def _is_attempt(token: LeaseToken) -> ColumnElement[bool]:
@@ -226,11 +215,6 @@ def _is_attempt(token: LeaseToken) -> ColumnElement[bool]:
 def _is_current(token: LeaseToken) -> ColumnElement[bool]:
     """Whether a row of jobs is held by a token whose lease lasts."""
     return and_(jobs.c.id == token.job_id, jobs.c.attempt == token.attempt, live(jobs.c.expires_at))
-
-
-def _held_by(token: LeaseToken) -> ColumnElement[bool]:
-    mine = {"devices": token.devices, "job_id": token.job_id, "attempt": token.attempt}
-    return and_(*(leases.c[name] == value for name, value in mine.items()))
 
 
 def _hold(connection: Connection, token: LeaseToken) -> State:
@@ -251,11 +235,6 @@ def _count_message(connection: Connection, token: LeaseToken, report: AttemptRep
         values["began_at"] = func.coalesce(attempts.c.began_at, Now())
     expected = (_is_attempt(token), attempts.c.messages == report.number - 1)
     return bool(connection.execute(update(attempts).where(*expected).values(values)).rowcount)
-
-
-def _add_trial(connection: Connection, token: LeaseToken, trial: Trial) -> None:
-    row = {"job_id": token.job_id, "number": trial.number, "attempt": token.attempt}
-    connection.execute(insert(trials).values(**row, record=trial.model_dump_json(), at=Now()))
 
 
 def _status(trial: Trial) -> dict[str, Cell]:
@@ -292,64 +271,44 @@ def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
     return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})
 
 
-def _until(connection: Connection, lease_seconds: float) -> float:
-    """Return when a lease ends that is given now: the same for the devices and for the job."""
-    return connection.execute(select(Now())).scalar_one() + lease_seconds
+def _lock_devices(connection: Connection, devices: str) -> None:
+    """Let nobody claim devices while their lease is renewed; SQLite has one writer anyway."""
+    lock(connection, f"devices {devices}")
 
 
-def _early(connection: Connection, lease_seconds: float) -> bool:
-    """Return whether a lease ends after any of today: the clock was put back since."""
-    latest = Now() + 2 * lease_seconds
-    devices = select(leases.c.devices).where(leases.c.expires_at > latest)
-    mine = select(jobs.c.id).where(IS_HELD, jobs.c.expires_at > latest)
-    return any(connection.execute(each.limit(1)).first() for each in (devices, mine))
-
-
-def _shorten(database: Database, lease_seconds: float) -> None:
-    """Let leases from before the clock was put back end as if they were given now.
-
-    Whoever lives renews its own in time; what the dead have left is taken once it is over.
-    """
-    with database.writing() as connection:
-        until = _until(connection, lease_seconds)
-        for table in (leases, jobs):
-            early = table.c.expires_at > until + lease_seconds
-            connection.execute(update(table).where(early).values(expires_at=until))
-
-
-def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
+def _next(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
+    """Return the job that a worker may claim now."""
     drained = exists().where(workers.c.name == info.worker, workers.c.draining)
-    taken = exists().where(leases.c.devices == info.devices, live(leases.c.expires_at))
-    return bool(connection.execute(select(or_(drained, taken))).scalar())
+    taken = exists().where(jobs.c.devices == info.devices, IS_HELD, live(jobs.c.expires_at))
+    unfit = connection.execute(select(or_(drained, taken))).scalar()
+    return None if unfit else next_job(connection, info)
 
 
-def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> ClaimedJob:
+def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     # One after the other: of two at once both would find the same job.
     lock(connection, "queue")
-    row = next_job(connection, info)
+    _lock_devices(connection, info.devices)
+    row = _next(connection, info)
     if row is None:
-        raise _Nothing
+        return None
     token = LeaseToken(
         job_id=row.id, attempt=row.attempt + 1, devices=info.devices, worker=info.worker
     )
-    until = _until(connection, lease_seconds)
-    _take_devices(connection, token, until)
-    _take_job(connection, row, token, until, (info.workloads or {}).get(row.workload))
+    code = (info.workloads or {}).get(row.workload)
+    # Whoever changes it at this moment may end between finding and taking it.
+    if not _take_job(connection, row, token, Now() + lease_seconds, code):
+        return None
     marker = _begin_attempt(connection, token, info)
     return _claimed(connection, token, marker)
 
 
-def _take_devices(connection: Connection, token: LeaseToken, until: float) -> None:
-    connection.execute(insert_new(connection, leases, devices=token.devices))
-    free = (leases.c.devices == token.devices, lapsed(leases.c.expires_at))
-    values = {**token.model_dump(), "expires_at": until}
-    if not connection.execute(update(leases).where(*free).values(values)).rowcount:
-        raise _Nothing
-
-
 def _take_job(
-    connection: Connection, row: Row[Any], token: LeaseToken, until: float, code: str | None
-) -> None:
+    connection: Connection,
+    row: Row[Any],
+    token: LeaseToken,
+    until: ColumnElement[float],
+    code: str | None,
+) -> bool:
     before = State(row.state)
     after = State.CANCELLING if before is State.CANCELLING else State.RUNNING
     columns: dict[str, Cell] = {
@@ -361,11 +320,8 @@ def _take_job(
         # Which code is measured; what goes on after trials must go on with theirs.
         "code": case((or_(jobs.c.code.is_(None), jobs.c.trials == 0), code), else_=jobs.c.code),
     }
-    began = Claimed(attempt=token.attempt, kept=row.trials)
-    step = Step(to=transition(before, after), events=[began], columns=columns)
-    # Whoever changes it at this moment may end between finding and taking it.
-    if not advance(connection, token.job_id, before, step, attempt=row.attempt):
-        raise _Nothing
+    step = Step(to=after, events=[Claimed(attempt=token.attempt, kept=row.trials)], columns=columns)
+    return advance(connection, token.job_id, before, step, attempt=row.attempt)
 
 
 def _begin_attempt(connection: Connection, token: LeaseToken, info: WorkerInfo) -> str:

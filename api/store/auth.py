@@ -15,7 +15,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    Connection,
     RowMapping,
     Select,
     delete,
@@ -25,8 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyRefused, NotFound
+from autotune.api.identity import Caller, Scope
 from autotune.api.log import note
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import keys, sessions
@@ -39,8 +38,6 @@ FIRST = "first"
 """Name of the key that is made at the first start, and of its project."""
 _FORM = re.compile(rf"(?:{PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
 _SESSION_FORM = re.compile(rf"{SESSION}[\w-]{{43}}", re.ASCII)
-
-
 MOST_SESSIONS = 20
 """Of one key; the oldest end."""
 
@@ -108,10 +105,13 @@ class Keyring:
         key.require(Scope.READ)
         session = SESSION + secrets.token_urlsafe(32)
         row = {"digest": digest(session), "key_id": key.id, "expires_at": Now() + seconds}
+        mine = select(sessions.c.digest).where(sessions.c.key_id == key.id)
+        oldest = mine.order_by(sessions.c.expires_at.desc()).offset(MOST_SESSIONS)
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.expires_at <= Now()))
             connection.execute(insert(sessions).values(**row))
-            _end_oldest(connection, key.id)
+            old = connection.execute(oldest).scalars().all()
+            connection.execute(delete(sessions).where(sessions.c.digest.in_(old)))
         note("sign in", key.id, key=key.id)
         return session
 
@@ -132,19 +132,8 @@ class Keyring:
             mine = mine.where(keys.c.project == project)
         with self._database.writing() as connection:
             if not connection.execute(mine.values(revoked_at=Now())).rowcount:
-                raise _no_key()
+                raise NotFound("API key not found.", "Check the id.")
         note("revoke key", key_id)
-
-
-def _no_key() -> NotFound:
-    return NotFound("API key not found.", "Check the id.")
-
-
-def _end_oldest(connection: Connection, key_id: str) -> None:
-    mine = select(sessions.c.digest).where(sessions.c.key_id == key_id)
-    old = mine.order_by(sessions.c.expires_at.desc()).offset(MOST_SESSIONS)
-    found = connection.execute(old).scalars().all()
-    connection.execute(delete(sessions).where(sessions.c.digest.in_(found)))
 
 
 def is_session(secret: str) -> bool:

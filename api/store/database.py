@@ -48,7 +48,6 @@ TURN_SECONDS = 2.0
 """Longest wait of others to be one of them."""
 _WRITES = "autotune_writes"
 _DISK_FULL = "53100"
-"""PostgreSQL's code for it."""
 
 
 class Database:
@@ -58,7 +57,6 @@ class Database:
         self._url = url
         self._turns = BoundedSemaphore(MOST_WRITERS)
         self.full = False
-        """The last change found no room."""
         reader, writer = _engines(url)
         self._writer = writer.execution_options(**{_WRITES: True})
         self._reader = reader.execution_options(**{_WRITES: False})
@@ -222,7 +220,6 @@ def lock(connection: Connection, name: str) -> None:
 
 
 def insert_new(connection: Connection, table: Table, **values: Any) -> Insert:
-    """Return the statement that adds a row unless its key is there already."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     statement: Insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
     return statement

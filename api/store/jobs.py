@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
 
 from sqlalchemy import Connection, insert, select
 
@@ -12,21 +11,18 @@ from autotune.api.errors import (
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
+    SettingsError,
 )
 from autotune.api.events import Cancelling, Ended, Event, Queued
-from autotune.api.labels import selectors
 from autotune.api.log import note
 from autotune.api.needs import Needs
-from autotune.api.records import read
-from autotune.api.requests import JobRequest, checked
+from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store.activity import Activity, activity, check_room
 from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.quotas import check_quotas
 from autotune.api.store.reading import (
     COLUMNS,
     ending,
@@ -40,20 +36,28 @@ from autotune.api.store.reading import (
     whole,
 )
 from autotune.api.store.tables import idempotency, jobs, labels, trials
+from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
-from autotune.api.values import Filter, Job, JobDetail, JobEvent, Page, SeenWorker, Tuning
+from autotune.api.values import (
+    Job,
+    JobDetail,
+    JobEvent,
+    Page,
+    SeenWorker,
+    Tuning,
+    read,
+    selectors,
+)
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
 from autotune.trial import Trial
 
-MOST_JOBS = 100
 MOST_EVENTS = 500
 MOST_TRIALS = 500
 MOST_SHOWN = 400
 """Of the trials, and of the events, in the detail of a job."""
-EVERY_JOB = Filter()
-Machines = Callable[[Needs], Sequence[Machine]]
+EVERY_JOB = ListQuery()
 
 
 class Jobs:
@@ -68,12 +72,12 @@ class Jobs:
         database: Database,
         registry: Registry,
         quotas: Quotas,
-        machines: Machines = lambda _: (),
+        machine: Machine | None = None,
     ) -> None:
         self._database = database
         self._registry = registry
         self._quotas = quotas
-        self._machines = machines
+        self._machine = machine
 
     def submit(
         self,
@@ -83,7 +87,7 @@ class Jobs:
         created_by: str | None = None,
     ) -> Job:
         """Take in a job, and return it with what it waits for; it survives a crash of anything."""
-        tuning = checked(request, self._registry, self._quotas, self._machines(request.needs))
+        tuning = checked(request, self._registry, self._quotas, self._able(request.needs))
         job_id = secrets.token_hex(12)
         with self._database.writing() as connection:
             lock(connection, f"quota {project}")
@@ -100,6 +104,14 @@ class Jobs:
         note("submit job", job_id)
         return job
 
+    def _able(self, needs: Needs) -> tuple[Machine, ...]:
+        """Return the machines that may run a job, as far as they are known."""
+        if self._machine is not None:
+            return (self._machine,)
+        found = self.workers(None)
+        able = [each.machine for each in found if needs.met_by(each.machine, each.labels)]
+        return tuple(each for each in able if each is not None)
+
     def request(self, job_id: str, project: str | None) -> JobRequest:
         with self._database.reading() as connection:
             return read(JobRequest, row_of(connection, job_id, project, jobs.c.request).request)
@@ -112,28 +124,19 @@ class Jobs:
         with self._database.reading() as connection:
             return _placed(connection, job_id, project)
 
-    def page(
-        self,
-        project: str | None,
-        *,
-        states: Collection[State] = (),
-        wanted: Filter = EVERY_JOB,
-        before: str | None = None,
-        limit: int = 20,
-    ) -> Page:
-        most = max(1, min(limit, MOST_JOBS))
-        query = jobs_query(project, wanted).limit(most + 1)
+    def page(self, project: str | None, wanted: ListQuery = EVERY_JOB) -> Page:
+        query = jobs_query(project, wanted).limit(wanted.limit + 1)
         with self._database.reading() as connection:
-            if before is not None:
-                query = query.where(
-                    jobs.c.seq < row_of(connection, before, project, jobs.c.seq).seq
-                )
+            if wanted.before is not None:
+                last = row_of(connection, wanted.before, project, jobs.c.seq)
+                query = query.where(jobs.c.seq < last.seq)
             # Each state by its index: some are rare among a project's jobs.
-            parts = [query.where(jobs.c.state == each) for each in sorted(set(states))] or [query]
+            states = sorted(set(wanted.state))
+            parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows = [row for each in parts for row in connection.execute(each).all()]
         rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-        found = tuple(map(job_of, rows[:most]))
-        return Page(tunings=found, next=found[-1].id if len(rows) > most else None)
+        found = tuple(map(job_of, rows[: wanted.limit]))
+        return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
@@ -216,7 +219,13 @@ class Jobs:
 
 
 def open_database(settings: Settings) -> Database:
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise SettingsError(
+            f"The data folder {settings.data.absolute()} cannot be created: {exc.strerror}.",
+            "Set another `data` folder in the settings.",
+        ) from exc
     database = Database(settings.database_url)
     try:
         make(database)
@@ -248,14 +257,11 @@ def _cancel(connection: Connection, job_id: str) -> bool:
     state = state_for_change(connection, job_id)
     if state in (State.CANCELLING, State.CANCELLED):
         return False
-    return advance(connection, job_id, state, _cancelling(state))
-
-
-def _cancelling(state: State) -> Step:
-    if state is not State.QUEUED:
-        return Step(to=State.CANCELLING, events=[Cancelling()])
-    added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
-    return Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
+    step = Step(to=State.CANCELLING, events=[Cancelling()])
+    if state is State.QUEUED:
+        added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
+        step = Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
+    return advance(connection, job_id, state, step)
 
 
 def _take_key(connection: Connection, entry: dict[str, str], job_id: str) -> str | None:

@@ -20,17 +20,15 @@ from sqlalchemy import Connection, Row, and_, func, select, update
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Released
 from autotune.api.needs import Needs
-from autotune.api.records import read
 from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, lapsed, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs
 from autotune.api.store.workers import there
-from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo
+from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
 from autotune.events import Notice
 
 AT_ONCE = 50
-"""Jobs that one transaction marks."""
 _COLUMNS = [
     jobs.c[name]
     for name in (
@@ -52,7 +50,9 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
 
 
 def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
-    return next((row for row in queued(connection) if _fits(info, row)), None)
+    # Ending a job can be done by any.
+    mine = (r for r in queued(connection) if r.state == State.CANCELLING or _suits(info, r))
+    return next(mine, None)
 
 
 def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
@@ -82,29 +82,26 @@ def mark_unserved(database: Database) -> None:
 
 def _with_service(connection: Connection) -> Iterator[tuple[Row[Any], bool]]:
     """Yield the jobs that are to run, each with whether a worker is there that takes it."""
-    workers = there(connection)
+    able = _taking(connection)
     for row in queued(connection):
         if row.state != State.CANCELLING:
-            yield row, _served(workers, row)
+            yield row, any(_suits(each, row) for each in able)
 
 
 def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
-    if job.state == State.RUNNING and not _has_begun(connection, job):
-        return Waiting(kind=WaitsFor.MACHINE)
+    if job.state == State.RUNNING:
+        mine = (attempts.c.job_id == job.id, attempts.c.number == job.attempt)
+        began = connection.execute(select(attempts.c.began_at).where(*mine)).scalar()
+        return Waiting(kind=WaitsFor.MACHINE) if began is None else None
     if job.state != State.QUEUED:
         return None
-    able = [each for each in there(connection) if _serves(each, job)]
+    able = [each for each in _taking(connection) if _suits(each, job)]
     if not able:
         return Waiting(kind=WaitsFor.WORKER)
-    candidates = [row.id for row in queued(connection) if _served(able, row)]
-    if job.id not in candidates:  # It was claimed at this moment.
+    among = [row.id for row in queued(connection) if any(_suits(each, row) for each in able)]
+    if job.id not in among:  # It was claimed at this moment.
         return None
-    return Waiting(kind=WaitsFor.TURN, before=candidates.index(job.id))
-
-
-def _has_begun(connection: Connection, job: Row[Any]) -> bool:
-    mine = (attempts.c.job_id == job.id, attempts.c.number == job.attempt)
-    return connection.execute(select(attempts.c.began_at).where(*mine)).scalar() is not None
+    return Waiting(kind=WaitsFor.TURN, before=among.index(job.id))
 
 
 def _latest(connection: Connection) -> dict[str, float]:
@@ -138,27 +135,16 @@ def _in_turns(
             heapq.heappush(turns, turn(name))
 
 
-def _fits(info: WorkerInfo, job: Row[Any]) -> bool:
-    if job.state == State.CANCELLING:  # Ending it can be done by any.
-        return True
+def _taking(connection: Connection) -> list[SeenWorker]:
+    """Return the workers that take a job, now or once they are free."""
+    return [each for each in there(connection) if not each.draining]
+
+
+def _suits(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
     return (
         # Measurements on other devices do not hold here.
-        job.devices in (None, info.devices)
-        and (info.workloads is None or job.workload in info.workloads)
-        and _needs(job.needs).met_by(info.machine, info.labels)
-    )
-
-
-def _served(workers: Iterable[SeenWorker], job: Row[Any]) -> bool:
-    return any(_serves(each, job) for each in workers)
-
-
-def _serves(worker: SeenWorker, job: Row[Any]) -> bool:
-    """Return whether a worker takes a job, now or once it is free."""
-    return (
-        not worker.draining
-        and job.devices in (None, worker.devices)
-        and job.workload in worker.workloads
+        job.devices in (None, worker.devices)
+        and (worker.workloads is None or job.workload in worker.workloads)
         and _needs(job.needs).met_by(worker.machine, worker.labels)
     )
 

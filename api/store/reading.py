@@ -10,18 +10,17 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, selec
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
-from autotune.api.records import UNREADABLE, read, read_as
+from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
-from autotune.api.values import Filter, Job, JobEvent, Tuning
+from autotune.api.values import UNREADABLE, Job, JobEvent, Tuning, read
 from autotune.events import Notice
 from autotune.result import Result
 from autotune.trial import Trial
 
 _OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
 COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
-"""What is read of a job."""
 
 
 def row_of(
@@ -58,20 +57,21 @@ def request_of(record: str) -> Tuning:
     return read(Tuning, record)
 
 
-def jobs_query(project: str | None, wanted: Filter) -> Select[Any]:
+def jobs_query(project: str | None, wanted: ListQuery) -> Select[Any]:
     order: ColumnElement[Any] = jobs.c.seq
     query = select(*COLUMNS, jobs.c.seq)
-    for each in wanted.labels:
+    for each in set(wanted.label):
         mine = labels.alias()
         query = query.join(mine, mine.c.seq == order).where(mine.c.label == each)
         query = query if project is None else query.where(mine.c.project == project)
         order = mine.c.seq
     equal = {"project": project, "workload": wanted.workload, "verdict": wanted.verdict}
     query = query.where(*(jobs.c[name] == each for name, each in equal.items() if each is not None))
+    # A job's time is rounded to whole microseconds, and so may be a little later than it is.
     if wanted.since is not None:
-        query = query.where(jobs.c.created_at >= wanted.since)
+        query = query.where(jobs.c.created_at >= wanted.since.timestamp() - 1e-6)
     if wanted.until is not None:
-        query = query.where(jobs.c.created_at < wanted.until)
+        query = query.where(jobs.c.created_at < wanted.until.timestamp() - 1e-6)
     return query.order_by(order.desc())
 
 
@@ -127,6 +127,6 @@ def _body(row: Row[Any]) -> Event:
     """Return what happened; where the record is damaged, only that something did."""
     text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
     try:
-        return brief(read_as(event, text))
+        return brief(read(event, text))
     except UnreadableRecord as exc:
         return Notice(text=exc.cause)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Column,
     ForeignKey,
@@ -75,7 +76,7 @@ class JobRow(Base, table=True):
     devices: str | None = None
     """The devices that it was measured on, and must go on with."""
     expires_at: float | None = None
-    """When the lease of its attempt ends; None while nobody holds it."""
+    """When the lease of its attempt, and of those devices, ends; None while nobody holds it."""
     events: int = 0
     """How many events it has; their numbers come from here."""
     trials: int = 0
@@ -165,17 +166,13 @@ class LabelRow(Base, table=True):
     )
 
 
-class LeaseRow(Base, table=True):
-    """Who may measure on some devices."""
+class MachineRow(Base, table=True):
+    """What some devices are, as a worker has last found them."""
 
-    __tablename__ = "leases"
+    __tablename__ = "machines"
 
     devices: str = Field(primary_key=True)
-    job_id: str | None = None
-    attempt: int | None = None
-    worker: str | None = None
-    expires_at: float | None = None
-    machine: str | None = Field(default=None, sa_type=Text)
+    record: str = Field(sa_type=Text)
 
 
 class WorkerRow(Base, table=True):
@@ -183,10 +180,10 @@ class WorkerRow(Base, table=True):
 
     name: str = Field(primary_key=True)
     devices: str
-    workloads: str = Field(sa_type=Text)
-    machine: str | None = Field(default=None, sa_type=Text)
+    workloads: Any = Field(sa_type=JSON)
+    machine: Any = Field(sa_type=JSON)
     engine: str
-    labels: str = Field(sa_type=Text)
+    labels: Any = Field(sa_type=JSON)
     version: str
     started_at: float
     seen_at: float
@@ -252,7 +249,7 @@ attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
 labels = metadata.tables["labels"]
-leases = metadata.tables["leases"]
+machines = metadata.tables["machines"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]

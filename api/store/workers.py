@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
 from autotune.api.errors import NotFound
 from autotune.api.log import note
-from autotune.api.records import read
 from autotune.api.store.database import Database, Now, insert_new, live
-from autotune.api.store.tables import jobs, leases, workers
-from autotune.api.values import SeenWorker, WorkerInfo
+from autotune.api.store.tables import IS_HELD, attempts, jobs, machines, workers
+from autotune.api.values import SeenWorker, WorkerInfo, read
 from autotune.installed import VERSION
 from autotune.machine import Machine
 
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
+_SHOWN = {"devices", "machine", "engine", "labels"}
 
 
 def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> bool:
@@ -26,11 +25,8 @@ def seen(database: Database, info: WorkerInfo, *, draining: bool = False) -> boo
     `draining` is the last state, for a database that has forgotten it meanwhile.
     """
     values = {
-        "devices": info.devices,
-        "workloads": json.dumps(dict(sorted((info.workloads or {}).items()))),
-        "machine": info.machine and info.machine.model_dump_json(),
-        "engine": info.engine,
-        "labels": json.dumps(info.labels),
+        **info.model_dump(mode="json", include=_SHOWN),
+        "workloads": dict(sorted((info.workloads or {}).items())),
         "version": VERSION,
         "seen_at": Now(),
     }
@@ -67,14 +63,14 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
 
 def remember_machine(database: Database, devices: str, machine: Machine) -> None:
     with database.writing() as connection:
-        connection.execute(insert_new(connection, leases, devices=devices))
-        mine = update(leases).where(leases.c.devices == devices)
-        connection.execute(mine.values(machine=machine.model_dump_json()))
+        connection.execute(delete(machines).where(machines.c.devices == devices))
+        record = machine.model_dump_json()
+        connection.execute(insert_new(connection, machines, devices=devices, record=record))
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:
     """Return the machine of some devices as last inspected, or None."""
-    query = select(leases.c.machine).where(leases.c.devices == devices)
+    query = select(machines.c.record).where(machines.c.devices == devices)
     with database.reading() as connection:
         found = connection.execute(query).scalar()
     return None if found is None else read(Machine, found)
@@ -85,23 +81,15 @@ def _gone() -> ColumnElement[bool]:
 
 
 def _rows() -> Select[Any]:
-    runs = and_(leases.c.worker == workers.c.name, live(leases.c.expires_at))
-    query = select(workers, leases.c.job_id, jobs.c.project)
-    return query.outerjoin(leases, runs).outerjoin(jobs, jobs.c.id == leases.c.job_id)
+    current = and_(attempts.c.job_id == jobs.c.id, attempts.c.number == jobs.c.attempt)
+    held = select(jobs.c.id, jobs.c.project, attempts.c.worker).join(attempts, current)
+    runs = held.where(IS_HELD, live(jobs.c.expires_at)).subquery()
+    query = select(workers, runs.c.id.label("job"), runs.c.project)
+    return query.outerjoin(runs, runs.c.worker == workers.c.name)
 
 
 def _worker(row: Row[Any], project: str | None) -> SeenWorker:
-    return SeenWorker(
-        name=row.name,
-        devices=row.devices,
-        machine=None if row.machine is None else read(Machine, row.machine),
-        engine=row.engine,
-        labels=tuple(json.loads(row.labels)),
-        workloads=json.loads(row.workloads),
-        version=row.version,
-        started_at=row.started_at,
-        seen_at=row.seen_at,
-        draining=row.draining,
-        busy=row.job_id is not None,
-        job=row.job_id if project in (None, row.project) else None,
-    )
+    found = row._asdict()
+    job, whose = found.pop("job"), found.pop("project")
+    shown = job if project in (None, whose) else None
+    return SeenWorker(**found, busy=job is not None, job=shown)

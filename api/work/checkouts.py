@@ -18,7 +18,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 from autotune.api.log import log
 from autotune.api.workloads import Commit
@@ -38,7 +38,6 @@ _BARELY = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=no")
 _ATTRIBUTES = (
     "* -filter -text -eol -crlf -ident -working-tree-encoding -export-ignore -export-subst\n"
 )
-"""Overrides the attributes of a repository."""
 _BRANCHES = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 # Python has it from 3.11.4 on, and Debian's is older.
 _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
@@ -79,11 +78,15 @@ class Checkouts:
         own = self._folder / f".{secrets.token_hex(8)}"
         own.mkdir(parents=True, mode=0o700)
         try:
-            git = _git_in(own / "repository")
+            repository, archive = own / "repository", own / "files.tar"
+            git = _git_in(repository)
             git("init", "--quiet", "--bare", ".")
-            _plain(own / "repository")
+            (repository / "info").mkdir(exist_ok=True)
+            (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
             _fetch(git, commit)
-            _unpack(_archive(own, commit, git), own / "files", self._most_bytes)
+            tree = f"{commit.commit}^{{commit}}"
+            git("archive", "--format=tar", f"--output={archive.absolute()}", tree)
+            _unpack(archive, own / "files", self._most_bytes)
             # Another worker may have been sooner, with the same.
             if self.of(commit) is None:
                 (own / "files").rename(self._folder_of(commit))
@@ -112,11 +115,6 @@ def _git_in(repository: Path) -> Git:
     return git
 
 
-def _plain(repository: Path) -> None:
-    (repository / "info").mkdir(exist_ok=True)
-    (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
-
-
 def _fetch(git: Git, commit: Commit) -> None:
     """Get one commit, or all branches and tags from a server that gives no single ones."""
     bare = ("fetch", "--quiet", "--no-tags")
@@ -126,15 +124,9 @@ def _fetch(git: Git, commit: Commit) -> None:
         git(*bare, "--", commit.repository, *_BRANCHES)
 
 
-def _archive(own: Path, commit: Commit, git: Git) -> Path:
-    archive = own / "files.tar"
-    git("archive", "--format=tar", f"--output={archive.absolute()}", f"{commit.commit}^{{commit}}")
-    return archive
-
-
 def _unpack(archive: Path, folder: Path, most_bytes: int) -> None:
     folder.mkdir()
-    with archive.open("rb") as file, _opened(file) as members:
+    with tarfile.open(archive, "r:") as members:
         if sum(each.size for each in members) > most_bytes:
             raise ValueError(f"its files take more than {most_bytes} bytes")
         for each in members:
@@ -156,10 +148,6 @@ def _leads_out(member: tarfile.TarInfo) -> bool:
 
 def _climbs(path: PurePosixPath) -> bool:
     return path.is_absolute() or ".." in path.parts
-
-
-def _opened(file: IO[bytes]) -> tarfile.TarFile:
-    return tarfile.open(fileobj=file, mode="r:")
 
 
 def _why(exc: Exception) -> str:

@@ -19,8 +19,16 @@ from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import log
 from autotune.api.work import messages, processes
-from autotune.api.work.messages import Message, RunBegun, RunOver, detail, final_message
-from autotune.api.work.orders import MOST_DEATHS, STUDY, SearchOrder
+from autotune.api.work.messages import (
+    MOST_DEATHS,
+    STUDY,
+    Message,
+    RunBegun,
+    RunOver,
+    SearchOrder,
+    detail,
+    final_message,
+)
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
 from autotune.engine.lock import Wait
@@ -42,6 +50,11 @@ from autotune.workload import (
 BUSY = "Another search uses the machine; this one begins after it."
 """In place of the engine's own notice, which is for the user of the machine."""
 Send = Callable[[Message], None]
+_POINTS = {
+    "planned": FailPoint.PLANNED,
+    "trial_started": FailPoint.TRIAL_BEGAN,
+    "trial_ended": FailPoint.TRIAL_ENDED,
+}
 
 
 def main(arguments: list[str], network: Network) -> None:
@@ -93,7 +106,16 @@ def _search(order: SearchOrder, send: Send, network: Network) -> Result:
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
         send(messages.Begun(network=str(network)))
         reach(FailPoint.TUNING)
-        result = tune(_request(order), engine, _observer(order, send))
+        request = TuningRequest(
+            workload=_workload(order),
+            space=order.space,
+            options=order.options,
+            out=order.out,
+            study=STUDY,
+            resume=order.study is not None,
+            files=False,
+        )
+        result = tune(request, engine, _observer(order, send))
         # The result is made: only closing and sending are left.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if result.unsaved:
@@ -116,18 +138,6 @@ def _save(result: Result, order: SearchOrder) -> None:
         log("The files of a result cannot be written.", logging.WARNING, error=detail(exc))
 
 
-def _request(order: SearchOrder) -> TuningRequest:
-    return TuningRequest(
-        workload=_workload(order),
-        space=order.space,
-        options=order.options,
-        out=order.out,
-        study=STUDY,
-        resume=order.study is not None,
-        files=False,
-    )
-
-
 def _workload(order: SearchOrder) -> Workload:
     if is_script(order.model):
         return script_workload(script_from_text(order.model))
@@ -148,13 +158,8 @@ def _observer(order: SearchOrder, send: Send) -> events.Observer:
         if isinstance(event, events.Planned):
             send(messages.Studied(study=made_for(_url(order), STUDY)))
         send(event)
-        match event:
-            case events.Planned():
-                reach(FailPoint.PLANNED)
-            case events.TrialStarted():
-                reach(FailPoint.TRIAL_BEGAN)
-            case events.TrialEnded():
-                reach(FailPoint.TRIAL_ENDED)
+        if event.kind in _POINTS:
+            reach(_POINTS[event.kind])
 
     return observe
 

@@ -1,6 +1,7 @@
-"""The messages from the child process to its worker, a line of JSON each.
+"""What a worker and the process of a search send each other, as lines of JSON.
 
-Events of the search are passed on unchanged.
+The worker sends one order; the process sends messages, and passes on the events of the search
+unchanged.
 """
 
 from __future__ import annotations
@@ -8,18 +9,27 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
+from autotune.api.isolation import Isolation
 from autotune.config import Configuration
 from autotune.disk import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
 from autotune.events import Event
+from autotune.options import SearchOptions
 from autotune.result import Result
-from autotune.value import Value
+from autotune.space import Space
+from autotune.trial import Trial
+from autotune.value import Scalar, Value
 
+STUDY = "job"
+"""Name of the study of every job; each is in a database of its own."""
+MOST_DEATHS = 2
+"""A configuration during which a worker died so often is not run again."""
 UNUSABLE = "The service's disk or database is unavailable; contact the operator."
 NO_ENGINE = "The service's engine could not run the search; contact the operator."
 LONGEST_REASON = LONGEST_DETAIL = 2000
@@ -31,6 +41,25 @@ _OF_SQLITE = frozenset(
         sqlite3.SQLITE_CANTOPEN,
     }
 )
+
+
+class SearchOrder(Value):
+    """What the child is to do; it does nothing before it has read this."""
+
+    name: str
+    model: str
+    dataset: str
+    model_arguments: tuple[tuple[str, Scalar], ...]
+    dataset_arguments: tuple[tuple[str, Scalar], ...]
+    space: str | Space
+    options: SearchOptions
+    out: Path
+    engine: str
+    isolation: Isolation = Isolation.AUTO
+    kept: tuple[Trial, ...] = ()
+    study: str | None = None
+    """What their study was made for."""
+    excluded: tuple[Configuration, ...] = ()
 
 
 class Begun(Value):
@@ -132,12 +161,10 @@ def _reason(text: str) -> str:
 
 
 def detail(error: BaseException) -> str:
-    """Return the text of an error in one line, for the log."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_DETAIL]
 
 
 def _roots(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and all that it goes back to."""
     while error is not None:
         yield error
         error = error.__cause__

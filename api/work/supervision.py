@@ -16,7 +16,7 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import LeaseToken
+from autotune.api.values import ClaimedJob
 from autotune.api.work import messages
 from autotune.api.work.messages import Begun, FinalMessage, Message
 from autotune.api.work.tuner import Tuner
@@ -33,7 +33,7 @@ def awake() -> float:
 
 
 class Lease:
-    """Renews a lease in time, and polls the state of the job.
+    """Renews the lease of a claimed job in time, and polls the state of the job.
 
     A worker that cannot renew gives up a third of the lease before the database would, so that no
     other one begins to measure while its processes still run.
@@ -42,12 +42,13 @@ class Lease:
     def __init__(
         self,
         database: Database,
-        token: LeaseToken,
+        claimed: ClaimedJob,
         patience: Patience,
         clock: Callable[[], float] = awake,
     ) -> None:
         self.database = database
-        self.token = token
+        self.claimed = claimed
+        self.token = claimed.token
         self.patience = patience
         self._clock = clock
         self._renewed = self._polled = clock()
@@ -90,8 +91,6 @@ class Lease:
 
 
 class EndCause(StrEnum):
-    """Why an attempt was over."""
-
     ANSWERED = "answered"
     """Its process sent a result, or why there is none."""
     DIED = "died"
@@ -112,14 +111,9 @@ class Supervision:
         self._heard = 0
         self._unwritten: deque[attempts.AttemptReport] = deque()
         self._began: float | None = None
-        self._asked: tuple[EndCause, float] | None = None
+        self._deadline = 0.0
+        self.asked: EndCause | None = None
         self.final: FinalMessage | None = None
-        """The last message of the process."""
-
-    @property
-    def asked(self) -> EndCause | None:
-        """Why the search was asked to end; None if it was not."""
-        return self._asked and self._asked[0]
 
     def follow(self) -> EndCause:
         cause = None
@@ -139,7 +133,8 @@ class Supervision:
     def _hear(self, received: list[Message]) -> None:
         for each in received:
             self._heard += 1
-            self._unwritten.append(report(self._heard, each))
+            report = attempts.AttemptReport(number=self._heard, **content(each))
+            self._unwritten.append(report)
             if isinstance(each, Begun):
                 self._began = time.monotonic()
             elif isinstance(each, FinalMessage):
@@ -163,19 +158,15 @@ class Supervision:
         if self.final is not None:
             return EndCause.ANSWERED
         if ended:
-            return self._asked[0] if self._asked else EndCause.DIED
+            return self.asked or EndCause.DIED
         if self._stopping():
             return EndCause.STOPPED
-        self._ask(state)
-        if self._asked and time.monotonic() - self._asked[1] > self._lease.patience.interrupt:
-            return self._asked[0]
-        return None
-
-    def _ask(self, state: State) -> None:
         cause = self._reason_to_end(state)
-        if cause and not self._asked:
-            self._asked = cause, time.monotonic()
+        if cause and not self.asked:
+            self.asked = cause
+            self._deadline = time.monotonic() + self._lease.patience.interrupt
             self._tuner.interrupt()
+        return self.asked if self.asked and time.monotonic() > self._deadline else None
 
     def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:
@@ -192,11 +183,8 @@ class Supervision:
             self._lease.keep()
 
 
-def report(number: int, what: Message) -> attempts.AttemptReport:
-    return attempts.AttemptReport(number=number, **_content(what))
-
-
-def _content(what: Message) -> dict[str, Any]:
+def content(what: Message) -> dict[str, Any]:
+    """Return what a message adds to the record: fields of a report."""
     match what:
         case messages.Begun(network=text):
             return {"began": True, "events": (events.Notice(text=text),) if text else ()}

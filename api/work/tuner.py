@@ -21,8 +21,7 @@ from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
-from autotune.api.work.messages import GaveUp, Message, Stuck, message
-from autotune.api.work.orders import SearchOrder
+from autotune.api.work.messages import GaveUp, Message, SearchOrder, Stuck, message
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.plain import Window
@@ -54,44 +53,38 @@ class Tuner:
     """
 
     def __init__(
-        self, marker: str, places: Places, log: Path, *, isolation: Isolation, adopts: bool
+        self, marker: str, places: Places, folder: Path, isolation: Isolation, *, adopts: bool
     ) -> None:
         self._marker = marker
         self._places = places
-        self._isolation = isolation
         self._adopts = adopts
         self._received = b""
-        self._channel, theirs = os.pipe()
-        try:
-            self._process = self._started(theirs, log)
-        except OSError:
-            os.close(self._channel)
-            raise
-        finally:
-            os.close(theirs)
-
-    def _started(self, channel: int, log: Path) -> subprocess.Popen[bytes]:
-        program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(channel)]
-        with log.open("ab") as output:
-            return subprocess.Popen(
-                [*program, self._isolation, _paths()],
-                env=_environment(os.environ, self._marker),
-                cwd=self._places.root,
-                pass_fds=[channel],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        with (folder / "search.log").open("ab") as output:
+            self._channel, theirs = os.pipe()
+            program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(theirs)]
+            try:
+                self._process = subprocess.Popen(
+                    [*program, isolation, _paths()],
+                    env=_environment(os.environ, marker),
+                    cwd=places.root,
+                    pass_fds=[theirs],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            except OSError:
+                os.close(self._channel)
+                raise
+            finally:
+                os.close(theirs)
 
     @property
     def identity(self) -> ProcessIdentity | None:
-        """Who it is; None if it is gone already."""
         return processes.identity(self._process.pid)
 
     @property
     def ended(self) -> int | None:
-        """Its exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
     def go(self, order: SearchOrder) -> None:

@@ -11,6 +11,7 @@ import platform
 import secrets
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from autotune.api import isolation
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
-from autotune.api.log import log, write_log
+from autotune.api.log import about, log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.states import State
 from autotune.api.store import attempts, workers
@@ -28,20 +29,31 @@ from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
-from autotune.api.store.removal import forget_keys
-from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo
+from autotune.api.store.usage import forget_keys
+from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo
 from autotune.api.work import processes
 from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.housekeeping import Chore, remove_old, sweep
-from autotune.api.work.inspection import Inspection
-from autotune.api.work.messages import UNUSABLE, FinalMessage, Found, GaveUp, Stuck, detail
-from autotune.api.work.orders import SearchOrder, folder, jobs_folder, order
+from autotune.api.work.housekeeping import Chore, Inspection, remove_old, sweep
+from autotune.api.work.messages import (
+    MOST_DEATHS,
+    UNUSABLE,
+    FinalMessage,
+    Found,
+    GaveUp,
+    SearchOrder,
+    Stuck,
+    detail,
+)
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
+from autotune.api.workloads import Registered, Registry
+from autotune.config import Configuration
 from autotune.text import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
+LAST_SECONDS = 15.0
+"""A search that goes on after a crash gets at least this long, to decide from what it has."""
 _KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 FORGET_SECONDS = 3600.0
@@ -50,7 +62,6 @@ DAY_SECONDS = 24 * 3600.0
 FETCH_SECONDS = 60.0
 """Between attempts at repositories that could not be had."""
 INSPECT_SECONDS = 60.0
-"""Between inspections of a machine that is not known yet."""
 
 
 class Worker:
@@ -130,128 +141,85 @@ class Worker:
         return False
 
     def run_one(self) -> bool:
-        lease = self._settings.patience.lease
+        patience = self._settings.patience
         info = self._info()
         if self._shown is not None and info != self._shown:
             self._show()  # What it has must be known before a job asks for it.
-        claimed = attempts.claim(self._database, info, lease)
+        claimed = attempts.claim(self._database, info, patience.lease)
         if claimed is None:
             return False
         reach(FailPoint.CLAIMED)
-        job, attempt = claimed.job.id, claimed.token.attempt
-        log("Job claimed.", job=job, attempt=attempt)
-        try:
-            state = self._attempt(claimed)
-            log("Attempt ended.", job=job, attempt=attempt, state=state)
-        except Superseded:
-            log("The attempt has lost its lease.", logging.WARNING, job=job, attempt=attempt)
+        with about(job=claimed.job.id, attempt=str(claimed.token.attempt)):
+            log("Job claimed.")
+            try:
+                state = self._attempt(Lease(self._database, claimed, patience))
+                log("Attempt ended.", state=state)
+            except Superseded:
+                log("The attempt has lost its lease.", logging.WARNING)
         return True
 
-    def _attempt(self, claimed: ClaimedJob) -> State:
-        lease = Lease(self._database, claimed.token, self._settings.patience)
+    def _attempt(self, lease: Lease) -> State:
+        claimed = lease.claimed
         if not sweep(self._database, self._host):
-            return self._put_back(lease, claimed, attempts.RELEASED, _HELD)
+            return self._put_back(lease, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
         reach(FailPoint.SWEPT)
         refused = self._refusal(claimed)
         if refused is not None:
-            return self._finish(lease, claimed, refused)
+            return self._finish(lease, refused)
         try:
             what = order(claimed, self._registry, self._settings, self._checkouts)
+            place = folder(claimed, self._settings)
+            place.mkdir(parents=True, exist_ok=True)
+            network = self._settings.network
+            tuner = Tuner(claimed.marker, self._places, place, network, adopts=self._adopts)
         except InvalidTuning as exc:
-            return self._finish(lease, claimed, _failed(str(exc)))
+            return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
-            return self._stuck(lease, claimed, detail(exc))
-        return self._tune(lease, claimed, what)
+            return self._stuck(lease, detail(exc))
+        return self._tune(lease, tuner, what)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
         if claimed.job.state is State.CANCELLING:
             return JobOutcome(state=State.CANCELLED)
         if claimed.unreadable is not None:
             return _failed(claimed.unreadable)
-        if claimed.kept and claimed.job.code not in (None, self._code(claimed)):
+        if claimed.kept and self._is_edited(claimed):
             return _failed(_EDITED)
         if claimed.deaths >= self._settings.deaths:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, claimed: ClaimedJob, what: SearchOrder) -> State:
-        try:
-            tuner = self._started(claimed)
-        except OSError as exc:
-            return self._stuck(lease, claimed, detail(exc))
-        with self._ended_at_last(tuner, lease, claimed):
+    def _tune(self, lease: Lease, tuner: Tuner, what: SearchOrder) -> State:
+        with _ended_at_last(tuner, lease):
             reach(FailPoint.STARTED)
-            self._order(tuner, lease, claimed, what)
-            supervision = Supervision(
-                lease,
-                tuner,
-                seconds=what.options.budget or claimed.job.seconds,
-                stopping=self._stop.is_set,
-            )
+            identity = tuner.identity
+            if identity is not None:
+                lease.insist(lambda: attempts.note_process(self._database, lease.token, identity))
+                reach(FailPoint.RECORDED)
+                tuner.go(what)
+                reach(FailPoint.ORDERED)
+            seconds = what.options.budget or lease.claimed.job.seconds
+            supervision = Supervision(lease, tuner, seconds=seconds, stopping=self._stop.is_set)
             cause = supervision.follow()
             code = tuner.ended
         reach(FailPoint.GONE)
-        return self._conclude(lease, claimed, cause, supervision, code)
-
-    def _started(self, claimed: ClaimedJob) -> Tuner:
-        place = folder(claimed, self._settings)
-        place.mkdir(parents=True, exist_ok=True)
-        return Tuner(
-            claimed.marker,
-            self._places,
-            place / "search.log",
-            isolation=self._settings.network,
-            adopts=self._adopts,
-        )
-
-    def _order(self, tuner: Tuner, lease: Lease, claimed: ClaimedJob, what: SearchOrder) -> None:
-        identity = tuner.identity
-        if identity is not None:
-            lease.insist(lambda: attempts.note_process(self._database, claimed.token, identity))
-            reach(FailPoint.RECORDED)
-            tuner.go(what)
-            reach(FailPoint.ORDERED)
-
-    @contextmanager
-    def _ended_at_last(self, tuner: Tuner, lease: Lease, claimed: ClaimedJob) -> Iterator[None]:
-        """Leave nothing of the process of an attempt, however it goes."""
-        try:
-            yield
-        finally:
-            while not tuner.end():
-                # The devices are not free, so the lease is kept.
-                log("A process cannot be killed.", logging.ERROR, job=claimed.job.id)
-                lease.insist(lease.renew)
-            tuner.close()
-
-    def _conclude(
-        self,
-        lease: Lease,
-        claimed: ClaimedJob,
-        cause: EndCause,
-        supervision: Supervision,
-        code: int | None,
-    ) -> State:
         final = supervision.final
         if isinstance(final, Stuck):
-            return self._stuck(lease, claimed, final.detail)
+            return self._stuck(lease, final.detail)
         if isinstance(final, Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
-            reason = f"The search's process {_death(code)}."
-            return self._let_go(lease, claimed, attempts.DIED, reason)
+            return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
         if cause is EndCause.STOPPED:
-            reason = "The worker was shut down."
-            return self._let_go(lease, claimed, attempts.RELEASED, reason)
+            return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
         if isinstance(final, GaveUp) and final.detail:
-            what = "The engine could not run a search."
-            log(what, logging.ERROR, job=claimed.job.id, error=final.detail)
-        outcome = _outcome(supervision.asked or cause, final, claimed.job.seconds)
-        return self._finish(lease, claimed, outcome)
+            log("The engine could not run a search.", logging.ERROR, error=final.detail)
+        return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
-    def _code(self, claimed: ClaimedJob) -> str | None:
-        return self._codes().get(claimed.job.workload)
+    def _is_edited(self, claimed: ClaimedJob) -> bool:
+        """Return whether the code of a job's workload is not the one that it has measured."""
+        return claimed.job.code not in (None, self._codes().get(claimed.job.workload))
 
     def _codes(self) -> dict[str, str]:
         codes = self._registry.codes(self._settings.root)
@@ -265,26 +233,25 @@ class Worker:
         found = (each.commit for each in self._registry.workloads.values())
         self._checkouts.fetch(filter(None, found))
 
-    def _finish(self, lease: Lease, claimed: ClaimedJob, outcome: JobOutcome) -> State:
-        changed = claimed.job.code not in (None, self._code(claimed))
-        outcome = outcome.model_copy(update={"code_changed": changed})
-        state = lease.insist(lambda: attempts.finish(self._database, claimed.token, outcome))
+    def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
+        outcome = outcome.model_copy(update={"code_changed": self._is_edited(lease.claimed)})
+        state = lease.insist(lambda: attempts.finish(self._database, lease.token, outcome))
         reach(FailPoint.FINISHED)
         return state
 
-    def _stuck(self, lease: Lease, claimed: ClaimedJob, error: str) -> State:
+    def _stuck(self, lease: Lease, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
-        log("A job's folder cannot be used.", logging.ERROR, job=claimed.job.id, error=error)
-        return self._put_back(lease, claimed, attempts.STUCK, UNUSABLE)
+        log("A job's folder cannot be used.", logging.ERROR, error=error)
+        return self._put_back(lease, attempts.STUCK, UNUSABLE)
 
-    def _put_back(self, lease: Lease, claimed: ClaimedJob, ending: str, reason: str) -> State:
+    def _put_back(self, lease: Lease, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
-        state = self._let_go(lease, claimed, ending, reason)
+        state = self._let_go(lease, ending, reason)
         self._stop.wait(self._settings.patience.lease)
         return state
 
-    def _let_go(self, lease: Lease, claimed: ClaimedJob, ending: str, reason: str) -> State:
-        return lease.insist(lambda: attempts.let_go(self._database, claimed.token, ending, reason))
+    def _let_go(self, lease: Lease, ending: str, reason: str) -> State:
+        return lease.insist(lambda: attempts.let_go(self._database, lease.token, ending, reason))
 
 
 def main(arguments: list[str]) -> None:
@@ -300,7 +267,68 @@ def main(arguments: list[str]) -> None:
     worker.run()
 
 
-def _outcome(cause: EndCause, final: FinalMessage | None, seconds: float) -> JobOutcome:
+@contextmanager
+def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
+    """Leave nothing of the process of an attempt, however it goes."""
+    try:
+        yield
+    finally:
+        while not tuner.end():
+            # The devices are not free, so the lease is kept.
+            log("A process cannot be killed.", logging.ERROR)
+            lease.insist(lease.renew)
+        tuner.close()
+
+
+def order(
+    claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
+) -> SearchOrder:
+    request = claimed.job
+    workload = registry.find(request.workload)
+    params = workload.validate(dict(request.params))
+    workload.check_space(request.space, params)
+    of_model, of_dataset = workload.arguments(params, request.space)
+    left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
+    return SearchOrder(
+        name=f"job {claimed.job.id}",
+        model=_here(workload.model, workload, checkouts),
+        dataset=_here(workload.dataset, workload, checkouts),
+        model_arguments=of_model,
+        dataset_arguments=of_dataset,
+        space=request.space,
+        options=request.options.model_copy(update={"budget": left}),
+        out=folder(claimed, settings).absolute(),
+        engine=settings.engine,
+        isolation=settings.network,
+        kept=claimed.kept if claimed.study else (),
+        study=claimed.study,
+        excluded=excluded(claimed.killers),
+    )
+
+
+def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
+    if workload.commit is None or not text:
+        return text
+    files = checkouts.of(workload.commit)
+    if files is None:
+        raise FileNotFoundError(f"The files of commit {workload.commit.commit} are gone.")
+    return str(files.absolute() / text)
+
+
+def folder(claimed: ClaimedJob, settings: Settings) -> Path:
+    return jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)
+
+
+def jobs_folder(settings: Settings) -> Path:
+    return settings.data / "jobs"
+
+
+def excluded(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
+    deaths = Counter(killers)
+    return tuple(each for each, count in deaths.items() if count >= MOST_DEATHS)
+
+
+def _outcome(cause: EndCause, final: FinalMessage | None, job: Job) -> JobOutcome:
     match final:
         case Found(recommendation=result):
             return JobOutcome(
@@ -314,7 +342,7 @@ def _outcome(cause: EndCause, final: FinalMessage | None, seconds: float) -> Job
     if cause is EndCause.CANCELLED:
         return JobOutcome(state=State.CANCELLED)
     return _failed(
-        f"The search had no result within its budget of {roughly(seconds)} and was stopped. "
+        f"The search had no result within its budget of {roughly(job.seconds)} and was stopped. "
         "Ask for it again with a longer budget."
     )
 

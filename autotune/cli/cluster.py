@@ -15,7 +15,7 @@ from autotune.text import plural
 
 if TYPE_CHECKING:
     from autotune.engine.base import Engine
-    from autotune.engine.links import Link
+    from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
 
     Links = Mapping[tuple[str, str], Link | None]

@@ -99,8 +99,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
 
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
     """Return the project's settings, as options of the call change them."""
-    from autotune.doctor.settings import settings_of
-    from autotune.doctor.target import version_of
+    from autotune.doctor.settings import settings_of, version_of
     from autotune.options import names
 
     chosen, left_out = (

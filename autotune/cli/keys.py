@@ -15,7 +15,7 @@ from autotune.errors import UsageError
 from autotune.text import plural
 
 if TYPE_CHECKING:
-    from autotune.api.callers import Scope
+    from autotune.api.identity import Scope
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
@@ -86,7 +86,7 @@ def revoke(
     ] = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Revoke a key; takes effect within 2 s. Its jobs go on unless they are cancelled."""
+    """Revoke a key at once. Its jobs go on unless they are cancelled."""
     from autotune.api.store.auth import Keyring
     from autotune.api.store.jobs import cancel_all
 
@@ -97,7 +97,7 @@ def revoke(
 
 
 def _scopes(given: Iterable[str]) -> list[Scope]:
-    from autotune.api.callers import Scope
+    from autotune.api.identity import Scope
 
     for each in given:
         if each not in list(Scope):

@@ -79,7 +79,7 @@ def api(
     settings: SettingsFile = None,
 ) -> None:
     """Run only the API."""
-    from autotune.api.http.server import serve
+    from autotune.api.http.app import serve
     from autotune.api.log import write_log
     from autotune.api.settings import load_settings
 

@@ -1,18 +1,17 @@
 """Finds the mistakes of distributed TensorFlow in training code, without running or importing it.
 
-A file becomes a `Module` (`code`), which each rule (`rules`, one file each) asks what it needs to
-know. Where a name cannot be followed to what it stands for, a rule stays quiet: a finding that is
-wrong costs more trust than one that is missing.
+A file becomes a `Module` (`code`), which each rule (`rules`) asks what it needs to know. Where a
+name cannot be followed to what it stands for, a rule stays quiet: a finding that is wrong costs
+more trust than one that is missing.
 """
 
 from autotune.doctor.code.functions import argument, arguments, last_name
 from autotune.doctor.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, Kind, made_by
 from autotune.doctor.code.module import Module
-from autotune.doctor.code.steps import Steps, StepValues, is_repeated
 from autotune.doctor.code.tree import Comprehension, Function, PythonLoop
 from autotune.doctor.report import Severity
-from autotune.doctor.rule import HERE, Hit, Hits, mended
+from autotune.doctor.rule import Hits, rule
 
-__all__ = ["HERE", "Hit", "Hits", "Kind", "Module", "Severity", "mended"]
+__all__ = ["Hits", "Kind", "Module", "Severity", "rule"]
 __all__ += ["MULTI_WORKER", "ONE_DEVICE", "STRATEGIES", "Comprehension", "Function", "PythonLoop"]
-__all__ += ["StepValues", "Steps", "argument", "arguments", "is_repeated", "last_name", "made_by"]
+__all__ += ["argument", "arguments", "last_name", "made_by"]

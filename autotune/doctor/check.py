@@ -1,4 +1,8 @@
-"""Runs the rules over files, as far as comments in them do not silence a rule."""
+"""Runs the rules over files, as far as comments in them do not silence a rule.
+
+`# noqa: rule` and `# autotune: ignore[rule]` silence a rule in their line,
+`# autotune: noqa: rule` and `# autotune: ignore-file[rule]` in the file; without a rule, all.
+"""
 
 import os
 import re
@@ -10,20 +14,24 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from autotune.doctor.code.module import NOT_INSIDE, Module
-from autotune.doctor.read import NOTEBOOK, read_texts
+from autotune.doctor.code.module import Module, uses_tensorflow
 from autotune.doctor.report import Finding, Report, Trouble, sum_of
 from autotune.doctor.rule import Rule
-from autotune.doctor.suppression import Suppressions
-from autotune.doctor.target import NEWEST, Version
-from autotune.doctor.text import Text
+from autotune.doctor.rules import rules
+from autotune.doctor.settings import NEWEST, Version
+from autotune.doctor.text import NOTEBOOK, Text, read_texts
 from autotune.errors import CodeError
 
 FILE_LIMIT = 20.0
 """Seconds of computing after which a file is given up; usual ones take hundredths of a second."""
-_IMPORT = re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:tensorflow|keras)\b{NOT_INSIDE}")
-"""Roughly what `Module.uses_tensorflow` says, before anything is parsed."""
 _SKIPPED = {"__pycache__", "node_modules", "venv", "site-packages", "__pypackages__"}
+_EVERYTHING = "*"
+"""Stands for all rules."""
+_WHOLE_FILE = 0
+"""Stands for all lines."""
+_NAMES = r"[\w-]+(?:\s*,\s*[\w-]+)*"
+_OURS = re.compile(r"#\s*autotune:\s*(ignore(?:-file)?)\b\s*(?:\[([^\]]*)\])?", re.IGNORECASE)
+_NOQA = re.compile(rf"#\s*((?:autotune:\s*)?)noqa\b(?::\s*({_NAMES}))?", re.IGNORECASE)
 
 
 def check_paths(
@@ -41,7 +49,7 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     suppressions = Suppressions(text)
     root = text.parse()
     try:
-        module = Module(root, target) if _IMPORT.search(text.content) else None
+        module = Module(root, target) if uses_tensorflow(root) else None
         found = dict.fromkeys(_found(text, module, chosen.values()) if module else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
@@ -51,19 +59,41 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     return Report(findings=tuple(findings), troubles=troubles, files=1)
 
 
-def _found(text: Text, module: Module, rules: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
+def _found(text: Text, module: Module, asked: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
     """Yield what is found, each with its first and last line in the text as a whole."""
-    for rule in rules if module.uses_tensorflow else ():
+    for rule in asked:
         for node, sentence, *edits in rule.check(module):
             line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
             edit = edits[0] if edits and not text.cells else None
-            words = {"rule": rule.name, "sentence": sentence}
-            place = text.place(node)
-            yield (
-                line,
-                last or line,
-                Finding(**words, severity=rule.severity, place=place, edit=edit),
-            )
+            found = Finding(rule.name, rule.severity, text.place(node), sentence, edit)
+            yield line, last or line, found
+
+
+class Suppressions:
+    def __init__(self, text: Text) -> None:
+        self._silent: set[tuple[int, str]] = set()
+        self.troubles: list[Trouble] = []
+        for line, comment in text.comments():
+            if ours := _OURS.search(comment):
+                whole = ours[1].lower() == "ignore-file"
+                unknown = self._silence(_WHOLE_FILE if whole else line, ours[2]) - {*rules()}
+                if named := ", ".join(sorted(unknown - {_EVERYTHING})):
+                    message = f"{text.where(line)}: unknown rule in comment: {named}."
+                    message = f"{message} See `autotune doctor --rules`."
+                    self.troubles.append(Trouble(message, unread=False))
+            if noqa := _NOQA.search(comment):
+                self._silence(_WHOLE_FILE if noqa[1] else line, noqa[2])
+
+    def _silence(self, line: int, listed: str | None) -> set[str]:
+        names = _EVERYTHING if listed is None else listed.lower()
+        found = {each.strip() for each in names.split(",")} - {""}
+        self._silent |= {(line, name) for name in found}
+        return found
+
+    def hide(self, finding: Finding, first: int, last: int) -> bool:
+        """Return whether a finding is silenced, which stands in these lines of the text."""
+        lines, names = (first, last, _WHOLE_FILE), (finding.rule, _EVERYTHING)
+        return any((line, name) in self._silent for line in lines for name in names)
 
 
 def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Path]:

@@ -8,8 +8,6 @@ from autotune.doctor.edits import Edit
 
 
 class Severity(StrEnum):
-    """How bad it is."""
-
     ERROR = "error"
     """It fails, or it learns wrongly."""
     WARNING = "warning"
@@ -29,16 +27,11 @@ class Place:
     """In a notebook: which of its code cells, whose lines are then meant."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.within}"
-
-    @property
-    def within(self) -> str:
-        """The place in the file, as editors and terminals understand it."""
         cell = "" if self.cell is None else f"cell {self.cell}:"
-        return f"{cell}{self.line}:{self.column}"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     rule: str
     severity: Severity
@@ -64,12 +57,9 @@ class Trouble:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What was found in some files."""
-
     findings: tuple[Finding, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     files: int = 0
-    """How many were looked at."""
 
     @property
     def complete(self) -> bool:

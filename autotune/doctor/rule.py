@@ -1,21 +1,29 @@
-"""A rule: what it looks for, why that is a mistake, and examples which are its tests."""
+"""A rule: a function that finds a mistake, and a page that says why it is one, with examples."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from autotune.doctor.code.module import Module
 from autotune.doctor.edits import Edit
 from autotune.doctor.report import Severity
+from autotune.errors import UsageError
 
 Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
 """Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
 Hits = Iterator[Hit]
 HERE = "# <- here"
-"""Ends the lines of a bad example where the rule must find something."""
+"""Ends the lines of an example where the rule must find something."""
+_PAGE = re.compile(
+    r"\*(Error|Warning):\* (.+)\.\n\n\*Why:\* (.+)\n\n\*Instead:\* (.+?)\n\n```diff\n.+", re.DOTALL
+)
+_EXAMPLE = re.compile(r"^```diff\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     name: str
     """Names it in output, options and comments."""
@@ -23,14 +31,46 @@ class Rule:
     """What the mistake is, in a few words."""
     severity: Severity
     why: str
-    """What comes of it."""
     instead: str
-    """What to write instead."""
+    page: str
+    """Title, why and instead in Markdown, with examples: differences of bad and good code."""
     check: Callable[[Module], Hits]
-    bad: tuple[str, ...]
-    good: tuple[str, ...]
+
+    @property
+    def bad(self) -> list[str]:
+        return [*dict.fromkeys(_without("+", each) for each in _EXAMPLE.findall(self.page))]
+
+    @property
+    def good(self) -> list[str]:
+        changed = (it for it in _EXAMPLE.findall(self.page) if re.search("^[+-]", it, re.MULTILINE))
+        return [_without("-", each).replace(f"  {HERE}", "") for each in changed]
 
 
-def mended(example: str, wrong: str, right: str) -> str:
-    """Return a bad example as it is right, with one piece of it in other words."""
-    return example.replace(wrong, right).replace(f"  {HERE}", "")
+def rule(check: Callable[[Module], Hits], page: str = "") -> Rule:
+    """Return the rule of a function; `rules.md` holds the pages of our own ones.
+
+    Raises:
+        UsageError: The page is none of a rule.
+    """
+    name = check.__name__.replace("_", "-")
+    page = (page or pages().get(name, "")).strip()
+    found = _PAGE.fullmatch(page)
+    if found is None:
+        wanted = "It says `*Error:*` or `*Warning:*`, `*Why:*`, `*Instead:*`, and shows an example."
+        raise UsageError(f"The rule {name} has no page as rules have it.", wanted)
+    title, why, instead = (" ".join(each.split()) for each in found.groups()[1:])
+    severity, words = Severity(found[1].lower()), {"title": title, "why": why, "instead": instead}
+    return Rule(name=name, severity=severity, page=page, check=check, **words)
+
+
+@cache
+def pages() -> dict[str, str]:
+    """Return the pages of our own rules, by the rules' names."""
+    text = files("autotune.doctor").joinpath("rules.md").read_text("utf-8")
+    parts = re.split("^### (.+)\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _without(sign: str, example: str) -> str:
+    """Return an example without the lines that begin with a sign, and without all signs."""
+    return re.sub(rf"^(?:\{sign}.*\n|[ +-])", "", example, flags=re.MULTILINE)

@@ -27,7 +27,9 @@ def report_text(report: Report) -> Text:
         text.append(f"{each.place} ").append(each.rule, style).append(f" {each.sentence}\n")
     for rule in _broken(report):
         text.append("\n").append(_words(rule))
-    return text.append("\n" if report.findings else "").append(f"{summary(report)}\n")
+    count, files = len(report.findings), report.files
+    found = f"{count or 'No'} finding{'' if count == 1 else 's'}"
+    return text.append("\n" * bool(count)).append(f"{found} in {files} file{'s' * (files != 1)}.\n")
 
 
 def _broken(report: Report) -> list[Rule]:
@@ -38,12 +40,6 @@ def _words(rule: Rule) -> Text:
     name = (rule.name, _STYLES[rule.severity])
     why = (f": {rule.title}\n", ("  Why: ", "bold"), rule.why)
     return Text.assemble(name, *why, ("\n  Instead: ", "bold"), rule.instead, "\n")
-
-
-def summary(report: Report) -> str:
-    count, files = len(report.findings), report.files
-    found = f"{count or 'No'} finding{'' if count == 1 else 's'}"
-    return f"{found} in {files} file{'' if files == 1 else 's'}."
 
 
 def rule_list() -> Text:
@@ -64,15 +60,14 @@ def explained(rule: Rule) -> Text:
 
 
 def json_document(report: Report) -> str:
-    words = {each.name: each for each in _broken(report)}
     return _document(
         version=VERSION,
         files=report.files,
         findings=[asdict(each) for each in report.findings],
         troubles=[each.text for each in report.troubles],
         rules={
-            name: {"title": each.title, "why": each.why, "instead": each.instead}
-            for name, each in words.items()
+            each.name: {"title": each.title, "why": each.why, "instead": each.instead}
+            for each in _broken(report)
         },
     )
 

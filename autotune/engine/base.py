@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import Field
@@ -97,7 +96,7 @@ class RunResult(Value):
 class Task(ABC, Generic[A]):
     """What an engine is asked to do: a request, the code that does it, and its answer.
 
-    There is a file in `autotune.engine.tasks` for each kind. Its code lies apart, because it is
+    Those that there are stand in `autotune.engine.tasks`. Their code lies apart, because it is
     imported by the child only: it may import TensorFlow, and should not import pydantic.
     """
 
@@ -228,16 +227,9 @@ class Engine(ABC):
         """End everything that this engine started; may be called twice."""
 
     def __enter__(self) -> Self:
-        """Return the engine."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the engine."""
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -251,19 +243,11 @@ class Wrapper:
         self._engine = engine
 
     def __enter__(self) -> Self:
-        """Start the engine."""
         self._engine.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the engine."""
-        self._engine.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._engine.__exit__(*error)
 
     def __getattr__(self, name: str) -> Any:
-        """Hand on all else."""
         return getattr(self._engine, name)

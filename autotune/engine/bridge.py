@@ -55,11 +55,7 @@ class Answer(NamedTuple):
 
 
 class Gone(Exception):
-    """An agent, or the connection, is gone.
-
-    Args:
-        memory: Whether it was ended for want of memory.
-    """
+    """An agent, or the connection, is gone; `memory` where it was ended for want of it."""
 
     def __init__(self, why: str, *, memory: bool = False) -> None:
         super().__init__(why)
@@ -88,11 +84,7 @@ class BridgeClient:
         threading.Thread(target=self._receive, daemon=True).start()
 
     def nodes(self) -> list[Node]:
-        """Return the nodes that the cluster had when it was connected to.
-
-        Raises:
-            EngineError: It cannot be connected to.
-        """
+        """Return the nodes that the cluster had when it was connected to."""
         try:
             found: list[Node] = self._connected.result(_CONNECT_SECONDS)
         except (Gone, RuntimeError, TimeoutError) as exc:

@@ -34,11 +34,7 @@ class ForkServerDied(WorkersLost):
 
 
 class ForkClient:
-    """Starts a fork server, at once and without waiting for it, and talks to it.
-
-    Args:
-        environment: Variables of the server, beside those of this process; None removes one.
-    """
+    """Starts a fork server, at once and without waiting for it, and talks to it."""
 
     def __init__(self, environment: Mapping[str, str | None]) -> None:
         self.exits: dict[int, int] = {}
@@ -61,12 +57,7 @@ class ForkClient:
         return self._process.pid
 
     def wait_ready(self) -> None:
-        """Wait until the server has imported TensorFlow.
-
-        Raises:
-            EngineError: It cannot.
-            ForkServerDied: Somebody killed it.
-        """
+        """Wait until the server has imported TensorFlow."""
         deadline = time.monotonic() + _IMPORT_SECONDS
         try:
             while not self._ready:
@@ -79,12 +70,7 @@ class ForkClient:
             raise _unusable(self._helper.last_words() or "the process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:
-        """Start a child and return its process id.
-
-        Raises:
-            ForkServerDied: The server is gone.
-            EngineError: The system refuses another process.
-        """
+        """Start a child and return its process id."""
         self._unanswered += 1
         self._send({"fork": order})
         self._wait_for_answers()
@@ -92,11 +78,7 @@ class ForkClient:
         return self._newest
 
     def end_children(self) -> None:
-        """End every child with all that it started, and wait until nothing is left of them.
-
-        Raises:
-            EngineError: The system does not let go of one.
-        """
+        """End every child with all that it started, and wait until nothing is left of them."""
         try:
             self._wait_for_answers()
             self._send({"kill": self._live})
@@ -120,11 +102,7 @@ class ForkClient:
             self.listen(0.5)
 
     def listen(self, seconds: float) -> None:
-        """Take in what the server says, waiting at most that long for it to say something.
-
-        Raises:
-            ForkServerDied: The server is gone.
-        """
+        """Take in what the server says, waiting at most that long for it to say something."""
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         if not poll.poll(seconds * 1000):

@@ -72,20 +72,18 @@ class WorkerGroup(Protocol):
             WorkersLost: All processes are gone or out of reach.
         """
 
-    def read(self) -> list[Report]:
-        """Return what was reported since the last call, without waiting."""
-
     def exits(self) -> Mapping[int, Exit]:
         """Return how each process ended that is gone, by position."""
 
     def memory(self) -> MemoryUse:
         """Return what the processes hold, with a new sample if it is time for one."""
 
-    def last_words(self, member: int) -> str:
-        """Return the last lines that a process printed."""
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        """Return the last lines that a process printed.
 
-    def stack(self, member: int) -> str:
-        """Make a process that hangs print where its threads stand, and return that."""
+        Args:
+            stack: Have it print first where its threads stand.
+        """
 
     def end(self) -> None:
         """End all processes and what they started, and wait until nothing is left.
@@ -135,9 +133,6 @@ class LocalGroup(WorkerGroup):
 
     def listen(self, seconds: float) -> list[Report]:
         self._server.listen(seconds)
-        return self.read()
-
-    def read(self) -> list[Report]:
         reports = [
             Report(member, event)
             for member, reader in self._readers.items()
@@ -155,22 +150,16 @@ class LocalGroup(WorkerGroup):
         exceeded = self._gauge.exceeded()
         return MemoryUse(self._gauge.peak, self._gauge.most, exceeded)
 
-    def last_words(self, member: int) -> str:
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        if stack:
+            with suppress(ProcessLookupError, KeyError):
+                os.kill(self._pids[member], STACK_SIGNAL)
+                time.sleep(_STACK_SECONDS)
         with suppress(OSError), self._folder.output(member).open("rb") as output:
             output.seek(0, os.SEEK_END)
             output.seek(max(0, output.tell() - 20_000))
             return last_lines(output.read().decode(errors="replace"))
         return ""
 
-    def stack(self, member: int) -> str:
-        with suppress(ProcessLookupError, KeyError):
-            os.kill(self._pids[member], STACK_SIGNAL)
-            time.sleep(_STACK_SECONDS)
-        return self.last_words(member)
-
     def end(self) -> None:
-        try:
-            self._server.end_children()
-        finally:
-            for reader in self._readers.values():
-                reader.close()
+        self._server.end_children()

@@ -21,13 +21,7 @@ _PROGRAM = (
 
 
 class Helper:
-    """Starts a module's `main` with the number of its end of the socket, without waiting for it.
-
-    Args:
-        module: Its name.
-        arguments: Of `main`, behind that number.
-        environment: Variables, beside those of this process; None removes one.
-    """
+    """Starts a module's `main` with the number of its end of the socket, without waiting for it."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str | None]) -> None:
         # No `with`: it lives as long as the process.

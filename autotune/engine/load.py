@@ -111,17 +111,17 @@ class Meter:
 
 def warning(load: Load | None) -> str | None:
     """Return what to say of it before a search, or None if it is not worth a word."""
-    if load is None or not load.noticeable:
-        return None
     taken = _taken(load, "use", "withholds")
+    if not taken:
+        return None
     return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and results less certain."
 
 
 def remark(load: Load | None) -> str | None:
     """Return what to say of it after a search, or None if it is not worth a word."""
-    if load is None or not load.noticeable:
-        return None
     taken = _taken(load, "used", "withheld")
+    if not taken:
+        return None
     return (
         f"During the search, on average, {taken}; this made timings noisier, and what is best on a "
         "machine this busy may not be best on a quiet one: if that is where you will train, search "
@@ -129,7 +129,10 @@ def remark(load: Load | None) -> str | None:
     )
 
 
-def _taken(load: Load, use: str, withhold: str) -> str:
+def _taken(load: Load | None, use: str, withhold: str) -> str:
+    """Return a clause on what can have disturbed timings; empty where nothing can."""
+    if load is None or not load.noticeable:
+        return ""
     parts = []
     cores = plural(load.cores, "core")
     if load.busy >= _NAMEABLE:

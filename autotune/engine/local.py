@@ -22,8 +22,7 @@ from autotune.engine.group import ONE, Environment, LocalGroup
 from autotune.engine.load import Load, Meter
 from autotune.engine.lock import Notify, exclusive
 from autotune.engine.reasons import is_of_the_disk
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import why_ended
+from autotune.engine.tasks.inspect import DevicesRequest, why_ended
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, OutputError
@@ -123,14 +122,12 @@ class LocalEngine(ProcessEngine):
         """Do a task in a process of its own; a second one does it where the first was killed.
 
         No trial runs meanwhile, so whoever killed it may have meant another one.
-
-        Raises:
-            OutputError: The disk takes nothing.
         """
         folder = self.new_folder()
         task.prepare(folder)
         result = self._run(task, folder)
-        if _was_killed(result.reason):
+        by_kill = isinstance(result.reason, Killed) and result.reason.signal == SIGKILL
+        if by_kill or isinstance(result.reason, KernelKilled | Orphaned):
             folder.forget_run()
             result = self._run(task, folder)
         if _is_of_the_disk(result.reason):
@@ -165,11 +162,6 @@ class LocalEngine(ProcessEngine):
         environments: Mapping[int, Environment] = ONE,
         memory: int | None = None,
     ) -> LocalGroup:
-        """Return processes that can be started at once; see `LocalGroup`.
-
-        Raises:
-            EngineError: TensorFlow cannot be imported.
-        """
         return LocalGroup(self._ready_server(), folder, code, environments, memory)
 
     def new_folder(self) -> TrialFolder:
@@ -219,11 +211,7 @@ def answers_in(folder: TrialFolder, count: int) -> list[Any]:
 
 
 def environments_of(roles: Sequence[Role], addresses: Sequence[str]) -> list[Environment]:
-    """Return the variables of each process. A TF_CONFIG of the tuner's never counts.
-
-    Args:
-        addresses: `host:port` of each.
-    """
+    """Return the variables of each process. A TF_CONFIG of the tuner's never counts."""
     environments: list[Environment] = []
     for role in roles:
         config = tf_config(roles, addresses, role) if len(roles) > 1 else None
@@ -237,11 +225,6 @@ def _names(gpus: tuple[int, ...]) -> str:
     seen = os.environ.get(VISIBLE)
     names = seen.split(",") if seen else None
     return ",".join(names[gpu].strip() if names else str(gpu) for gpu in gpus)
-
-
-def _was_killed(reason: Reason) -> bool:
-    by_kill = isinstance(reason, Killed) and reason.signal == SIGKILL
-    return by_kill or isinstance(reason, KernelKilled | Orphaned)
 
 
 def _is_of_the_disk(reason: Reason) -> bool:

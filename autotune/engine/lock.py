@@ -1,10 +1,10 @@
 """Keeps the machine to one search at a time: two would spoil each other's timings.
 
 The lock is the kernel's, on a file that all users share, and falls when its process ends, however
-it ends. Those who wait get it in the order in which they came: each holds a ticket, a locked file
-in a folder beside it, named by when it was drawn. Containers that share no folder do not see each
-other. Files that all users share are traps where one does not look what they are, so no library's
-lock is used: it would write through a hard link.
+it ends. Those who wait get it in the order in which they came: each locks a byte of the file, its
+place in the queue. Who holds the machine, and who waits, stands in the file, a record for each.
+Containers that share no folder do not see each other. Files that all users share are traps where
+one does not look what they are, so no library's lock is used: it would write through a hard link.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,11 @@ IDLE_SECONDS = 5.0
 """Of a free machine, after which whoever is first but does not take it, as if it were stopped, is
 passed by."""
 _LONGEST = 100
+_RECORD = 4096
+"""Bytes of the file for each place in the queue; the first ones are the holder's."""
+_PLACES = 1000
+_FLOCK = "hhqqi0q"
+"""The kernel's `struct flock`: type, whence, start, length, process."""
 SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """How to open what another user may have made."""
 _WAYS = (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY)
@@ -114,18 +120,8 @@ def exclusive(
 ) -> Iterator[None]:
     """Wait until no other search is timing on this machine, then keep others waiting.
 
-    Where no lock can be had the search goes on without one, and the user is notified.
-
-    Args:
-        what: Names this search to those that wait for it.
-        notify: Is called at once with whom it waits for, and again each minute. An error that it
-            raises ends the wait.
-        places: Where the file may be.
-        seconds: Its budget; None where it has none.
-
-    Raises:
-        Interrupted: Ctrl-C was pressed while waiting.
-        UsageError: This thread is timing already, and would wait for itself.
+    Where no lock can be had the search goes on without one, and the user is notified. An error that
+    `notify` raises ends the wait.
     """
     if getattr(_mine, "held", False):
         raise UsageError(
@@ -135,7 +131,7 @@ def exclusive(
     claim = Claim(what, places, seconds, shared=False)
     with ExitStack() as held:
         held.callback(claim.release)
-        _wait(claim, notify)
+        wait_in_turn(claim.take, notify)
         if not claim.locks:
             notify(
                 "Concurrent searches on this machine cannot be detected, because no file can be "
@@ -147,10 +143,11 @@ def exclusive(
         yield
 
 
-def _wait(claim: Claim, notify: Notify) -> None:
+def wait_in_turn(take: Callable[[], Wait | None], notify: Notify) -> None:
+    """Try to take what is shared until nobody is to be waited for."""
     due = 0.0
     try:
-        while wait := claim.take():
+        while wait := take():
             if wait.waited >= due:
                 notify(wait)
                 due += REMIND_SECONDS
@@ -160,14 +157,7 @@ def _wait(claim: Claim, notify: Notify) -> None:
 
 
 class Claim:
-    """A machine that is asked for without waiting, and kept until it is let go of.
-
-    Args:
-        what: Names the search.
-        places: Where the file may be.
-        seconds: The search's budget; None where it has none.
-        shared: Whether claims of that name share the machine.
-    """
+    """A machine that is asked for without waiting; claims of one name may share it."""
 
     def __init__(
         self,
@@ -184,7 +174,7 @@ class Claim:
         self._began = time.monotonic()
         self._idle_since: float | None = None
         self._file: int | None = None
-        self._ticket: Ticket | None = None
+        self._place = 0
         self.locks = False
         """Whether the machine is held by a lock."""
 
@@ -196,7 +186,7 @@ class Claim:
         file = None if self.locks else self._queued()
         if file is None:
             return None
-        before = [_parsed(text) for text in self._ticket.before()] if self._ticket else []
+        before = [_holder(file, each) for each in range(1, self._place) if _is_held(file, each)]
         if (not before or self._is_idle(file)) and flocked(file):
             self._hold(file)
             return None
@@ -208,21 +198,20 @@ class Claim:
 
     def release(self) -> None:
         """Let go of the machine, or of the place in the queue; may be called twice."""
-        if self._ticket is not None:
-            self._ticket.give_back()
         if self._file is not None:
             if self.locks:
-                _release(self._file)
+                _write(self._file, 0, "")
+            # A process that was forked meanwhile may keep the file open, and with it the locks.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            _leave_queue(self._file)
             os.close(self._file)
-        self._ticket, self._file, self.locks = None, None, False
+        self._file, self.locks = None, False
 
     def _queued(self) -> int | None:
         """Return the file of the lock, if one can be had, with a place in the queue for it."""
         if self._file is None:
-            found = ((_opened(each), each) for each in self._places)
-            self._file, folder = next((each for each in found if each[0]), (None, Path()))
-            if self._file is not None:
-                self._ticket = Ticket(self._file, folder, self._signature())
+            self._file = next(filter(None, map(_opened, self._places)), None)
+            self._place = _queue(self._file, self._signature()) if self._file else 0
         return self._file
 
     def _is_idle(self, file: int) -> bool:
@@ -236,9 +225,8 @@ class Claim:
 
     def _hold(self, file: int) -> None:
         self.locks = True
-        _sign(file, self._signature())
-        if self._ticket is not None:
-            self._ticket.give_back()
+        _write(file, 0, self._signature())
+        _leave_queue(file)
 
     def _signature(self) -> str:
         now = time.time()
@@ -285,114 +273,43 @@ def _is_free(file: int) -> bool:
     return free
 
 
-def _holder(file: int) -> Holder | None:
+def _queue(file: int, text: str) -> int:
+    """Take the place behind all others, and return it; 0 where the kernel gives none."""
+    try:
+        held = [each for each in range(1, _PLACES) if _is_held(file, each)]
+        # Two that come at once may share one.
+        place = min(max(held, default=0) + 1, _PLACES - 1)
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _lock_of(fcntl.F_RDLCK, place))
+    except OSError:
+        return 0
+    _write(file, place, text)
+    return place
+
+
+def _leave_queue(file: int) -> None:
     with suppress(OSError):
-        return _parsed(os.pread(file, 4096, 0))
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _lock_of(fcntl.F_UNLCK, 0, _PLACES + 1))
+
+
+def _is_held(file: int, place: int) -> bool:
+    """Whether another claim has a place in the queue."""
+    found = fcntl.fcntl(file, fcntl.F_OFD_GETLK, _lock_of(fcntl.F_WRLCK, place))
+    kind: int = struct.unpack(_FLOCK, found)[0]
+    return kind != fcntl.F_UNLCK
+
+
+def _lock_of(kind: int, place: int, count: int = 1) -> bytes:
+    return struct.pack(_FLOCK, kind, os.SEEK_SET, place, count, 0)
+
+
+def _holder(file: int, place: int = 0) -> Holder | None:
+    """Return who holds the machine, or a place in the queue; None where it did not sign."""
+    with suppress(OSError, ValidationError):
+        return Holder.model_validate_json(os.pread(file, _RECORD, place * _RECORD))
     return None
 
 
-def _parsed(text: str | bytes) -> Holder | None:
-    with suppress(ValidationError):
-        return Holder.model_validate_json(text)
-    return None
-
-
-def _sign(file: int, text: str) -> None:
+def _write(file: int, place: int, text: str) -> None:
     # A full disk, or a file that may only be read, costs those who wait a name.
     with suppress(OSError):
-        os.ftruncate(file, 0)
-        os.pwrite(file, text.encode(), 0)
-
-
-def _release(file: int) -> None:
-    _sign(file, "")
-    # A process that was forked meanwhile may keep the file open, and with it the lock.
-    fcntl.flock(file, fcntl.LOCK_UN)
-
-
-class Ticket:
-    """A place in the queue for a lock, kept until it is given back.
-
-    Where none can be drawn nobody is before.
-
-    Args:
-        lock: The file of the lock; each has a queue of its own.
-        folder: Holds it.
-        text: What those who come later may read of whoever waits.
-    """
-
-    def __init__(self, lock: int, folder: Path, text: str) -> None:
-        self._queue: int | None = None
-        self._file: int | None = None
-        # Of the machine's clock, which no process sets back.
-        self._name = f"{time.monotonic_ns():020d}-{os.getpid()}"
-        with suppress(OSError):
-            found = os.fstat(lock)
-            name = f"autotune-queue-{found.st_dev:x}-{found.st_ino:x}"
-            self._queue = _shared(folder / name)
-            self._file = self._drawn(self._queue, text)
-
-    def before(self) -> list[str]:
-        """Return the texts of those who came earlier and still wait, the first first."""
-        if self._queue is None or self._file is None:
-            return []
-        return list(_waiting(self._queue, self._name))
-
-    def give_back(self) -> None:
-        """Let the next one come; may be called twice."""
-        if self._file is not None:
-            with suppress(OSError):
-                os.unlink(self._name, dir_fd=self._queue)
-            # A process that was forked meanwhile may keep the file open.
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-            os.close(self._file)
-        if self._queue is not None:
-            os.close(self._queue)
-        self._file = self._queue = None
-
-    def _drawn(self, queue: int, text: str) -> int:
-        """Make the file under another name, because without its lock it would count as left."""
-        draft = f".{self._name}"
-        file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o644, dir_fd=queue)
-        try:
-            os.fchmod(file, 0o644)  # whatever the mask
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(file, text.encode())
-            os.rename(draft, self._name, src_dir_fd=queue, dst_dir_fd=queue)
-        except OSError:
-            os.close(file)
-            raise
-        return file
-
-
-def _shared(folder: Path) -> int:
-    """Return a descriptor of a folder in which every user may make files, and remove their own."""
-    with suppress(FileExistsError):
-        folder.mkdir()
-        folder.chmod(0o1777)
-    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | SAFELY)
-
-
-def _waiting(queue: int, name: str) -> Iterator[str]:
-    """Yield the texts of the tickets before one, and remove what nobody holds any more."""
-    drawn = (each for each in os.listdir(queue) if each[0] != ".")
-    for each in sorted(drawn):
-        if each >= name:
-            return
-        with suppress(OSError):  # Gone meanwhile, or a trap.
-            if (text := _held(queue, each)) is not None:
-                yield text
-            else:
-                os.unlink(each, dir_fd=queue)
-
-
-def _held(queue: int, name: str) -> str | None:
-    """Return the text of a ticket that is held; None of one that was left."""
-    file = os.open(name, os.O_RDONLY | SAFELY, dir_fd=queue)
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.pread(file, 4096, 0).decode(errors="replace")
-    finally:
-        os.close(file)
-    return None
+        os.pwrite(file, text.encode().ljust(_RECORD)[:_RECORD], place * _RECORD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -35,22 +36,16 @@ def available(groups: Path = Path("/sys/fs/cgroup")) -> int:
 
 def kernel_kills(statistics: Path = Path("/proc/vmstat")) -> int:
     """Return how many processes the kernel has killed for want of memory since it started."""
-    try:
+    with suppress(OSError):
         for line in statistics.read_text(encoding="ascii").splitlines():
             name, _, value = line.partition(" ")
             if name == "oom_kill":
                 return int(value)
-    except OSError:
-        pass
     return 0
 
 
 class MemoryGauge:
-    """Samples the memory of all processes that descend from one.
-
-    Args:
-        ancestor: The process id of the fork server, which also adopts the trial's orphans.
-    """
+    """Samples the memory of all processes that descend from a fork server, orphans too."""
 
     def __init__(self, ancestor: int, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._ancestor = ancestor
@@ -68,11 +63,11 @@ class MemoryGauge:
             return False
         self._next_sample = self._now() + EVERY
         self._refresh_family()
-        resident = sum(_resident(process) for process in self._family)
+        resident = self._sum(lambda process: process.memory_info().rss)
         self.peak = max(self.peak, resident)
         # Pages shared with the fork server count once per process in `resident`. What is exact is
         # slow, and stops the process while it is read, so it is asked only when it decides.
-        return resident > self.most and self._exact() > self.most
+        return resident > self.most and self._sum(lambda p: p.memory_full_info().pss) > self.most
 
     def _refresh_family(self) -> None:
         begun = self._now()
@@ -81,26 +76,15 @@ class MemoryGauge:
             ended = self._now()
             self._next_family = ended + max(_FAMILY_EVERY, (ended - begun) / _FAMILY_SHARE)
 
-    def _exact(self) -> int:
-        return sum(_proportional(process) for process in self._family)
+    def _sum(self, measure: Callable[[psutil.Process], int]) -> int:
+        total = 0
+        for each in self._family:
+            with suppress(psutil.Error):  # It has ended.
+                total += measure(each)
+        return total
 
 
 def _descendants(pid: int) -> Sequence[psutil.Process]:
-    try:
+    with suppress(psutil.Error):
         return psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return ()
-
-
-def _resident(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.Error:
-        return 0
-
-
-def _proportional(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_full_info().pss)
-    except psutil.Error:
-        return 0
+    return ()

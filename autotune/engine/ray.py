@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from itertools import permutations
 from typing import Self
@@ -13,27 +13,40 @@ from typing import Self
 from autotune.engine.base import A, HostTask, RunResult, Watch
 from autotune.engine.bridge import Node
 from autotune.engine.folder import TrialFolder
-from autotune.engine.links import Link
+from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
 from autotune.engine.lock import Notify
-from autotune.engine.ray_group import RemoteGroup
-from autotune.engine.ray_hosts import Hosts, RemoteHost, answers, bring, loss_as_engine_error
+from autotune.engine.ray_agent import PIECE, Link, News, Order
+from autotune.engine.ray_hosts import (
+    SILENCE_SECONDS,
+    Hosts,
+    RemoteHost,
+    answer,
+    answers,
+    bring,
+    loss_as_engine_error,
+)
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import EVERYWHERE
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
-from autotune.engine.user_code import code_of
 from autotune.errors import EngineError, UsageError, WorkloadError
 from autotune.installed import check_installed
 from autotune.machine import Machine
-from autotune.reason import Outcome, TooFewHosts
+from autotune.reason import HostLost, Outcome, TooFewHosts
 
 SCHEME = "ray://"
 _ADDRESS = "RAY_ADDRESS"
 _LINK_SECONDS = 10.0
 _STEPS = 10
 """Steps of a task, two attempts and its start, at most; each has the same limit."""
+_POLL_SECONDS = 0.2
+"""After which an agent answers that there is nothing new."""
+_BEGIN_SECONDS = 300.0
+"""For an agent whose fork server has to import TensorFlow anew."""
+_STACK_SECONDS = 2.0
+_LATE_SECONDS = 0.5
 
 
 class RayEngine(ProcessEngine):
@@ -82,11 +95,10 @@ class RayEngine(ProcessEngine):
 
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task on every host; the answer has to be the same everywhere."""
-        self.hosts.take(lambda _: None)
-        hosts = self.hosts.left
+        hosts = self.hosts.take()
         with loss_as_engine_error(), self._interruptible(hosts):
             if task.workload is not None:
-                bring(code_of(task.workload), hosts)
+                bring(task.workload, hosts)
             asked = {host: host.ask("execute", task) for host in hosts}
             return task.together(_answered(asked, _STEPS * task.limits.window))
 
@@ -95,8 +107,7 @@ class RayEngine(ProcessEngine):
 
         None stands for a host that is not reached.
         """
-        self.hosts.take(lambda _: None)
-        hosts = self.hosts.left
+        hosts = self.hosts.take()
         with loss_as_engine_error():
             return {
                 (here.node.address, there.node.address): _link(here, there)
@@ -105,9 +116,8 @@ class RayEngine(ProcessEngine):
 
     def clocks(self) -> dict[str, float]:
         """Return by how many seconds each host's time of day is ahead of this one's."""
-        self.hosts.take(lambda _: None)
+        hosts = self.hosts.take()
         with loss_as_engine_error():
-            hosts = self.hosts.left
             return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
 
     def bandwidth(self) -> float | None:
@@ -138,12 +148,7 @@ class RayEngine(ProcessEngine):
         self.hosts.close()
 
     def _left(self) -> list[RemoteHost]:
-        """Return the hosts that can be used.
-
-        Raises:
-            EngineError: There are none.
-        """
-        self.hosts.take(lambda _: None)
+        self.hosts.take()
         self.hosts.find_lost()
         self.hosts.renew()
         if not self.hosts.left:
@@ -164,12 +169,115 @@ class RayEngine(ProcessEngine):
             raise
 
 
-def _address(url: str) -> str:
-    """Return what Ray is given.
+class RemoteGroup(WorkerGroup):
+    """Worker processes on several hosts."""
 
-    Raises:
-        UsageError: The URL is not one of a cluster.
-    """
+    def __init__(
+        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
+    ) -> None:
+        self._of = hosts
+        self._hosts = [*dict.fromkeys(hosts)]
+        self._request = request
+        self._folder = folder
+        self._code = code
+        self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
+        self._exits: dict[int, Exit] = {}
+        self._uses: dict[RemoteHost, MemoryUse] = {}
+
+    @property
+    def lost(self) -> HostLost | None:
+        """The loss of the first of its hosts that was lost."""
+        return next((host.lost for host in self._hosts if host.lost), None)
+
+    def start(self) -> None:
+        """Start all processes, on ports that are held until the end."""
+        bring(self._request.workload, self._hosts)
+        for host in self._hosts:
+            host.compare_clocks()
+        addresses = self._addresses()
+        files = {name: path.read_bytes() for name, path in self._folder.given().items()}
+        roles, memory = self._request.roles, self._request.limits.memory
+        calls = {}
+        for host in self._hosts:
+            members = [i for i, each in enumerate(self._of) if each is host]
+            order = Order(self._code, files, roles, addresses, members, memory)
+            calls[host] = host.ask("begin", order)
+        for refused in answers(calls, _BEGIN_SECONDS).values():
+            if refused:
+                raise WorkersLost(refused)
+
+    def listen(self, seconds: float) -> list[Report]:
+        for host in self._hosts:
+            if host not in self._polls:
+                self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
+        wait([call for call, _ in self._polls.values()], seconds, FIRST_COMPLETED)
+        reports = [report for host in self._hosts for report in self._heard(host)]
+        return sorted(reports, key=lambda report: report.event["at"])
+
+    def exits(self) -> Mapping[int, Exit]:
+        return self._exits
+
+    def memory(self) -> MemoryUse:
+        """Return what the processes hold, of all hosts or of one on which it is too much."""
+        uses = self._uses.values()
+        return next(
+            (each for each in uses if each.exceeded),
+            MemoryUse(sum(u.peak for u in uses), sum(u.limit for u in uses), exceeded=False),
+        )
+
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        host = self._of[member]
+        call: Future[str] = host.ask("last_words", member, stack)
+        wait([call], _STACK_SECONDS)
+        failed = not call.done() or call.exception() is not None
+        return "" if failed else call.result()
+
+    def end(self) -> None:
+        calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
+        for host, call in calls.items():
+            try:
+                left: dict[str, int] = answers({host: call})[host]
+                for name, size in left.items():
+                    self._bring_home(host, name, size)
+                host.ask("forget")
+            except WorkersLost:
+                continue  # It was struck off, and that is the reason of the run's end.
+
+    def _addresses(self) -> list[str]:
+        """Return where each process is to listen; nowhere if there is only one."""
+        if len(self._request.roles) == 1:
+            return [""]
+        asked = {host: host.ask("hold", self._of.count(host)) for host in self._hosts}
+        ports = {host: iter(held) for host, held in answers(asked).items()}
+        return [f"{host.node.address}:{next(ports[host])}" for host in self._of]
+
+    def _heard(self, host: RemoteHost) -> list[Report]:
+        call, asked = self._polls[host]
+        if not call.done():
+            if time.monotonic() - asked <= SILENCE_SECONDS:
+                return []
+            # Where it was the tuner that stood still, the answer is on its way.
+            wait([call], _LATE_SECONDS)
+            if not call.done():
+                raise host.lose(silent=SILENCE_SECONDS)
+        del self._polls[host]
+        news = answer(host, call)
+        if news.lost:
+            raise WorkersLost(news.lost)
+        self._exits.update(news.exits)
+        self._uses[host] = news.memory
+        return [
+            Report(member, {**event, "at": host.here(event["at"])})
+            for member, event in news.reports
+        ]
+
+    def _bring_home(self, host: RemoteHost, name: str, size: int) -> None:
+        with (self._folder.path / name).open("wb") as file:
+            for offset in range(0, size, PIECE):
+                file.write(host.call("take", name, offset))
+
+
+def _address(url: str) -> str:
     address = url.removeprefix(SCHEME) or os.environ.get(_ADDRESS) or "auto"
     host, _, port = address.rpartition(":")
     if address != "auto" and not (host and port.isdecimal() and "/" not in host):
@@ -182,11 +290,7 @@ def _address(url: str) -> str:
 
 
 def _answered(asked: Mapping[RemoteHost, Future[A]], seconds: float) -> dict[Node, A]:
-    """Return what all hosts have found.
-
-    Raises:
-        WorkloadError: On some of them the workload fails.
-    """
+    """Return what all hosts have found; raise what some have found wrong with the workload."""
     found: dict[Node, A] = {}
     failed: dict[RemoteHost, WorkloadError] = {}
     for host, call in asked.items():
@@ -205,14 +309,10 @@ def _answered(asked: Mapping[RemoteHost, Future[A]], seconds: float) -> dict[Nod
 
 
 def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
-    """Return what the network gives from one host to another; None if it is not reached.
-
-    Raises:
-        WorkersLost: A host is gone.
-    """
-    port = answers({there: there.ask("answer", _LINK_SECONDS)})[there]
-    call: Future[Link | None] = here.ask("reach", there.node.address, port)
-    return answers({here: call}, _LINK_SECONDS)[here]
+    """Return what the network gives from one host to another; None if it is not reached."""
+    port = there.call("answer", _LINK_SECONDS)
+    found: Link | None = here.call("reach", there.node.address, port, seconds=_LINK_SECONDS)
+    return found
 
 
 def _together(loads: Sequence[Load]) -> Load:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
-from autotune.engine import links
 from autotune.engine.base import A, HostTask
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
@@ -34,6 +34,23 @@ from autotune.roles import Role
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20
 """Bytes of a file that are handed over at a time."""
+_PATIENCE = 2.0
+"""Seconds to wait for a host that should answer."""
+_PINGS = 9
+_PIECE = bytes(2**16)
+_SECONDS = 1.0
+"""Longest time that data are sent for."""
+_MOST = 64 * 2**20
+"""Bytes that are sent at most."""
+
+
+class Link(NamedTuple):
+    """What the network gives from one host to another."""
+
+    latency: float
+    """Seconds there and back."""
+    bandwidth: float
+    """Bytes per second."""
 
 
 class HostFacts(NamedTuple):
@@ -72,11 +89,7 @@ class Order(NamedTuple):
 
 
 class Agent:
-    """Starts, watches and ends processes on its host.
-
-    Args:
-        environment: Variables of the processes, beside those of this one; None removes one.
-    """
+    """Starts, watches and ends processes on its host."""
 
     def __init__(self, environment: Environment | None = None) -> None:
         self._engine = LocalEngine(environment)
@@ -124,14 +137,10 @@ class Agent:
     def hold(self, count: int) -> list[int]:
         """Return ports that nobody else is given until the run has ended."""
         with self._lock:
-            return [links.hold(self._ports) for _ in range(count)]
+            return [hold_port(self._ports) for _ in range(count)]
 
     def begin(self, order: Order) -> Reason | None:
-        """Start this host's processes of a run; return why the host cannot.
-
-        Raises:
-            EngineError: The system refuses another process, or TensorFlow cannot be imported.
-        """
+        """Start this host's processes of a run; return why the host cannot."""
         with self._lock:
             self._heard, self._ending, self._news = time.monotonic(), False, News()
             self._folder = self._fill(order.files)
@@ -156,20 +165,12 @@ class Agent:
                 break
         return self._news
 
-    def last_words(self, member: int) -> str:
+    def last_words(self, member: int, stack: bool) -> str:  # noqa: FBT001 - a call from elsewhere
         with self._lock:
-            return self._group.last_words(member) if self._group else ""
-
-    def stack(self, member: int) -> str:
-        with self._lock:
-            return self._group.stack(member) if self._group else ""
+            return self._group.last_words(member, stack=stack) if self._group else ""
 
     def end(self) -> dict[str, int]:
-        """End all processes; return the files that they have left, with their sizes.
-
-        Raises:
-            EngineError: The system does not let go of one.
-        """
+        """End all processes; return the files that they have left, with their sizes."""
         self._ending = True
         with self._lock:
             self._end_group()
@@ -192,11 +193,11 @@ class Agent:
 
     def answer(self, seconds: float) -> int:
         """Let other agents reach this one for some seconds; return the port."""
-        return links.answer(seconds)
+        return answer_pings(seconds)
 
-    def reach(self, address: str, port: int) -> links.Link | None:
+    def reach(self, address: str, port: int) -> Link | None:
         """Return latency and bandwidth to an agent that answers there; None if none does."""
-        return links.measure(address, port)
+        return measure_link(address, port)
 
     def close(self) -> None:
         self._ending = True
@@ -245,3 +246,68 @@ class Agent:
                 if self._group and time.monotonic() - self._heard > UNATTENDED_SECONDS:
                     self._end_group()
                     self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))
+
+
+def hold_port(held: ExitStack) -> int:
+    """Return a port that the kernel gives nobody else until a stack is closed.
+
+    TensorFlow's server can take it nevertheless: both say SO_REUSEADDR, and this socket does not
+    listen.
+    """
+    holder = held.enter_context(socket.socket())
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("", 0))
+    port: int = holder.getsockname()[1]
+    return port
+
+
+def answer_pings(seconds: float) -> int:
+    """Answer whoever measures, for some seconds in the background; return the port."""
+    listener = socket.create_server(("", 0))
+    threading.Thread(target=_serve, args=(listener, seconds), daemon=True).start()
+    port: int = listener.getsockname()[1]
+    return port
+
+
+def measure_link(address: str, port: int) -> Link | None:
+    """Return what the network gives to a host that answers; None if it does not."""
+    with suppress(OSError), socket.create_connection((address, port), _PATIENCE) as there:
+        there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        latency = min(_ping(there) for _ in range(_PINGS))
+        begun, sent = time.monotonic(), 0
+        while sent < _MOST and time.monotonic() - begun < _SECONDS:
+            there.sendall(_PIECE)
+            sent += len(_PIECE)
+        there.shutdown(socket.SHUT_WR)
+        there.settimeout(_PATIENCE + _SECONDS)
+        while there.recv(1):  # it closes when everything has arrived
+            pass
+        return Link(latency, sent / (time.monotonic() - begun))
+    return None
+
+
+def _ping(there: socket.socket) -> float:
+    begun = time.monotonic()
+    there.sendall(b"?")
+    there.recv(1)
+    return time.monotonic() - begun
+
+
+def _serve(listener: socket.socket, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    with listener:
+        while (left := deadline - time.monotonic()) > 0:
+            listener.settimeout(left)
+            with suppress(OSError):
+                there, _ = listener.accept()
+                threading.Thread(target=_receive, args=(there,), daemon=True).start()
+
+
+def _receive(there: socket.socket) -> None:
+    with there, suppress(OSError):
+        there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        there.settimeout(_PATIENCE + _SECONDS)
+        for _ in range(_PINGS):
+            there.sendall(there.recv(1))
+        while there.recv(2**16):
+            pass

@@ -73,11 +73,7 @@ class Bridge:
         self._sending = threading.Lock()
         self._closing = False
         self._agents: dict[str, Any] = {}
-        self._own: dict[str, Callable[..., object]] = {
-            "nodes": nodes,
-            "place": self._place,
-            "drop": self._drop,
-        }
+        self._own: dict[str, Callable[..., object]] = {"place": self._place, "drop": self._drop}
 
     def serve(self) -> None:
         with suppress(EOFError, OSError):

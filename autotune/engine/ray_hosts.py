@@ -12,15 +12,16 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
-from autotune.engine.lock import POLL_SECONDS, REMIND_SECONDS, Notify, Wait
+from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
 from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.user_code import Code
-from autotune.errors import AutotuneError, EngineError, Interrupted
+from autotune.engine.user_code import Code, code_of
+from autotune.errors import AutotuneError, EngineError
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
+from autotune.workload import Workload
 
 T = TypeVar("T")
 SILENCE_SECONDS = 5.0
@@ -34,8 +35,6 @@ _AGENTS = 3
 _RETURN_SECONDS = 90.0
 """For an agent in place of one that has ended."""
 _PINGS = 9
-_CLOCK_SECONDS = 60.0
-"""Between two comparisons of clocks, which drift some ms in a minute."""
 
 
 class RemoteHost:
@@ -49,7 +48,6 @@ class RemoteHost:
         self.agents = 0
         """How many it had."""
         self._offset = 0.0
-        self._compared = -_CLOCK_SECONDS
         self._code = ""
         self._ping: Future[float] | None = None
         self._pinged = 0.0
@@ -63,6 +61,10 @@ class RemoteHost:
     def ask(self, method: str, *arguments: Any) -> Future[Any]:
         return self._bridge.ask(self.node.key, method, *arguments)
 
+    def call(self, method: str, *arguments: Any, seconds: float | None = None) -> Any:
+        """Ask the agent, and wait for its answer."""
+        return answers({self: self.ask(method, *arguments)}, seconds)[self]
+
     def lose(self, *, silent: float | None = None, memory: bool = False) -> WorkersLost:
         """Strike the host off, end its agent, and return the error that says so."""
         self.lost = HostLost(host=str(self.node), silent=silent, memory=memory)
@@ -70,11 +72,7 @@ class RemoteHost:
         return WorkersLost(self.lost)
 
     def check_pulse(self) -> None:
-        """See that the agent answers at all while another call of it lasts.
-
-        Raises:
-            WorkersLost: It does not.
-        """
+        """See that the agent answers at all while another call of it lasts."""
         now = time.monotonic()
         if self._ping is None or self._ping.done():
             self._ping, self._pinged = self.ask("clock"), now
@@ -83,18 +81,14 @@ class RemoteHost:
             raise self.lose(silent=SILENCE_SECONDS)
 
     def compare_clocks(self) -> None:
-        """Find out how far its clock is ahead, by the quickest of some calls."""
-        if time.monotonic() - self._compared < _CLOCK_SECONDS:
-            return
         self._offset = self.ahead("clock", time.monotonic)
-        self._compared = time.monotonic()
 
     def ahead(self, method: str, ours: Callable[[], float]) -> float:
         """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""
         found = []
         for _ in range(_PINGS):
             asked = ours()
-            theirs: float = answers({self: self.ask(method)}, SILENCE_SECONDS)[self]
+            theirs: float = self.call(method)
             now = ours()
             found.append((now - asked, theirs - (asked + now) / 2))
         return min(found)[1]
@@ -109,17 +103,10 @@ class RemoteHost:
 
 
 def answers(
-    calls: Mapping[RemoteHost, Future[T]], seconds: float = SILENCE_SECONDS
+    calls: Mapping[RemoteHost, Future[T]], seconds: float | None = None
 ) -> dict[RemoteHost, T]:
-    """Wait for the answers of several hosts.
-
-    Args:
-        seconds: Longest wait. A host that does not answer at all is given up sooner.
-
-    Raises:
-        WorkersLost: A host is gone, or too late.
-        AutotuneError: What an agent has raised.
-    """
+    """Wait for the answers of several hosts; one that does not answer at all is given up sooner."""
+    seconds = seconds or SILENCE_SECONDS
     deadline = time.monotonic() + seconds
     while late := [host for host, call in calls.items() if not call.done()]:
         if time.monotonic() > deadline:
@@ -131,12 +118,7 @@ def answers(
 
 
 def answer(host: RemoteHost, call: Future[T]) -> T:
-    """Return the answer of a host that has given one.
-
-    Raises:
-        WorkersLost: The host is gone.
-        AutotuneError: What the agent has raised.
-    """
+    """Return the answer of a host that has given one; raise what its agent has raised."""
     try:
         return call.result()
     except Gone as exc:
@@ -150,13 +132,9 @@ def answer(host: RemoteHost, call: Future[T]) -> T:
         ) from exc
 
 
-def bring(code: Code, hosts: Sequence[RemoteHost]) -> None:
-    """Have hosts hold the user's code.
-
-    Raises:
-        WorkersLost: A host is gone.
-        UsageError: One cannot hold it.
-    """
+def bring(workload: Workload, hosts: Sequence[RemoteHost]) -> None:
+    """Have hosts hold the user's code."""
+    code = code_of(workload)
     answers({host: host.ask("bring", code) for host in hosts if host.lacks(code)}, _BRING_SECONDS)
 
 
@@ -185,14 +163,10 @@ class Hosts:
             self._bridge = BridgeClient(self._address)
         return self._bridge
 
-    def take(self, notify: Notify) -> None:
-        """Have an agent on each host, once nobody else uses it.
-
-        Raises:
-            EngineError: The cluster does not answer, or has no host.
-        """
+    def take(self, notify: Notify = lambda _: None) -> list[RemoteHost]:
+        """Have an agent on each host, once nobody else uses it; return those that are left."""
         if self._all:
-            return
+            return self.left
         bridge = self.connect()
         nodes = sorted(bridge.nodes(), key=_order)
         if not nodes:
@@ -205,26 +179,14 @@ class Hosts:
         self._wait_for(found[:1], notify)
         self._wait_for(found[1:], notify)
         self._all = found
+        return self.left
 
     def reserve(self, what: str, notify: Notify, seconds: float | None = None) -> None:
-        """Wait until no search is running on one of the hosts alone, then keep such waiting.
-
-        Raises:
-            Interrupted: Ctrl-C was pressed while waiting.
-            EngineError: A host was lost.
-        """
+        """Wait until no search is running on one of the hosts alone, then keep such waiting."""
         self._seconds = seconds
         # Agents of one search share a machine; one of another with the same name does not.
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
-        due = time.monotonic()
-        try:
-            while busy := self._busy():
-                if time.monotonic() >= due:
-                    due = time.monotonic() + REMIND_SECONDS
-                    notify(busy)
-                time.sleep(POLL_SECONDS)
-        except KeyboardInterrupt as exc:
-            raise Interrupted("Interrupted while waiting for another search.") from exc
+        wait_in_turn(self._busy, notify)
 
     def _busy(self) -> Wait | None:
         """Reserve one host after the other; return for whom the first waits that cannot be.
@@ -234,22 +196,17 @@ class Hosts:
         """
         with loss_as_engine_error():
             for host in self.left:
-                asked = host.ask("reserve", self._what, self._seconds)
-                wait: Wait | None = answers({host: asked})[host]
+                wait: Wait | None = host.call("reserve", self._what, self._seconds)
                 if wait is not None:
                     return wait.model_copy(update={"host": str(host.node)})
         return None
 
     def machine(self) -> Machine:
-        """Return the hosts as one machine.
-
-        Raises:
-            EngineError: They differ in their software, or one was lost.
-        """
+        """Return the hosts as one machine, unless they differ in their software."""
         if not self._facts:
-            self.take(lambda _: None)
+            hosts = self.take()
             with loss_as_engine_error():
-                found = answers({each: each.ask("facts") for each in self.left}, _FACTS_SECONDS)
+                found = answers({each: each.ask("facts") for each in hosts}, _FACTS_SECONDS)
             _check_alike(found)
             self._facts = found
         first, *_ = self._facts.values()
@@ -264,7 +221,7 @@ class Hosts:
         asked = {host: host.ask("clock") for host in self.left}
         for host, call in asked.items():
             with suppress(WorkersLost):
-                answers({host: call}, SILENCE_SECONDS)
+                answers({host: call})
 
     def renew(self) -> None:
         """Start new agents where only an agent was lost, and not its host."""
@@ -273,7 +230,7 @@ class Hosts:
                 host.place()
                 with suppress(WorkersLost):
                     _await_return(host)
-                    answers({host: host.ask("facts")}, _FACTS_SECONDS)
+                    host.call("facts", seconds=_FACTS_SECONDS)
                     if self._what:
                         host.ask("reserve", self._what, self._seconds)
 

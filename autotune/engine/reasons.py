@@ -56,11 +56,7 @@ class WorkersLost(Exception):
 
 
 def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
-    """Return the reason for an error that a process reported.
-
-    Args:
-        error: Its `kind`, `message` and `where`.
-    """
+    """Return the reason for an error that a process reported."""
     text = _text(error)
     for pattern, cause in _KNOWN.items():
         if re.search(pattern, text):
@@ -88,11 +84,7 @@ def is_consequence(error: Mapping[str, Any]) -> bool:
 
 
 def exit_of(status: int, *, for_memory: bool = False) -> Killed | Exited | KernelKilled:
-    """Return how a process ended.
-
-    Args:
-        for_memory: Whether the kernel has killed processes for want of memory meanwhile.
-    """
+    """Return how a process ended, perhaps by the kernel for want of memory."""
     code = status & 0x7F
     if code == signal.SIGKILL and for_memory:
         return KernelKilled()

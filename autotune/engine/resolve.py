@@ -55,17 +55,7 @@ def reserved_engine(
 ) -> Iterator[Engine]:
     """Reserve an engine for one search; make, start and close it unless it is the caller's.
 
-    Args:
-        engine: The caller's, or what `new_engine` takes; None is this machine's.
-        what: Names this search to those that wait for it.
-        notify: Is called with whom it waits for.
-        seconds: Budget of the search; None where it has none.
-        wait: Whether to wait for others that are running there.
-
-    Raises:
-        Interrupted: Ctrl-C was pressed while waiting.
-        UsageError: There is no such engine, or this thread has reserved what it runs on.
-        EngineError: Others are running there, and they are not to be waited for.
+    Where it is not to wait for others, that others are running there is an error.
     """
     notify = notify if wait else partial(_refuse, notify)
     if engine is not None and not isinstance(engine, str):

@@ -89,15 +89,27 @@ class TrialRun:
 
     def _hear(self, reports: list[Report]) -> Ending | None:
         for member, event in reports:
-            self._note_trouble(member, event)
-            self._steps.note(member, event)
-            if event["event"] == events.ANSWERED:
-                self._answered.add(member)
-            ending = self._nan(event) or (self._progress(event) if member == 0 else None)
-            if ending:
+            if ending := self._take(member, event):
                 return ending
         everybody = len(self._answered) == len(self._roles)
         return Ending(Outcome.MEASURED, Completed()) if everybody else None
+
+    def _take(self, member: int, event: Event) -> Ending | None:
+        self._steps.note(member, event)
+        match event["event"]:
+            case events.ERROR:
+                self._troubles[member] = self._error(member, event)
+            case events.FINISHED:
+                words = self._group.last_words(member)
+                ending = Ending(Outcome.FAILED, FinishedEarly(), words)
+                self._troubles[member] = Trouble(at=event["at"], ending=ending)
+            case events.ANSWERED:
+                self._answered.add(member)
+            case events.NAN:
+                value = str(event["value"])
+                reason = NotFinite(name=event["name"], value=value, step=event["step"])
+                return Ending(Outcome.FAILED, reason)
+        return self._progress(event) if member == 0 else None
 
     def _check(self) -> Ending | None:
         """See what the processes cannot report themselves."""
@@ -106,7 +118,9 @@ class TrialRun:
                 self._troubles[member] = self._death(member, found)
         now = time.monotonic()
         cause = root_cause(tuple(self._troubles.values()), now)
-        return cause or self._hung(now) or self._too_large()
+        if not cause and (overdue := self._watchdog.overdue(now)):
+            cause = Ending(Outcome.HUNG, overdue, self._stacks())
+        return cause or self._too_large()
 
     def _progress(self, event: Event) -> Ending | None:
         """Take in what the first process, which speaks for all, says of its steps."""
@@ -125,19 +139,14 @@ class TrialRun:
                 return Ending(stop.outcome, stop.reason) if stop else None
         return None
 
-    def _note_trouble(self, member: int, event: Event) -> None:
-        match event["event"]:
-            case events.ERROR:
-                outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
-                reason = reasons.explain(event, self._name(member))
-                ending = Ending(outcome, reason, event["detail"])
-                consequence = reasons.is_consequence(event)
-            case events.FINISHED:
-                ending = Ending(Outcome.FAILED, FinishedEarly(), self._group.last_words(member))
-                consequence = False
-            case _:
-                return
-        self._troubles[member] = Trouble(at=event["at"], ending=ending, consequence=consequence)
+    def _error(self, member: int, event: Event) -> Trouble:
+        outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
+        reason = reasons.explain(event, self._name(member))
+        ending, consequence = (
+            Ending(outcome, reason, event["detail"]),
+            reasons.is_consequence(event),
+        )
+        return Trouble(at=event["at"], ending=ending, consequence=consequence)
 
     def _death(self, member: int, found: Exit) -> Trouble:
         reason = found.model_copy(update={"process": self._name(member)})
@@ -147,21 +156,10 @@ class TrialRun:
             ending = Ending(Outcome.CRASHED, reason, self._group.last_words(member))
         return Trouble(at=time.monotonic(), ending=ending)
 
-    def _nan(self, event: Event) -> Ending | None:
-        if event["event"] != events.NAN:
-            return None
-        reason = NotFinite(name=event["name"], value=str(event["value"]), step=event["step"])
-        return Ending(Outcome.FAILED, reason)
-
-    def _hung(self, now: float) -> Ending | None:
-        overdue = self._watchdog.overdue(now)
-        return Ending(Outcome.HUNG, overdue, self._stacks()) if overdue else None
-
     def _stacks(self) -> str:
-        return "\n".join(
-            f"{self._prefix(member)}{self._group.stack(member)}"
-            for member in range(min(len(self._roles), _MOST_STACKS))
-        )
+        members = range(min(len(self._roles), _MOST_STACKS))
+        told = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
+        return "\n".join(each.removeprefix(": ") for each in told)
 
     def _too_large(self) -> Ending | None:
         used = self._group.memory()
@@ -184,10 +182,6 @@ class TrialRun:
     def _name(self, member: int) -> str:
         roles = self._roles
         return roles[member].name if len(roles) > 1 else ""
-
-    def _prefix(self, member: int) -> str:
-        name = self._name(member)
-        return f"{name}: " if name else ""
 
 
 class Watchdog:
@@ -228,11 +222,7 @@ class WorkerSteps:
             self._windows[member].append(event)
 
     def each(self, what: str) -> tuple[float, ...]:
-        """Return what each process reports for a step; empty if one did not say.
-
-        Args:
-            what: Of a window: its `seconds`, or its `work` in core seconds.
-        """
+        """Return the `seconds` or `work` of a step of each process; empty if one did not say."""
         late = [each[int(len(each) * EARLY) :] for each in self._windows]
         if not all(late):
             return ()

@@ -49,9 +49,6 @@ def install(code: Code, scratch: Path) -> Path:
 
     The same one where all files stand there as they do where the tuner runs. In a copy they have
     their paths below a folder of its own, so that paths from one to the other hold.
-
-    Raises:
-        UsageError: There are too many to bring, and no such folder here.
     """
     here = Path(code.directory)
     if here.is_dir() and all(_holds(Path(path), content) for path, content in code.files.items()):

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import indent
 
-from autotune.program.imports import Import, imports_in, sections
-from autotune.program.text import call, literal
-from autotune.workload import Factory, Workload, is_dotted_name
-from autotune.workload.declared import bound_names
+from autotune.program.text import Import, call, imports_in, literal, sections
+from autotune.workload import Factory, Workload, bound_names, is_dotted_name
 from autotune.workload.source import Source
 
 
@@ -88,7 +86,6 @@ class _Preamble:
             self.assignments.append(f"{role} = {text}")
 
     def context(self, workload: Workload) -> dict[str, object]:
-        """Return what the templates need."""
         sources = [each.source for each in workload.factories.values() if each.source]
         return {
             **vars(self),
@@ -124,7 +121,6 @@ def preamble(
 
 
 def _on_path(root: str, modules: Iterable[str]) -> str:
-    """Return the statement that puts a folder on the path."""
     folder = call("folder_of", [("", literal(each)) for each in (root, *modules)])
     return call("sys.path.insert", [("", "0"), ("", folder)])
 

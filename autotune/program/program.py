@@ -9,17 +9,23 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.program.factories import global_names, preamble, sketch
-from autotune.program.imports import Import, imports_in, sections
-from autotune.program.pipeline import at_source, axis_lines, pipeline
-from autotune.program.returned import functions_for, reading, taken
-from autotune.program.text import WIDTH, call, fill_in, literal
+from autotune.program.pipeline import (
+    at_source,
+    axis_lines,
+    batch_of,
+    functions_for,
+    pipeline,
+    reading,
+    taken,
+)
+from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
 from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.strategies import Training, strategy, update_batch
 from autotune.text import plural
 from autotune.value import Value
 from autotune.workload import (
-    FitData,
+    FitFacts,
     OwnStrategy,
     Script,
     Workload,
@@ -79,6 +85,8 @@ def render(
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
     apart = training == "coordinator"
+    rate = _learning_rate(configuration, facts)
+    batch = ["PER_REPLICA_BATCH", "workers"] if apart else [batch_of(configuration)]
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
@@ -87,9 +95,9 @@ def render(
         "fits": training == "fit",
         "taken": taken(configuration, facts),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
-        **_learning_rate(configuration, facts),
+        **rate,
         "model": _model(configuration, workload, facts),
-        "callbacks": _callbacks(workload, training, _scaled_for(configuration, facts, training)),
+        "callbacks": _callbacks(workload, training, batch if rate["rate_factor"] else []),
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
@@ -109,7 +117,6 @@ def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
     return {
         "kinds": {kind: kinds.count(kind) for kind in kinds},
         "total": len(kinds),
-        "processes": f"{len(kinds)} processes",
         "chief": "chief" in kinds,
         "gpus": bool(machine.gpus),
     }
@@ -126,7 +133,6 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
 
 
 def _check_names(configuration: Configuration, workload: Workload) -> None:
-    """Make sure that what the program uses as a name is one."""
     parameters = [name for name, _ in configuration.arguments]
     for factory in workload.factories.values():
         _check_dotted("factory", [factory.module, factory.name] if factory.module else [])
@@ -149,7 +155,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "several_workers": configuration.workers > 1,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
-        "batch": _batch(configuration),
+        "batch": batch_of(configuration),
         "eager": _eager(facts),
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
@@ -160,7 +166,6 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
 
 
 def _eager(facts: WorkloadFacts) -> str:
-    """Return who asks for eager execution; empty where nobody does."""
     if not facts.eager:
         return ""
     if facts.fit is None:
@@ -169,20 +174,14 @@ def _eager(facts: WorkloadFacts) -> str:
     return f"The script asks for eager execution{at}"
 
 
-def _batch(configuration: Configuration) -> str:
-    """Return how a program calls the examples of a step."""
-    if configuration.workers > 1:
-        return "global_batch"
-    return "GLOBAL_BATCH" if configuration.distributed else "PER_REPLICA_BATCH"
-
-
 def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     """Return what a comparison of batches has assumed of the learning rate, if anything."""
-    factor, known = _rate_factor(configuration, facts), facts.learning
-    if known is None or factor is None:
+    known = facts.learning
+    factor = learning_rate_factor(known, update_batch(configuration)) if known else 1
+    if known is None or factor == 1:
         return {"rate_factor": None}
     return {
-        "rate_factor": factor,
+        "rate_factor": f"{factor:.3g}",
         "warm_up": warm_up_examples(known),
         "warm_up_share": f"{WARM_UP_SHARE:.2g}",
         "usual_batch": known.batch,
@@ -190,56 +189,26 @@ def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[s
     }
 
 
-def _rate_factor(configuration: Configuration, facts: WorkloadFacts) -> str | None:
-    """Return the factor on the learning rate as it is written; None where it stays as it is."""
-    if facts.learning is None:
-        return None
-    factor = learning_rate_factor(facts.learning, update_batch(configuration))
-    return f"{factor:.3g}" if factor != 1 else None
-
-
-def _scaled_for(
-    configuration: Configuration, facts: WorkloadFacts, training: Training
-) -> list[str]:
-    """Return what is given to the function that scales the rate; nothing where it stays."""
-    if _rate_factor(configuration, facts) is None:
-        return []
-    if training == "coordinator":
-        return ["PER_REPLICA_BATCH", "workers"]
-    return [_batch(configuration)]
-
-
 def _script(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
-    """Return the script, and where the number of epochs and what is shown come from."""
     if workload.script is None:
-        of_factories = {"epochs": "args.epochs", "verbose": "args.verbose"}
-        return {"script": None, "sets_epochs": " --epochs 5", **of_factories}
-    script = workload.script.model_copy(
-        update={"fit": workload.script.fit or (facts.fit and facts.fit.line)}
-    )
-    data = facts.fit.data if facts.fit else None
-    whole = facts.fit is not None and facts.fit.only_batch is not None
+        return {"script": None, "sets_epochs": " --epochs 5"}
+    fit = facts.fit or FitFacts()
+    script = workload.script.model_copy(update={"fit": workload.script.fit or fit.line})
+    whole, several = fit.only_batch is not None, configuration.workers > 1
     return {
         "script": script,
         "sets_epochs": "",
-        "script_epochs": facts.fit and facts.fit.epochs and plural(facts.fit.epochs, "epoch"),
-        "own": facts.fit and facts.fit.own_strategy,
-        "data": data,
+        "script_epochs": fit.epochs and plural(fit.epochs, "epoch"),
+        "own": fit.own_strategy,
+        "data": fit.data,
         "whole": whole,
-        "lengths": {
-            FitData.DATASET: "int(call.x.cardinality())",
-            FitData.PY_DATASET: "len(call.x)",
-            FitData.GENERATOR: "0",
-        },
         "own_batch": facts.usual_batch or Configuration().per_replica_batch,
         "functions": functions_for(
-            data, whole=whole, notebook=script.notebook, evaluates=configuration.workers > 1
+            fit.data, whole=whole, notebook=script.notebook, evaluates=several
         ),
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
-        "epochs": "epochs",
-        "verbose": "verbose",
     }
 
 
@@ -269,7 +238,10 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 
 
 def _callbacks(workload: Workload, training: Training, scaled_for: list[str]) -> str:
-    """Return the argument of `fit`, or of the list that the loop keeps."""
+    """Return the argument of `fit`, or of the list that the loop keeps.
+
+    Where the learning rate is scaled, that is done for the batch in `scaled_for`.
+    """
     before = "callbacks=" if training == "fit" else ""
     if not scaled_for:
         return before + _every_callback(workload, len(before), 8)

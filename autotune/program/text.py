@@ -1,11 +1,18 @@
-"""Pieces of program text, laid out as ruff's formatter would, and the templates that hold them."""
+"""Pieces of program text, laid out as ruff's formatter would, and the templates that hold them.
+
+Import statements are values, so that those of all sources can be merged and sorted.
+"""
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import groupby
 from textwrap import fill
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -31,13 +38,9 @@ def literal(value: Scalar | None) -> str:
 def call(
     head: str, arguments: Iterable[tuple[str, str]], *, before: str = "", indent: int = 0
 ) -> str:
-    """Return a call, on one line if it fits.
+    """Return a call, on one line if it fits, to stand at `indent` behind `before`.
 
-    Args:
-        head: What is called.
-        arguments: Pairs of a name and the text of its value; an empty name is positional.
-        before: What stands before the call on its first line, such as `dataset = `.
-        indent: Spaces before the line. The first line is returned without them.
+    Arguments are pairs of a name and the text of its value; an empty name is positional.
     """
     parts = [f"{name}={text}" if name else text for name, text in arguments]
     flat = f"{before}{head}({', '.join(parts)})"
@@ -62,6 +65,69 @@ def paragraph(text: str, *, indent: int = 0, first: int = 0) -> str:
     return ("\n" + " " * indent).join(lines).lstrip()
 
 
+class Import(NamedTuple):
+    """One name that an import statement binds."""
+
+    module: str
+    name: str = ""
+    """What is taken from the module; empty where the module itself is imported."""
+    alias: str = ""
+    """Empty where it would be the name itself."""
+
+    @property
+    def binds(self) -> str:
+        return self.alias or self.name or self.module.partition(".")[0]
+
+    def __str__(self) -> str:
+        target = self.name or self.module
+        return f"{target} as {self.alias}" if self.alias else target
+
+
+def imports_in(text: str) -> list[Import]:
+    found = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom):
+            found += [_named(node.module or "", each.name, each.asname) for each in node.names]
+        elif isinstance(node, ast.Import):
+            found += [_named(each.name, "", each.asname) for each in node.names]
+    return found
+
+
+def _named(module: str, name: str, alias: str | None) -> Import:
+    return Import(module, name, alias if alias and alias != (name or module) else "")
+
+
+def sections(imports: Iterable[Import]) -> str:
+    """Return sorted import statements: the future, the standard library, everything else."""
+    groups = groupby(sorted({*imports}, key=_order), key=_section)
+    return "\n\n".join("\n".join(_statements(group)) for _, group in groups)
+
+
+def _order(each: Import) -> tuple[int, bool, str, int, str]:
+    """As isort does: within a module constants, then classes, then functions."""
+    kind = 0 if each.name.isupper() and len(each.name) > 1 else 1 if each.name[:1].isupper() else 2
+    return _section(each), bool(each.name), each.module, kind, str(each)
+
+
+def _section(each: Import) -> int:
+    top = each.module.partition(".")[0]
+    return 0 if top == "__future__" else 1 if top in sys.stdlib_module_names else 2
+
+
+def _statements(group: Iterable[Import]) -> Iterator[str]:
+    """Yield one statement per module, and one per name with an alias."""
+    members: dict[tuple[str, str], list[str]] = {}
+    for each in group:
+        if each.name:
+            members.setdefault((each.module, each.alias), []).append(str(each))
+        else:
+            yield f"import {each}"
+    for (module, _), names in members.items():
+        flat = f"from {module} import {', '.join(names)}"
+        lines = "".join(f"    {name},\n" for name in names)
+        yield flat if len(flat) <= WIDTH else f"from {module} import (\n{lines})"
+
+
 def check_plain(what: str, text: str) -> None:
     """Make sure that a text may stand anywhere in a file that is no Python program."""
     if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
@@ -72,7 +138,6 @@ def check_plain(what: str, text: str) -> None:
 
 
 def fill_in(template: str, context: Mapping[str, object]) -> str:
-    """Return the text of a template with its values."""
     return _environment().get_template(template).render(context)
 
 

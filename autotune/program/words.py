@@ -45,7 +45,6 @@ def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | 
 def in_words(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
-    """Return the texts of the program's docstring and of the comment behind it."""
     lines = [*_distribution(configuration), *_settings(configuration)]
     return {
         "about": _purpose(workload),
@@ -66,7 +65,6 @@ def _plain(text: str) -> str:
 
 
 def _name(factory: Factory) -> str:
-    """Return how the reader of the program knows a factory."""
     if factory.module:
         return factory.short_name
     last = factory.name.rpartition(".")[2]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits
-from autotune.engine.tasks.learn import LearningRequest
-from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks.train import LearningRequest, trial_request
 from autotune.events import Observer, Preparing
 from autotune.objective import Batches
 from autotune.search.costs import STARTING

@@ -15,8 +15,7 @@ from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
-from autotune.engine.tasks.screen import ScreeningRequest, Setting
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import ScreeningRequest, Setting, TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.program import render

@@ -108,6 +108,5 @@ def _comment(text: str, indent: str = "", hang: str = "") -> list[str]:
 
 
 def _flow(value: object) -> str:
-    """Return a value as YAML in one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True)
     return text.removesuffix("...\n").strip()

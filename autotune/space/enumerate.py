@@ -79,18 +79,14 @@ class Candidates(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What a space holds under one strategy.
-
-    Attributes:
-        placements: Each way of distributing, with the other axes at their defaults, and the rule
-            that it breaks.
-        others: The values of the axes that are no placement.
-        own_batch: A global batch that every placement has too, divided among its replicas.
-    """
+    """What a space holds under one strategy."""
 
     placements: Mapping[Configuration, Rule | None]
+    """Each way of distributing, all else at its default, and the rule that it breaks."""
     others: Domains
+    """Of the axes that are no placement."""
     own_batch: int | None = None
+    """A global batch that every placement has too, divided among its replicas."""
 
     @property
     def each(self) -> int:
@@ -131,7 +127,6 @@ def candidates(
     *,
     divided: bool = False,
 ) -> Candidates:
-    """Return what of a space can run on a machine with a workload."""
     where = Situation(machine=machine, facts=facts, options=options)
     check_own_axes(space, {*facts.model_takes, *facts.dataset_takes})
     legal: list[Configuration] = []
@@ -166,7 +161,6 @@ def candidates(
 
 
 def part_of(space: Space, name: str, where: Situation, own: int | None = None) -> Part:
-    """Return what a space holds under a strategy."""
     found = domains(space, name, where)
     of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
     _check_size(name, _size(of_placement))
@@ -186,13 +180,11 @@ def part_of(space: Space, name: str, where: Situation, own: int | None = None) -
 def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar, ...]]:
     """Return the values of each axis that means something under a strategy, in axis order."""
     owner = strategy(name)
-    found = {}
-    for axis, declaration in axes().items():
-        if axis == "strategy" or not owner.has(axis):
-            continue
-        found[axis] = (
-            space.values(axis) if _applies(declaration, where.facts) else (default_of(axis),)
-        )
+    found = {
+        axis: space.values(axis) if _applies(each, where.facts) else (default_of(axis),)
+        for axis, each in axes().items()
+        if axis != "strategy" and owner.has(axis)
+    }
     if "reduction" in found:
         known = tuple(each for each in found["reduction"] if each in owner.reductions)
         found["reduction"] = known or owner.reductions[:1]
@@ -210,7 +202,6 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
 
 
 def _applies(axis: Axis, facts: WorkloadFacts) -> bool:
-    """Return whether an axis has an effect with a workload."""
     declared = axis.needs_parameter is None or axis.needs_parameter in facts.dataset_takes
     return declared and (axis.where is None or axis.where.holds(facts))
 

@@ -6,6 +6,7 @@ What is special to a strategy is in its own file; here is what holds for all of 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from autotune.config import Configuration
@@ -22,6 +23,7 @@ CACHE_SHARE = 0.25
 DISK_SHARE = 0.5
 """Of the free disk."""
 FILE = "file"
+Check = Callable[[Configuration], Rule | None]
 ANYTHING = SearchOptions(allow_asynchronous=True)
 """The options where the user asks for one configuration, whatever it is."""
 
@@ -35,18 +37,11 @@ class Situation:
     options: SearchOptions = ANYTHING
 
     def why_illegal(self, configuration: Configuration) -> Rule | None:
-        return (
-            self._permission(configuration)
-            or self._model(configuration)
-            or self._division(configuration)
-            or self._eagerness(configuration)
-            or self._own_batch(configuration)
-            or self._batch(configuration)
-            or self._epoch(configuration)
-            or self._cache(configuration)
-            or self._hardware(configuration)
-            or self._workers(configuration)
-            or self._strategy(configuration)
+        return self._first(
+            configuration,
+            *(self._permission, self._model, self._division, self._eagerness, self._own_batch),
+            *(self._batch, self._epoch, self._cache, self._hardware),
+            *(self._workers, self._strategy),
         )
 
     def why_illegal_placement(self, configuration: Configuration) -> Rule | None:
@@ -55,13 +50,11 @@ class Situation:
         All else must be at its default, which breaks no rule of any strategy. A batch that the
         options fix is divided already.
         """
-        return (
-            self._permission(configuration)
-            or self._model(configuration)
-            or self._division(configuration)
-            or self._workers(configuration)
-            or self._strategy(configuration)
-        )
+        checks = (self._permission, self._model, self._division, self._workers, self._strategy)
+        return self._first(configuration, *checks)
+
+    def _first(self, configuration: Configuration, *checks: Check) -> Rule | None:
+        return next(filter(None, (check(configuration) for check in checks)), None)
 
     def _permission(self, configuration: Configuration) -> Rule | None:
         asynchronous = strategy(configuration.strategy).asynchronous
@@ -72,7 +65,6 @@ class Situation:
         return why_alone(self.facts) if configuration.distributed else None
 
     def _eagerness(self, configuration: Configuration) -> Rule | None:
-        """Return why a step cannot run eagerly, or not compiled."""
         if configuration.run_eagerly:
             beyond = configuration.distributed or configuration.xla
             return Rule(kind=RuleKind.EAGER) if beyond else None
@@ -80,7 +72,6 @@ class Situation:
         return Rule(kind=RuleKind.UNCOMPILABLE, text=why_not) if why_not else None
 
     def _own_batch(self, configuration: Configuration) -> Rule | None:
-        """Return why a replica cannot take batches of another size than the user's own."""
         facts, mine = self.facts, configuration.per_replica_batch
         if facts.built_in_batch not in (None, mine):
             return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)

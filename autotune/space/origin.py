@@ -44,7 +44,6 @@ def choices(machine: Machine, facts: WorkloadFacts) -> Mapping[Origin, Configura
 def origins(
     configuration: Configuration, chosen: Mapping[Origin, Configuration]
 ) -> tuple[Origin, ...]:
-    """Return whose choice a configuration is, if anybody's."""
     return tuple(
         origin
         for origin, each in chosen.items()

@@ -1,22 +1,29 @@
-"""The schema of a search space, the same for ready-made ones, a user's file and a request."""
+"""What a search space is: the same for ready-made ones, a user's file and a request."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, Self
 
+import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
-from autotune.errors import ConfigurationError, SpaceError
+from autotune.errors import ConfigurationError, SpaceError, in_words
+from autotune.machine import Machine
 from autotune.strategies import strategies
 from autotune.text import closest, hint
 from autotune.value import Scalar, Value
 from autotune.workload import Workload
 
+AUTO = "auto"
+"""Instead of a name, it stands for whichever ready-made space fits the machine."""
 MachineKind = Literal["cpu", "gpu", "gpus", "tpu"]
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 """Where something stands in data: keys and positions, the outermost first."""
 MAX_VALUES = 64
 """More values of one axis than this are a mistake."""
@@ -98,23 +105,22 @@ class WrongAxes(ValueError):
         self.why = why
 
 
-def parse_space(
-    data: Any, *, where: str, line_of: Callable[[Path], int | None] = lambda _: None
-) -> Space:
-    """Return the space that some data describes."""
+def parse_space(data: Any, *, where: str, tree: yaml.Node | None = None) -> Space:
+    """Return the space that some data describes; `tree` is that of the file that holds it."""
     try:
         return Space.model_validate(data)
     except ValidationError as exc:
         mistakes = dict(_mistakes(exc))
-        lines = {path: f"line {line}: " if (line := line_of(path)) else "" for path in mistakes}
-        listed = "; ".join(f"{lines[path]}{text.rstrip('.')}" for path, text in mistakes.items())
+        lines = {
+            keys: f"line {line}: " if (line := _line_of(tree, keys)) else "" for keys in mistakes
+        }
+        listed = "; ".join(f"{lines[keys]}{text.rstrip('.')}" for keys, text in mistakes.items())
         raise SpaceError(
             f"{where}: {listed}.", "`autotune spaces cpu` shows a complete space."
         ) from exc
 
 
-def _mistakes(error: ValidationError) -> Iterator[tuple[Path, str]]:
-    """Yield where each mistake stands, and what it is."""
+def _mistakes(error: ValidationError) -> Iterator[tuple[Keys, str]]:
     for each in error.errors():
         path, cause = each["loc"], each.get("ctx", {}).get("error")
         if isinstance(cause, WrongAxes):
@@ -144,6 +150,85 @@ _WORDS = {
     "string_type": "is a text",
 }
 """What a part of a space is or lacks, by pydantic's name of the mistake."""
+
+
+@cache
+def ready_made() -> dict[str, Space]:
+    folder = files("autotune.search_spaces")
+    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
+    return {
+        name.removesuffix(".yaml"): _parse(folder.joinpath(name).read_text("utf-8"), name)
+        for name in names
+    }
+
+
+def _hint(name: str) -> str:
+    known = [AUTO, *ready_made()]
+    close = closest(name, known)
+    meant = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{meant}Available: {', '.join(known)}, or the path of a YAML file."
+
+
+def load_space(name: str) -> Space:
+    """Return a space by the name of a ready-made one, or by the path of a YAML file.
+
+    It needs no machine, so a wrong name is known at once. `auto` does: see `space_for`.
+    """
+    if name in ready_made():
+        return ready_made()[name]
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
+        raise SpaceError(f"Unknown space {name!r}.", _hint(name))
+    try:
+        return _parse(path.read_text("utf-8"), name)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SpaceError(f"{name} cannot be read: {in_words(exc)}.", "Check the path.") from exc
+
+
+def space_for(machine: Machine) -> Space:
+    kind = kind_of(machine)
+    return next(space for space in ready_made().values() if space.chosen_for == kind)
+
+
+def kind_of(machine: Machine) -> MachineKind:
+    if machine.tpus:
+        return "tpu"
+    if machine.gpus:
+        return "gpus" if len(machine.gpus) > 1 else "gpu"
+    return "cpu"
+
+
+def _parse(text: str, where: str) -> Space:
+    try:
+        data, tree = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+    except yaml.YAMLError as exc:
+        raise SpaceError(f"{where} is not valid YAML{_problem(exc)}.", "Fix this line.") from exc
+    return parse_space(data, where=where, tree=tree)
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f": {str(error).splitlines()[0]}"
+    begun = error.context_mark
+    since = f", for what begins in line {begun.line + 1}" if begun else ""
+    return f" in line {error.problem_mark.line + 1}: {error.problem}{since}"
+
+
+def _line_of(tree: yaml.Node | None, path: Sequence[str | int]) -> int | None:
+    """Return the line of the innermost part of a path that a file has."""
+    line = None
+    for key in path:
+        if isinstance(tree, yaml.MappingNode):
+            pairs = [(name, value) for name, value in tree.value if name.value == key]
+        elif isinstance(tree, yaml.SequenceNode) and isinstance(key, int):
+            pairs = [(each, each) for each in tree.value[key : key + 1]]
+        else:
+            break
+        if not pairs:
+            break
+        (name, tree), *_ = pairs
+        line = name.start_mark.line + 1
+    return line
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
@@ -187,7 +272,6 @@ def _filled() -> dict[str, tuple[str, str]]:
 
 
 def _why_not(name: str, values: tuple[Scalar, ...]) -> str | None:
-    """Return why an axis cannot have some values, or None if it can."""
     if name in ("strategy", "arguments"):
         return f"{name!r} is not an axis of a space; list strategies under `strategies`"
     if not values:

@@ -31,14 +31,12 @@ GROUP = "autotune.strategies"
 
 @cache
 def strategies() -> dict[str, Strategy]:
-    """Return every strategy by its name, in alphabetical order."""
     files = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
     own = {name: import_module(f"{__name__}.{name}").STRATEGY for name in files}
     return dict(sorted({**load_plugins(GROUP, Strategy), **own}.items()))
 
 
 def strategy(name: str) -> Strategy:
-    """Return the strategy of that name."""
     known = strategies()
     if name in known:
         return known[name]

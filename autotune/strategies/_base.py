@@ -1,14 +1,19 @@
-"""What a strategy is. Adding one is adding a file to this folder, or an entry point."""
+"""What a strategy is, and what several of them share.
+
+Adding one is adding a file to this folder, or an entry point.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, Reduction, axes_of
-from autotune.machine import Machine
+from autotune.machine import Host, Machine
 from autotune.roles import Role
+from autotune.text import plural
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
@@ -52,7 +57,6 @@ class Strategy(ABC):
     """Reductions that exist here, TensorFlow's choice first."""
 
     def has(self, axis: str) -> bool:
-        """Return whether an axis may mean something here."""
         placement = {*axes_of(AxisRole.PLACEMENT)} & Configuration.model_fields.keys()
         return axis in self.axes or axis == "strategy" or axis not in placement
 
@@ -67,11 +71,9 @@ class Strategy(ABC):
         return {}
 
     @abstractmethod
-    def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        """Return this strategy's part of the program."""
+    def setup(self, configuration: Configuration, machine: Machine) -> Setup: ...
 
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
-        """Return how the program trains in this configuration."""
         return self.trains_by
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
@@ -81,7 +83,6 @@ class Strategy(ABC):
         return (Role(gpus=used if machine.gpus else None),)
 
     def why_no_reduction(self, configuration: Configuration, machine: Machine) -> str | None:
-        """Return why the chosen reduction does not exist here, or None if it does."""
         chosen = configuration.reduction
         if chosen not in self.reductions:
             known = ", ".join(self.reductions)
@@ -89,3 +90,49 @@ class Strategy(ABC):
         if chosen == "nccl" and not machine.gpus:
             return "Reduction 'nccl' needs GPUs, and TensorFlow sees none."
         return None
+
+
+SPLIT_CPU = (
+    'cpu = tf.config.list_physical_devices("CPU")[0]',
+    "logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS",
+    "tf.config.set_logical_device_configuration(cpu, logical)",
+)
+"""Lines that make as many logical CPUs as there are replicas."""
+
+
+def named(kind: str) -> str:
+    """Return the line that names a device of a kind for each replica."""
+    return f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
+
+
+def too_few(configuration: Configuration, machine: Machine) -> str | None:
+    wanted = configuration.replicas_per_worker
+    host = machine.least
+    if host.gpus and wanted > len(host.gpus):
+        return f"TensorFlow sees {gpus(host)}, too few for {wanted} replicas."
+    if not host.gpus and wanted > host.cpus:
+        return f"This machine has {cores(host)}, too few for {wanted} replicas on logical CPUs."
+    return None
+
+
+def workers_per_host(workers: int, machine: Machine) -> int:
+    """Return how many workers share a host: they fill one after the other."""
+    return math.ceil(workers / len(machine.hosts))
+
+
+def cores(machine: Machine | Host) -> str:
+    return plural(machine.cpus, "CPU core")
+
+
+def gpus(machine: Machine | Host) -> str:
+    return plural(len(machine.gpus), "GPU")
+
+
+def no_source(configuration: Configuration, facts: WorkloadFacts) -> str | None:
+    """Return why the dataset factory cannot shard the examples itself, if that is asked of it."""
+    if configuration.shard_policy != "source" or "input_context" in facts.dataset_takes:
+        return None
+    return (
+        "Shard policy 'source' needs a dataset factory with a parameter `input_context` that reads "
+        "only its own shard."
+    )

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy
-from autotune.strategies._devices import SPLIT_CPU, named
+from autotune.strategies._base import SPLIT_CPU, Setup, Strategy, named
 from autotune.workload import WorkloadFacts
 
 WRONG = (
@@ -45,7 +44,6 @@ class CentralStorage(Strategy):
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts
     ) -> str | None:
-        """Return the same reason for every configuration."""
         return WRONG
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training
-from autotune.strategies._devices import SPLIT_CPU, named, too_few
+from autotune.strategies._base import SPLIT_CPU, Setup, Strategy, Training, named, too_few
 from autotune.workload import WorkloadFacts
 
 _OPERATIONS: Mapping[Reduction, str] = {

@@ -7,8 +7,7 @@ from typing import ClassVar
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.roles import Role
-from autotune.strategies._base import Setup, Strategy
-from autotune.strategies._devices import cores, gpus, no_source, workers_per_host
+from autotune.strategies._base import Setup, Strategy, cores, gpus, no_source, workers_per_host
 from autotune.text import plural
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts

@@ -31,12 +31,16 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest, Setting
-from autotune.engine.tasks.train import Fill, TrialRequest, trial_request
+from autotune.engine.tasks.train import (
+    Fill,
+    LearningRequest,
+    ScreeningRequest,
+    Setting,
+    TrialRequest,
+    trial_request,
+)
 from autotune.errors import WorkloadError
 from autotune.plain import Window
 from autotune.program import render
@@ -77,12 +81,7 @@ ENOUGH = Stop(Outcome.MEASURED, Message(text="Three windows are enough."))
 
 
 class Recorder:
-    """A watch that stops a trial after some windows, and remembers what it was shown.
-
-    Args:
-        stop: Its order.
-        after: Windows to wait for.
-    """
+    """A watch that stops a trial after some windows, and remembers what it was shown."""
 
     def __init__(self, stop: Stop = ENOUGH, after: int = 3) -> None:
         self._stop = stop
@@ -90,7 +89,6 @@ class Recorder:
         self.seen: list[tuple[Window, ...]] = []
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
-        """Remember the windows, and stop when there are enough."""
         self.seen.append(tuple(windows))
         return self._stop if len(windows) >= self._after else None
 
@@ -136,46 +134,43 @@ class EngineContract(ABC):
         with cls.new_engine() as engine:
             yield engine
 
-    def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
-        """Return a request to look at a training of the small workload on one device."""
+    def make_trial(self, engine: Engine, folder: Path) -> TrialRequest:
+        """Return a request to train the small workload on one device."""
         facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        trial = trial_request(Configuration(), PROBE, facts, machine, folder)
-        return ObservationRequest(trial=trial, calls=CALLS, **fields)
+        return trial_request(SETTINGS[0], PROBE, facts, machine, folder)
+
+    def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
+        """Return a request to look at such a training."""
+        return ObservationRequest(trial=self.make_trial(engine, folder), calls=CALLS, **fields)
 
     def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
-        """Return a request to screen the small workload on one device."""
+        """Return a request to time settings of it in turn."""
         facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        settings = tuple(
-            Setting(each, render(each, PROBE, facts, machine).train) for each in SETTINGS
-        )
-        trial = trial_request(SETTINGS[0], PROBE, facts, machine, folder)
-        return ScreeningRequest(trial=trial, settings=settings)
+        programs = [render(each, PROBE, facts, machine).train for each in SETTINGS]
+        settings = tuple(map(Setting, SETTINGS, programs))
+        return ScreeningRequest(trial=self.make_trial(engine, folder), settings=settings)
 
     def run(
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
     ) -> RunResult:
-        """Run one trial in a new folder."""
         return engine.execute(self.make_request(behaviour, folder / behaviour), watch or Recorder())
 
     def test_it_describes_its_machine(self, engine: Engine) -> None:
-        """`machine` tells of at least one core, and the same each time."""
-        assert engine.machine().cpus >= 1
-        assert engine.machine() == engine.machine()
-
-    def test_it_lists_devices(self, engine: Engine) -> None:
-        """The first of its hosts tells what all have."""
+        """The same each time; the first of its hosts tells what devices all have."""
         found, machine = engine.execute(DevicesRequest()), engine.machine()
-        assert (found.tensorflow, found.hosts[0].gpus) == (
-            machine.tensorflow,
-            machine.hosts[0].gpus,
-        )
+        assert machine.cpus >= 1
+        assert machine == engine.machine()
+        assert found.tensorflow == machine.tensorflow
+        assert found.hosts[0].gpus == machine.hosts[0].gpus
 
     @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
+    @pytest.mark.parametrize("exchanges", [True, False])
     def test_a_healthy_trial_is_measured(
-        self, engine: Engine, behaviour: Behaviour, tmp_path: Path
+        self, engine: Engine, behaviour: Behaviour, tmp_path: Path, *, exchanges: bool
     ) -> None:
-        """A trial that trains gives windows, and ends as its watch orders."""
-        result = self.run(engine, behaviour, tmp_path)
+        """It gives windows and ends as its watch orders, also without the replicas' exchange."""
+        request = replace(self.make_request(behaviour, tmp_path / "one"), exchanges=exchanges)
+        result = engine.execute(request, Recorder())
         assert (result.outcome, result.reason) == ENOUGH
         assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
         assert result.start_seconds is not None
@@ -185,70 +180,48 @@ class EngineContract(ABC):
 
     def test_the_watch_sees_each_new_window(self, engine: Engine, tmp_path: Path) -> None:
         """A watch is called once per window, with all windows so far, and not after its order."""
-        watch = Recorder(after=4)
+        watch, begun = Recorder(after=4), engine.now()
         result = self.run(engine, Behaviour.MEASURED, tmp_path, watch)
+        assert engine.now() - begun >= result.wall_seconds * 0.999
         assert [len(windows) for windows in watch.seen] == [1, 2, 3, 4]
         assert all(watch.seen[-1][: len(windows)] == windows for windows in watch.seen)
         assert result.windows == watch.seen[-1]
 
     def test_caches_are_filled_before_a_training(self, engine: Engine, tmp_path: Path) -> None:
         """The input is read alone where the request asks for it, and the result says how far."""
-        trial = self.make_observation(engine, tmp_path / "run").trial
+        trial = self.make_trial(engine, tmp_path / "run")
         plain = engine.execute(replace(trial, folder=tmp_path / "plain"), Recorder())
         filled = engine.execute(replace(trial, fill=Fill(examples=8)), Recorder())
         assert (plain.outcome, filled.outcome) == (Outcome.MEASURED, Outcome.MEASURED)
         assert (plain.filled, filled.filled) == (None, 8)
 
-    @pytest.mark.parametrize("behaviour", [Behaviour.MEASURED, Behaviour.GROUP])
-    def test_replicas_train_without_their_exchange(
-        self, engine: Engine, behaviour: Behaviour, tmp_path: Path
-    ) -> None:
-        """A request that takes the exchange out of the step gives windows like any other."""
-        request = replace(self.make_request(behaviour, tmp_path / "apart"), exchanges=False)
-        result = engine.execute(request, Recorder())
-        assert (result.outcome, result.reason) == ENOUGH
-        assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
-
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
-        """The watch decides the outcome and gives the reason."""
+        """The watch decides; the trial leaves its traces in its folder, whatever the name."""
         stop = Stop(Outcome.PRUNED, Slower(most=0.5))
-        result = self.run(engine, Behaviour.MEASURED, tmp_path, Recorder(stop, after=1))
+        request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
+        result = engine.execute(request, Recorder(stop, after=1))
         assert (result.outcome, result.reason) == stop
+        assert request.folder.is_dir()
 
     @pytest.mark.parametrize("behaviour", list(BAD_ENDS))
     def test_a_bad_end_has_its_name_and_reason(
         self, engine: Engine, behaviour: Behaviour, tmp_path: Path
     ) -> None:
-        """Whatever a trial does, its outcome is named, with a reason."""
         result = self.run(engine, behaviour, tmp_path, Recorder(after=10**9))
         assert result.outcome is BAD_ENDS[behaviour]
         assert len(reason_text(result.reason).split()) > 1
         assert result.wall_seconds > 0
 
     def test_it_survives_every_bad_end(self, engine: Engine, tmp_path: Path) -> None:
-        """An engine measures as before after trials that went wrong."""
         for behaviour in (Behaviour.CRASHED, Behaviour.FAILED):
             self.run(engine, behaviour, tmp_path)
         assert self.run(engine, Behaviour.MEASURED, tmp_path).outcome is Outcome.MEASURED
 
-    def test_the_folder_is_used(self, engine: Engine, tmp_path: Path) -> None:
-        """A trial leaves its traces in the folder of its request, whatever its name."""
-        request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
-        engine.execute(request, Recorder())
-        assert request.folder.is_dir()
-
     def test_ctrl_c_passes_through(self, engine: Engine, tmp_path: Path) -> None:
-        """An interruption leaves `run`, and the engine can be used again."""
         with pytest.raises(KeyboardInterrupt):
             engine.execute(self.make_request(Behaviour.MEASURED, tmp_path / "one"), interrupt)
         result = engine.execute(self.make_request(Behaviour.MEASURED, tmp_path / "two"), Recorder())
         assert result.outcome is Outcome.MEASURED
-
-    def test_the_clock_runs_on(self, engine: Engine, tmp_path: Path) -> None:
-        """The engine's clock advances by at least what a trial took."""
-        begun = engine.now()
-        result = self.run(engine, Behaviour.MEASURED, tmp_path)
-        assert engine.now() - begun >= result.wall_seconds * 0.999
 
     def test_whoever_has_reserved_it_may_reserve_it_again(self, engine: Engine) -> None:
         """A search inside a reservation does not wait for itself, and both end."""
@@ -299,7 +272,6 @@ class EngineContract(ABC):
         assert len(reference.ranks) > 1
 
     def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
-        """A window for each setting, until the watch ends it."""
         watch = Recorder(after=len(SETTINGS))
         result = engine.execute(self.make_screening(engine, tmp_path / "all"), watch)
         assert result is not None
@@ -311,14 +283,12 @@ class EngineContract(ABC):
         assert len(some.windows) == 1
 
     def test_learning_is_predicted_or_refused(self, engine: Engine, tmp_path: Path) -> None:
-        """`learn` reports the batch that was trained, or why nothing is known."""
-        trial = self.make_observation(engine, tmp_path / "learn").trial
+        trial = self.make_trial(engine, tmp_path / "learn")
         found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
 
     def test_it_may_be_closed_twice(self) -> None:
-        """Closing an engine that was closed, or hardly begun, does nothing."""
         engine = self.new_engine()
         engine.close()
         engine.close()
@@ -334,7 +304,6 @@ class ProcessContract(EngineContract):
         assert engine.execute(InspectionRequest(PROBE)).weights > 0
 
     def test_observe_explains_why_a_training_failed(self, engine: Engine, tmp_path: Path) -> None:
-        """It raises nothing, whatever the program does."""
         request = self.make_observation(engine, tmp_path / "run")
         broken = replace(request, trial=replace(request.trial, script="raise OSError('no luck')"))
         found = engine.execute(broken)
@@ -343,7 +312,6 @@ class ProcessContract(EngineContract):
 
 
 def _speed(configuration: Configuration) -> float | Ending:
-    """Return how a trial ends whose batch stands for a bad end, and a speed for the others."""
     numbers = {BATCH + number: behaviour for number, behaviour in enumerate(Behaviour)}
     outcome = BAD_ENDS.get(numbers.get(configuration.per_replica_batch, Behaviour.MEASURED))
     if outcome is None:
@@ -352,13 +320,11 @@ def _speed(configuration: Configuration) -> float | Ending:
 
 
 def methods_of_engine() -> list[str]:
-    """Return the names of all methods of an engine, but the one that executes tasks."""
     named = [name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"]
     return [name for name in named if name != "execute"]
 
 
 def every_task(folder: Path) -> dict[str, Task[Any]]:
-    """Return a request for a task of each kind, by its name."""
     trial = TrialRequest(
         configuration=Configuration(), script="", workload=PROBE, roles=(Role(),), folder=folder
     )

@@ -1,4 +1,7 @@
-"""A machine that takes no time: an engine whose speeds come from a formula or a table."""
+"""A machine that takes no time: an engine whose speeds come from a formula or a table.
+
+Its observed trainings have no fault, or one.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,28 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, cast
 
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
-from autotune.engine.tasks.devices import DevicesRequest
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
-from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
+from autotune.engine.tasks.observe import (
+    Copy,
+    Numbers,
+    Observation,
+    ObservationRequest,
+    RankObservation,
+    Reader,
+    Variable,
+)
+from autotune.engine.tasks.train import LearningRequest, ScreeningRequest, TrialRequest
 from autotune.machine import Host, Machine
 from autotune.plain import Window
-from autotune.reason import Completed, Message, Outcome, Reason
+from autotune.reason import Completed, Killed, Message, Outcome, Reason
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
-from autotune.testing.observations import Fault, observation
 from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1
@@ -31,6 +39,21 @@ SETTING_SECONDS = 0.5
 """What a setting of a screening takes beside its window."""
 MAX_WINDOWS = 1000
 """A watch that is still not content after so many is a mistake of the test."""
+START: Numbers = (1.0, 2.0)
+END: Numbers = (1.5, 1.0)
+ASTRAY: Numbers = (0.5, 3.0)
+NEXT = 1e-9
+"""What other roundings change."""
+
+
+class Fault(StrEnum):
+    """What can be wrong with a distributed training."""
+
+    SAME_EXAMPLES = "same examples"
+    UNEQUAL_BATCHES = "unequal batches"
+    DRIFT = "drift"
+    WRONG_AVERAGE = "wrong average"
+    DIES = "dies"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,21 +137,17 @@ class FakeEngine(Engine):
     def reserved(
         self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
-        """Note who reserves it; nobody ever waits."""
         del notify, seconds
         self.reservations.append(what)
         return nullcontext()
 
     def load(self) -> Load | None:
-        """Return the load that it claims."""
         return self._load()
 
     def bandwidth(self) -> float | None:
-        """Return the bytes per second between its hosts that it claims."""
         return self._bandwidth
 
     def machine(self) -> Machine:
-        """Return the machine that it claims to be."""
         return self._machine
 
     def execute(self, task: Task[A], watch: Watch = go_on) -> A:
@@ -152,12 +171,10 @@ class FakeEngine(Engine):
         return cast("A", answer)
 
     def inspect(self, request: InspectionRequest) -> WorkloadFacts:
-        """Return the same facts of any workload."""
         del request
         return self._facts
 
     def learn(self, request: LearningRequest) -> Learning:
-        """Return what it claims, after as much time as it may take."""
         self.inspections.append(request)
         self._time += request.seconds
         return self._learning or request.not_offered()
@@ -207,11 +224,9 @@ class FakeEngine(Engine):
         return self._result(stop or Stop(Outcome.MEASURED, Completed()), windows, began)
 
     def now(self) -> float:
-        """Return virtual seconds."""
         return self._time
 
     def close(self) -> None:
-        """Note that it was closed."""
         self.closed = True
 
     def _traced(self, request: TrialRequest) -> float:
@@ -261,6 +276,67 @@ class FakeEngine(Engine):
         return window
 
 
+def observation(
+    request: ObservationRequest, fault: Fault | None = None, seconds: float = 0.0
+) -> Observation:
+    """Return what is seen of a request's run, or of its reference."""
+    if fault is Fault.DIES:
+        return Observation(failure=Killed(process="worker 1", signal=9), seconds=seconds)
+    if request.reference_to is not None:
+        ends = [END, tuple(each + NEXT for each in END), tuple(each - NEXT for each in END)]
+        return Observation(
+            ranks=tuple(_rank([end], request.calls) for end in ends), seconds=seconds
+        )
+    return Observation(ranks=_group(request, fault), seconds=seconds)
+
+
+def _group(request: ObservationRequest, fault: Fault | None) -> tuple[RankObservation, ...]:
+    configuration = request.trial.configuration
+    found = []
+    for worker in range(configuration.workers):
+        replicas = range(
+            worker * configuration.replicas_per_worker,
+            (worker + 1) * configuration.replicas_per_worker,
+        )
+        readers = tuple(_reader(request, replica, fault) for replica in replicas)
+        ends = [_end(replica, fault) for replica in replicas]
+        rank = _rank(ends, request.calls)
+        found.append(rank.model_copy(update={"readers": readers}))
+    return tuple(found)
+
+
+def _rank(ends: list[Numbers], calls: int) -> RankObservation:
+    variable = Variable(
+        name="kernel",
+        kind="trainable",
+        epsilon=1e-7,
+        copies=len(ends),
+        mirrored=len(ends) > 1,
+        apart=False,
+    )
+    return RankObservation(
+        variables=(variable,),
+        copies=tuple(Copy(start=(START,), end=(end,)) for end in ends),
+        losses=(1.0,) * calls,
+    )
+
+
+def _reader(request: ObservationRequest, replica: int, fault: Fault | None) -> Reader:
+    batch = request.trial.configuration.per_replica_batch
+    size = batch - (fault is Fault.UNEQUAL_BATCHES and replica == 1)
+    whose = 0 if fault is Fault.SAME_EXAMPLES else replica
+    return Reader(
+        sizes=(size,) * request.reads,
+        elements=("float32 [100]",),
+        examples={f"{whose}-{i}": 1 for i in range(size * request.reads)},
+    )
+
+
+def _end(replica: int, fault: Fault | None) -> Numbers:
+    wrong = fault is Fault.WRONG_AVERAGE or (fault is Fault.DRIFT and replica == 1)
+    return ASTRAY if wrong else END
+
+
 def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
     """Return the speeds of a recorded table; what it does not hold has failed."""
     missing = Ending(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
@@ -268,12 +344,7 @@ def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
 
 
 def fake_machine(*, hosts: int = 1, **host: Any) -> Machine:
-    """Return a machine of equal hosts.
-
-    Args:
-        hosts: How many.
-        host: Fields of each that are not those of `FAKE_MACHINE`.
-    """
+    """Return a machine of equal hosts, with fields that are not those of `FAKE_MACHINE`."""
     each = Host(**{"cpus": 2, "memory": 8 * 2**30, "processor": "fake", **host})
     return Machine(hosts=(each,) * hosts, python="3.11.0", tensorflow="2.21.0", keras="3.15.0")
 

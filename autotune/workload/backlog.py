@@ -61,11 +61,9 @@ def _beyond(curve: Sequence[Point], share: float) -> Backlog | None:
 
 
 def _at(curve: Sequence[Point], seconds: float) -> Point:
-    """Return the first point that is so late."""
     return curve[bisect_left(curve, seconds, key=lambda point: point[1])]
 
 
 def _rate(start: Point, end: Point) -> float:
-    """Return the examples per second between two points."""
     seconds = end[1] - start[1]
     return (end[0] - start[0]) / seconds if seconds > 0 else 0.0

@@ -1,4 +1,4 @@
-"""The user's factories: how they are named, what they were given, and what is known of them.
+"""The user's factories: how they are named, what they were given, and what their text tells.
 
 By import, a factory is a module and a name in it, with the folder that must be on the path. By
 value, it is a pickled function, for what cannot be imported: a lambda, a local function, a cell of
@@ -7,6 +7,7 @@ a notebook.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
@@ -21,11 +22,15 @@ import cloudpickle
 from pydantic import ConfigDict, Field
 
 from autotune.errors import FactoryNotFound
+from autotune.text import closest
 from autotune.value import Scalar, Value
-from autotune.workload.declared import check_name, parameters_in
 from autotune.workload.facts import WorkloadFacts
 from autotune.workload.script import Script, code_digest
 from autotune.workload.source import Source, root_of, source_of
+
+_HIDING = ("exec", "globals", "setattr", "vars", "__getattr__")
+"""What may give a module names that its text does not show."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Factory(Value):
@@ -55,13 +60,13 @@ class Factory(Value):
     def check_name(self) -> None:
         """Make sure that its file has its name, as far as the text tells."""
         for path, _ in _files(self.module, self.root) if self.root is not None else ():
-            check_name(path, self.name)
+            _check_name(path, self.name)
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
         """The parameters that its text declares; None where only running it tells."""
         text = _text_of(self)
-        return None if text is None else parameters_in(text, self.name)
+        return None if text is None else _parameters_in(text, self.name)
 
     @property
     def identity(self) -> str:
@@ -76,13 +81,78 @@ class Factory(Value):
 
 
 def _text_of(factory: Factory) -> str | None:
-    """Return the text that defines a factory of the user's own; None where there is none."""
     if factory.source is not None:
         return factory.source.text
     if factory.root is None:
         return None
     found = next(_files(factory.module, factory.root), None)
     return found and found[1].decode(errors="replace")
+
+
+def _check_name(file: Path, name: str) -> None:
+    """Make sure that a file has a name, as far as its text tells."""
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except SyntaxError as exc:
+        raise FactoryNotFound(
+            f"{file} cannot be imported: SyntaxError: {exc.msg} (line {exc.lineno}).",
+            "Fix the file so that it can be imported.",
+        ) from exc
+    except (OSError, ValueError):
+        return  # It is reported when it is imported.
+    bound = {*bound_names(tree)}
+    if name.partition(".")[0] in bound or _hides(tree):
+        return
+    close = closest(name, bound)
+    own = [each.name for each in tree.body if isinstance(each, _FUNCTIONS)]
+    raise FactoryNotFound(
+        f"{file} has no {name!r}.",
+        f"Did you mean {' or '.join(close)}?"
+        if close
+        else f"It has {', '.join(own[:8]) or 'no functions'}.",
+    )
+
+
+def _parameters_in(text: str, name: str) -> tuple[str, ...] | None:
+    """Return the parameters that a text declares for a function; None where it does not tell.
+
+    A decorator may change them, and who takes any keyword has no list.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    defined = [each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS)]
+    named = [each for each in defined if each.name == name]
+    if len(named) != 1 or named[0] not in tree.body or [*bound_names(tree)].count(name) != 1:
+        return None
+    function = named[0]
+    if function.decorator_list or function.args.kwarg or _hides(tree):
+        return None
+    return tuple(each.arg for each in (*function.args.args, *function.args.kwonlyargs))
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a module binds, by whatever statement outside of functions."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
+            yield each.name
+            continue
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+        if isinstance(each, ast.alias):
+            yield (each.asname or each.name).partition(".")[0]
+        yield from bound_names(each)
+
+
+def _hides(tree: ast.Module) -> bool:
+    nodes = [*ast.walk(tree)]
+    stars = any(isinstance(each, ast.alias) and each.name == "*" for each in nodes)
+    # What a function binds outside, and what patterns of `match` do.
+    others = any(isinstance(each, ast.Global | ast.Match) for each in nodes)
+    names = {each.id for each in nodes if isinstance(each, ast.Name)}
+    names |= {each.name for each in nodes if isinstance(each, _FUNCTIONS)}
+    return stars or others or not names.isdisjoint(_HIDING)
 
 
 def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) -> Factory:
@@ -133,7 +203,6 @@ def _file_digest(module: str, root: str) -> str:
 
 
 def _files(module: str, root: str) -> Iterator[tuple[Path, bytes]]:
-    """Yield the file that importing a module would read, with what it holds."""
     stem = Path(root, *module.split("."))
     for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
         with suppress(OSError):

@@ -1,25 +1,45 @@
-"""A training script or notebook of the user's, whose call of `fit` is tuned."""
+"""A training script or notebook of the user's, whose call of `fit` is tuned.
+
+Its text says how it trains, so that one without any `fit` is reported at once.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import os
-from collections.abc import Collection, Sequence
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from autotune.calls import Others, method_calls
-from autotune.errors import AutotuneError, FactoryNotFound
+from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
 from autotune.workload.facts import FitCall
-from autotune.workload.training import FIT, check_training
 
 NOTEBOOK = ".ipynb"
 RUN = "%run"
 """Runs another file from a notebook."""
-SUFFIXES = (".py", NOTEBOOK)
+FIT = ("fit",)
+_UPDATES = ("train_on_batch", "apply_gradients", "stateless_apply", "backward")
+"""Methods by which a loop of its own trains."""
+_GRADIENTS = ("GradientTape", "value_and_grad")
+"""What else looks like one, where nothing else trains."""
+_PLAIN = frozenset(
+    (
+        *("keras", "tensorflow", "numpy", "pandas", "scipy", "matplotlib", "PIL", "tqdm"),
+        *("torch", "jax", "flax", "optax"),
+    )
+)
+"""Libraries that call no `fit` of Keras, beside the standard one."""
+_OTHER_FRAMEWORKS = ("torch", "jax", "flax", "lightning", "pytorch_lightning", "mxnet", "paddle")
+_OF_KERAS = re.compile(r"keras|tensorflow|\bTF[A-Z]", re.IGNORECASE)
+_DYNAMIC = ("exec", "__import__", "import_module", "run_path", "run_module")
+"""What may come to a `fit` that no text shows."""
 
 
 class Script(Value):
@@ -58,7 +78,7 @@ def code_digest(text: str) -> str:
 
 
 def is_script(text: str) -> bool:
-    return text.endswith(SUFFIXES)
+    return text.endswith((".py", NOTEBOOK))
 
 
 def script_from_text(
@@ -68,11 +88,12 @@ def script_from_text(
     path = Path(text)
     if not path.is_file():
         raise FactoryNotFound(f"File {text} not found.", "Check the path.")
-    if path.suffix != NOTEBOOK or RUN not in path.read_text(encoding="utf-8", errors="ignore"):
-        check_training(path, *parsed(path))
+    notebook = path.suffix == NOTEBOOK
+    if not notebook or RUN not in path.read_text(encoding="utf-8", errors="ignore"):
+        _check_training(path, *_parsed(path))
     return Script(
         path=os.path.relpath(path.resolve()),
-        notebook=path.suffix == NOTEBOOK,
+        notebook=notebook,
         arguments=tuple(arguments),
         fit=None if fit is None else _chosen(path, str(fit)).line,
     )
@@ -80,21 +101,10 @@ def script_from_text(
 
 def fit_calls(path: Path) -> tuple[FitCall, ...]:
     """Return the calls of a method `fit` in a script that may be Keras's, by their lines."""
-    tree = parsed(path)[1]
+    tree = _parsed(path)[1]
     others = Others(tree)
     calls = (each for each in method_calls(tree, FIT) if not others.has_receiver(each))
     return tuple(FitCall(line=each.line, of=ast.unparse(each.receiver)) for each in calls)
-
-
-def parsed(path: Path) -> tuple[str, ast.Module]:
-    """Return the text of a script, or of a notebook's cells, as it is and as a tree."""
-    try:
-        text = _code(path)
-        return text, ast.parse(text)
-    except (OSError, ValueError, SyntaxError) as exc:
-        raise FactoryNotFound(
-            f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
-        ) from exc
 
 
 def _chosen(path: Path, fit: str) -> FitCall:
@@ -119,7 +129,160 @@ def choice(calls: Sequence[FitCall], lines: Collection[int] | None = None) -> st
     return f"Choose by number from: {listed or 'none'}."
 
 
+def _parsed(path: Path) -> tuple[str, ast.Module]:
+    """Return the text of a script, or of a notebook's cells, as it is and as a tree."""
+    try:
+        text = _code(path)
+        return text, ast.parse(text)
+    except (OSError, ValueError, SyntaxError) as exc:
+        raise FactoryNotFound(
+            f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
+        ) from exc
+
+
 def _code(path: Path) -> str:
-    """Return the text of a script, or of the cells of a notebook without what is no Python."""
     text = path.read_text(encoding="utf-8")
     return code_of_notebook(text) if path.suffix == NOTEBOOK else text
+
+
+class OwnLoop(NamedTuple):
+    """A line that trains without `fit`."""
+
+    line: int
+    method: str
+
+
+def _check_training(path: Path, text: str, tree: ast.Module) -> None:
+    """Make sure that a script may come to a `fit` of Keras, as far as texts tell."""
+    files, libraries = _reached(path, tree)
+    texts = [text, *(_text(file) for file in files if file != path)]
+    if not any(map(_OF_KERAS.search, texts)):
+        _check_framework(path, libraries)
+    if any(map(_may_fit, files.values())):
+        return
+    certain = [(file, loop) for file, each in files.items() for loop in _own_loops(each, _UPDATES)]
+    if not certain and not libraries <= sys.stdlib_module_names | _PLAIN:
+        return
+    seen = [(file, loop) for file, each in files.items() for loop in _own_loops(each, _GRADIENTS)]
+    if certain or seen:
+        raise own_loop(path, *(certain or seen)[0])
+    raise ScriptFailed(
+        f"{path.name} calls no fit of Keras, nor does what it imports.",
+        "Tune the script that trains; or two functions: autotune tune FILE.py:model_fn "
+        "FILE.py:dataset_fn.",
+    )
+
+
+def fits_elsewhere(path: Path, tree: ast.Module) -> bool:
+    """Whether a file that a script imports may call `fit` of Keras."""
+    files, _ = _reached(path, tree)
+    return any(_may_fit(each) for file, each in files.items() if file != path)
+
+
+def own_loop(script: Path, file: Path, loop: OwnLoop) -> ScriptFailed:
+    where = "" if file == script else f" of {file.name}"
+    return ScriptFailed(
+        f"{script.name} calls no fit of Keras: it trains by a loop of its own in line "
+        f"{loop.line}{where} ({loop.method}).",
+        "Put its model and data into two functions, and tune these: autotune tune "
+        "FILE.py:model_fn FILE.py:dataset_fn.",
+    )
+
+
+def _own_loops(tree: ast.Module, methods: Collection[str]) -> list[OwnLoop]:
+    """Return the lines that use methods of a training, but for those of a `train_step`."""
+    steps = {id(inner) for node in ast.walk(tree) if _is_step(node) for inner in ast.walk(node)}
+    found = [
+        OwnLoop(node.end_lineno or node.lineno, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in methods and id(node) not in steps
+    ]
+    return sorted(found)
+
+
+def _is_step(node: ast.AST) -> bool:
+    named = isinstance(node, ast.FunctionDef) and node.name == "train_step"
+    return named and bool(node.args.args) and node.args.args[0].arg == "self"
+
+
+def _check_framework(path: Path, libraries: Collection[str]) -> None:
+    other = next((each for each in _OTHER_FRAMEWORKS if each in libraries), None)
+    if other:
+        raise ScriptFailed(
+            f"{path.name} trains with {other}, and not with Keras.",
+            "autotune distributes trainings of Keras with TensorFlow; write the model in Keras.",
+        )
+
+
+def _may_fit(tree: ast.Module) -> bool:
+    """Whether there may be a call of Keras's `fit`, by whatever name."""
+    others, calls = Others(tree), method_calls(tree, FIT)
+    elsewhere = {id(each.receiver) for each in calls if others.has_receiver(each)}
+    return any(_is_fit(node, elsewhere) for node in ast.walk(tree))
+
+
+def _is_fit(node: ast.AST, elsewhere: Collection[int]) -> bool:
+    match node:
+        case ast.Attribute(attr=name, value=receiver):
+            return name in _DYNAMIC or (name in FIT and id(receiver) not in elsewhere)
+        case ast.Constant(value=str(text)):
+            return text in FIT
+        case ast.Name(id=name):
+            return name in _DYNAMIC
+        case ast.ImportFrom(names=names):
+            return any(each.name in FIT for each in names)
+    return False
+
+
+def _reached(path: Path, tree: ast.Module) -> tuple[dict[Path, ast.Module], set[str]]:
+    """Return the script and all files that it imports from its folder or the working folder.
+
+    With them, the names of all other packages that they import.
+    """
+    files, libraries, waiting = {path: tree}, set[str](), [path]
+    while waiting:
+        file = waiting.pop()
+        for name in _imports(files[file]):
+            found = [*_files(name, file, (path.parent, Path.cwd()))]
+            new = [each for each in found if each not in files]
+            files |= {each: _tree(each) for each in new}
+            waiting += new
+            if not found:
+                libraries.add(name.partition(".")[0])
+    return files, libraries
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules that a text imports, those of its own package with dots in front."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = "." * node.level + (f"{node.module}." if node.module else "")
+            yield from (package + each.name for each in node.names)
+
+
+def _files(name: str, importer: Path, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files that importing a module would read, if it is the user's own."""
+    bare = name.lstrip(".")
+    parts, level = bare.split("."), len(name) - len(bare)
+    for root in dict.fromkeys(each.resolve() for each in roots):
+        folder = importer.resolve().parents[level - 1] if level else root
+        for count in range(1, len(parts) + 1):
+            stem = folder.joinpath(*parts[:count])
+            places = stem.with_suffix(".py"), stem / "__init__.py"
+            yield from (each for each in places if each.is_file() and each != importer.resolve())
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        return ast.parse(_text(file))
+    except (ValueError, SyntaxError):
+        return ast.parse(_DYNAMIC[0])  # It is reported when the script runs.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from autotune.value import Value
 
+LAMBDA = "<lambda>"
 LONGEST_LITERAL = 500
 """Characters of a plain value that is still written down."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), dict, list, tuple, set)
@@ -86,7 +87,7 @@ class _Collector:
         del self.definitions[place.name]
         if names.at_once & {*self.missing}:
             raise NotFound(place.name)
-        if place.is_lambda:
+        if place.name == LAMBDA:
             return place.text
         self.definitions[place.name] = place.text
         return place.name
@@ -170,13 +171,12 @@ def _import_for(name: str, value: Any) -> tuple[str, ...]:
     """Return an import statement for what is known to be importable, or nothing."""
     if isinstance(value, ModuleType):
         known = sys.modules.get(value.__name__) is value and value.__name__ != "__main__"
-        alias = None if value.__name__ == name else name
-        return (f"import {_renamed(value.__name__, alias)}",) if known else ()
+        return (f"import {_renamed(value.__name__, name)}",) if known else ()
     original = getattr(value, "__name__", None)
     home = _home(getattr(value, "__module__", None), original, value)
     if home is None or original is None:
         return ()
-    return (f"from {home} import {_renamed(original, None if original == name else name)}",)
+    return (f"from {home} import {_renamed(original, name)}",)
 
 
 def _home(module: str | None, name: str | None, value: Any) -> str | None:
@@ -193,8 +193,8 @@ def _member(module: str, name: str) -> Any:
     return sys.modules.get(f"{module}.{name}") if found is None else found
 
 
-def _renamed(name: str, alias: str | None) -> str:
-    return name if alias is None else f"{name} as {alias}"
+def _renamed(original: str, name: str) -> str:
+    return name if original == name else f"{original} as {name}"
 
 
 def _roots_of(statements: Iterable[str]) -> dict[str, str]:
@@ -218,7 +218,6 @@ def root_of(module: str) -> str | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the text of a value gives the value back."""
     if type(value) not in _PLAIN or len(text := repr(value)) > LONGEST_LITERAL:
         return False
     try:
@@ -228,7 +227,6 @@ def _is_plain(value: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """Return the text of a plain value, with double quotes where that is simple."""
     text = repr(value)
     return text if '"' in text else text.replace("'", '"')
 
@@ -254,11 +252,9 @@ class Place:
     name: str
     text: str
     """Its own text, without the indentation."""
-    is_lambda: bool
 
 
 def place_of(thing: Any, beside: File | None = None) -> Place:
-    """Find the text of a function or class."""
     anchor = _anchor(thing)
     file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
     if file is None:
@@ -269,8 +265,8 @@ def place_of(thing: Any, beside: File | None = None) -> Place:
         node = _function(file.tree, anchor.__code__)
     if isinstance(node, ast.Lambda):
         segment = ast.get_source_segment(file.text, node) or ""
-        return Place(file=file, name="<lambda>", text=segment, is_lambda=True)
-    return Place(file=file, name=node.name, text=_text_of(file.text, node), is_lambda=False)
+        return Place(file=file, name=LAMBDA, text=segment)
+    return Place(file=file, name=node.name, text=_text_of(file.text, node))
 
 
 def _file_of(anchor: Any) -> File | None:
@@ -290,22 +286,15 @@ def _anchor(thing: Any) -> Any:
         return thing
     if not isinstance(thing, type):
         raise NotFound(repr(thing))
-    methods = (inspect.unwrap(each) for each in vars(thing).values() if callable(each))
+    found = (inspect.unwrap(each) for each in vars(thing).values() if callable(each))
+    methods = (each for each in found if isinstance(each, FunctionType))
     inside = f"{thing.__qualname__}."
-    own = (
-        each
-        for each in methods
-        if isinstance(each, FunctionType) and each.__qualname__.startswith(inside)
-    )
-    return next(own, thing)
+    return next((each for each in methods if each.__qualname__.startswith(inside)), thing)
 
 
 def _class(tree: ast.Module, thing: type) -> ast.ClassDef:
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.name == thing.__name__
-    ]
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    found = [node for node in classes if node.name == thing.__name__]
     if len(found) != 1:
         raise NotFound(thing.__qualname__)
     return found[0]
@@ -314,12 +303,8 @@ def _class(tree: ast.Module, thing: type) -> ast.ClassDef:
 def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
     found = list(_candidates(tree, code))
     if len(found) > 1:
-        positions = {*code.co_positions()}
-        found = [
-            node
-            for node in found
-            if isinstance(node, ast.Lambda) and _extent(node.body) in positions
-        ]
+        positions, lambdas = {*code.co_positions()}, (n for n in found if isinstance(n, ast.Lambda))
+        found = [node for node in lambdas if _extent(node.body) in positions]
     if len(found) != 1:
         raise NotFound(code.co_name)
     return found[0]
@@ -328,7 +313,7 @@ def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
 def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
-            name, line = "<lambda>", node.lineno
+            name, line = LAMBDA, node.lineno
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             name, line = node.name, _first_line(node)
         else:

@@ -17,14 +17,13 @@ from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.screen import ScreeningRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import ScreeningRequest, TrialRequest
 from autotune.machine import Machine
 from autotune.plain import Window
 from autotune.reason import Completed, Message, Outcome
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
-from autotune.testing.observations import observation
+from autotune.testing.fake import observation
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database

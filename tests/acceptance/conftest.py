@@ -11,14 +11,38 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+HERE = Path(__file__).parent
+FIELD = HERE / "field"
+EXAMPLES = HERE.parents[1] / "examples"
 COMMAND = Path(sys.executable).with_name("autotune")
 DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
+PATHS = filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
+PATH = {"PYTHONPATH": os.pathsep.join(PATHS)}
+"""On which the command finds the engines of this folder."""
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 HANGS = 550
 """Seconds after which a command hangs rather than being slow."""
+
+
+def counted(trials: int, seconds: int) -> tuple[str, ...]:
+    """Return the options of a search with a clock that counts 150 s for each run."""
+    return ("--max-trials", str(trials), "--engine", "counting:Counting", "--budget", f"{seconds}s")
+
+
+def train(program: Path, folder: Path, *arguments: str) -> str:
+    """Run a program that was handed over, in the project; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, program, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "examples").mkdir()
     for name in ("digits.py", "workloads.toml"):
         shutil.copy(EXAMPLES / name, folder / "examples")
-    shutil.copy(Path(__file__).with_name("wrong.py"), folder)
+    shutil.copy(HERE / "wrong.py", folder)
     (folder / "axis.yaml").write_text("strategies: [one_device]\naxes: {image_size: [96, 128]}\n")
     (folder / "prefetsh.yaml").write_text("strategies: [one_device]\naxes: {prefetsh: [2]}\n")
     (folder / "no_fit.py").write_text("import keras\nwhile True:\n    m.train_on_batch(1)\n")
@@ -37,21 +61,21 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def command() -> Path:
-    """The installed command."""
     return COMMAND
 
 
 @pytest.fixture(scope="session")
 def run(project: Path) -> Run:
-    """Runs the command in the project; it finds the engines of this folder."""
-    paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    found = {"PYTHONPATH": os.pathsep.join(paths)}
+    """Runs the command in the project."""
 
-    def run(*arguments: str | Path, timeout: float = HANGS) -> Done:
+    def run(
+        *arguments: str | Path, timeout: float = HANGS, preexec: Callable[[], None] | None = None
+    ) -> Done:
         return subprocess.run(
             [COMMAND, *arguments],
             cwd=project,
-            env={**os.environ, **found},
+            env={**os.environ, **PATH},
+            preexec_fn=preexec,
             capture_output=True,
             text=True,
             timeout=timeout,
@@ -64,6 +88,5 @@ def run(project: Path) -> Run:
 @pytest.fixture(scope="session")
 def search(run: Run) -> Done:
     """One search, which many tests look at, with time for five runs by a clock that counts them."""
-    limits = ("--max-trials", "3", "--engine", "counting:Counting", "--budget", "800s")
     copies = ("--config", "copy.json", "--script", "copy.py")
-    return run("tune", *DIGITS, "--space", "quick", *limits, "--json", *copies)
+    return run("tune", *DIGITS, "--space", "quick", *counted(3, 800), "--json", *copies)

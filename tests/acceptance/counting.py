@@ -20,11 +20,9 @@ class Counting(Wrapper):
         self._runs = 0
 
     def now(self) -> float:
-        """Return how long all runs have taken."""
         return SECONDS * self._runs
 
     def execute(self, task: Task[A], watch: Watch = go_on) -> A:
-        """Do it, and put the clock forward for a run."""
         answer = self._engine.execute(task, watch)
         if not isinstance(task, TrialRequest) or not isinstance(answer, RunResult):
             return answer

@@ -23,7 +23,6 @@ class Filling(Playing):
     """While the third trial runs the disk fills: from then on it takes only small files."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run it, and let files grow no more."""
         if len(self.requests) == 2:
             limit_files(2_000)
         return super().run(request, watch)
@@ -40,7 +39,6 @@ class Removing(Playing):
     """Somebody removes the output folder while the third trial runs."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run it, and lose all that was written so far."""
         if len(self.requests) == 2:
             shutil.rmtree(request.folder.parents[2])
         return super().run(request, watch)
@@ -50,7 +48,6 @@ class Closing(Playing):
     """The file system has become read-only when the third trial's folder is made."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run it, or fail as the system does."""
         if len(self.requests) == 2:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(request.folder))
         return super().run(request, watch)

@@ -35,7 +35,6 @@ class Shared(FakeEngine):
 
     @contextmanager
     def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        """Wait as long as the file is there."""
         del what, seconds
         if IN_USE.exists():
             notify("Another search uses the machine.")
@@ -48,13 +47,11 @@ class Unhurried(Shared):
     """Takes a moment of real time for each trial."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer after a moment."""
         time.sleep(0.05)
         return super().run(request, watch)
 
 
 def engine() -> FakeEngine:
-    """Return the engine."""
     return Unhurried(_speed, learning=fake_learning(500.0))
 
 
@@ -62,14 +59,12 @@ class Leisurely(Shared):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
     def inspect(self, request: InspectionRequest) -> WorkloadFacts:
-        """Refuse a workload that is to fail."""
         if FAILING in request.workload.model.arguments:
             folder = "/srv/teams/vision/datasets/2026/train-00000-of-00512.tfrecord"
             raise WorkloadError(f"{folder} cannot be read.", "Check the path.")
         return super().inspect(request)
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer after a while."""
         lasting = LASTING in request.workload.model.arguments and len(self.requests) >= 6
         time.sleep(10.0 if lasting else 0.25)
         return super().run(request, watch)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from .conftest import DIGITS, Done, Run
+
 pytestmark = pytest.mark.real
 
-Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
 Calls = Mapping[str, Future[Done]]
 
 GOOD = ("wrong.py:model_fn", "wrong.py:dataset_fn")
@@ -31,14 +30,13 @@ WRONG = {
     "script without fit": (("no_fit.py",), "line 3 (train_on_batch)"),
     "out under a file": ((*GOOD, "--out", "wrong.py/out"), "wrong.py/out"),
 }
-DRY_RUN = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn", "--dry-run")
 
 
 @pytest.fixture(scope="module")
 def calls(run: Run) -> Iterator[Calls]:
     """All calls of this file, two at a time, because each waits for TensorFlow's import."""
     every = {name: arguments for name, (arguments, _) in WRONG.items()}
-    every["dry run"] = (*DRY_RUN, "--space", "quick", "--out", "never")
+    every["dry run"] = (*DIGITS, "--dry-run", "--space", "quick", "--out", "never")
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(run, "tune", *each) for name, each in every.items()}
 

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, DIGITS
+from .conftest import DIGITS, Done, Run
 from .playing import limit_files
 
-Done = subprocess.CompletedProcess[str]
 Search = Callable[..., Done]
 LIMITS = ("--space", "quick", "--max-trials", "4", "--no-diagnose")
 
 
 @pytest.fixture
-def search(project: Path) -> Search:
+def search(run: Run) -> Search:
     """Runs a search on an engine that only plays its trials."""
 
     def search(engine: str, out: str, *more: str, largest: int | None = None) -> Done:
-        call = [COMMAND, "tune", *DIGITS, *LIMITS, "--engine", f"playing:{engine}", "--out", out]
-        paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        return subprocess.run(
-            [*call, *more],
-            cwd=project,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            preexec_fn=largest and (lambda: limit_files(largest)),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        call = ("tune", *DIGITS, *LIMITS, "--engine", f"playing:{engine}", "--out", out)
+        return run(*call, *more, preexec=largest and (lambda: limit_files(largest)))
 
     return search
 

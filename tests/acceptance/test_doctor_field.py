@@ -20,7 +20,6 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def found(run: Callable[..., object]) -> dict[tuple[str, int], str]:
-    """What the installed command finds, by file and line."""
     done = run("doctor", FOLDER, "--output-format", "json", "--ignore", "run-outside-function")
     assert done.returncode == 1, done.stderr
     findings = json.loads(done.stdout)["findings"]

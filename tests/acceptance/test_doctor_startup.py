@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-PROGRAMS = Path(__file__).with_name("field") / "doctor_startup"
+from .conftest import FIELD, Run
+
+PROGRAMS = FIELD / "doctor_startup"
 MARK = re.compile(r"  # (?P<rule>[a-z-]+)$")
 """Ends the lines of a program in which that rule must find something."""
 

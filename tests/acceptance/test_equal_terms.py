@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .conftest import FIELD, Run, counted
+
 pytestmark = pytest.mark.real
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-FIELD = Path(__file__).with_name("field")
-LIMITS = ("--space", "quick", "--engine", "counting:Counting", "--budget", "800s", "--no-diagnose")
+Tuned = Callable[[str, int], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the scripts."""
     return Path(shutil.copytree(FIELD, tmp_path_factory.mktemp("field") / "scripts"))
 
 
 @pytest.fixture(scope="module")
-def tuned(run: Run, folder: Path) -> Callable[..., dict[str, Any]]:
-    """Return a function that tunes a script with so many trials and returns the result."""
-
+def tuned(run: Run, folder: Path) -> Tuned:
     def tuned(name: str, trials: int) -> dict[str, Any]:
-        out = ("--out", folder / f"out-{name}", "--json", "--max-trials", str(trials))
-        done = run("tune", folder / name, *LIMITS, *out)
+        out = ("--no-diagnose", "--out", folder / f"out-{name}", "--json")
+        done = run("tune", folder / name, "--space", "quick", *counted(trials, 800), *out)
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
@@ -39,7 +35,7 @@ def tuned(run: Run, folder: Path) -> Callable[..., dict[str, Any]]:
 
 
 def test_what_compiling_an_eager_model_gains_is_the_first_thing_told(
-    tuned: Callable[..., dict[str, Any]], folder: Path
+    tuned: Tuned, folder: Path
 ) -> None:
     """The script's own settings are measured, the same compiled, and the program compiles."""
     found = tuned("eager.py", 2)
@@ -53,7 +49,7 @@ def test_what_compiling_an_eager_model_gains_is_the_first_thing_told(
     assert "model.run_eagerly = False" in program
 
 
-def test_what_a_callback_takes_is_told_by_its_name(tuned: Callable[..., dict[str, Any]]) -> None:
+def test_what_a_callback_takes_is_told_by_its_name(tuned: Tuned) -> None:
     """A callback that sleeps limits the step, whatever the machine computes meanwhile."""
     reasons = tuned("slow_callback.py", 1)["reasons"]
     [told] = [each for each in reasons if "with your own settings" in each]
@@ -61,7 +57,7 @@ def test_what_a_callback_takes_is_told_by_its_name(tuned: Callable[..., dict[str
 
 
 def test_gradients_that_are_accumulated_stay_on_one_device(
-    tuned: Callable[..., dict[str, Any]],
+    tuned: Tuned,
 ) -> None:
     """That is an answer, and an update is told to see several batches."""
     found = tuned("accumulating.py", 1)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .conftest import FIELD, Run
+
 pytestmark = pytest.mark.real
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-FIELD = Path(__file__).with_name("field")
+Plan = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture
-def plan(run: Run) -> Callable[[str], dict[str, Any]]:
+def plan(run: Run) -> Plan:
     """Gives the card of a search of one of the scripts, as JSON."""
 
     def plan(name: str) -> dict[str, Any]:
@@ -33,7 +32,7 @@ def plan(run: Run) -> Callable[[str], dict[str, Any]]:
     ("name", "batch", "examples"), [("one_generator.py", 8, 240), ("ends.py", 6, 200)]
 )
 def test_a_generator_has_the_batch_that_it_gives_and_is_never_cached(
-    plan: Callable[[str], dict[str, Any]], name: str, batch: int, examples: int
+    plan: Plan, name: str, batch: int, examples: int
 ) -> None:
     """Its steps or its end tell the examples of an epoch."""
     found = plan(name)
@@ -43,7 +42,7 @@ def test_a_generator_has_the_batch_that_it_gives_and_is_never_cached(
     assert not any(axis["name"] == "cache" for each in found["strategies"] for axis in each["axes"])
 
 
-def test_only_kerass_fits_count(run: Run, plan: Callable[[str], dict[str, Any]]) -> None:
+def test_only_kerass_fits_count(run: Run, plan: Plan) -> None:
     """Others keep no worker away, and are no choice of --fit."""
     fit = plan("other_fits.py")["facts"]["fit"]
     assert (fit["others"], fit["alone"]) == ([], None)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.real
+from .conftest import FIELD, Run, counted
 
-FIELD = Path(__file__).with_name("field")
-Run = Callable[..., subprocess.CompletedProcess[str]]
+pytestmark = pytest.mark.real
 
 
 def test_what_is_run_counts_and_the_sentence_follows_it(run: Run, tmp_path: Path) -> None:
     """A model with a train_step of its own is compared at its own batch, and nowhere else."""
-    limits = ("--max-trials", "3", "--engine", "counting:Counting", "--budget", "800s", "--json")
-    script = FIELD / "step_of_its_own.py"
-    done = run("tune", script, "--space", "quick", *limits, "--out", tmp_path / "out")
+    asked = ("--space", "quick", *counted(3, 800), "--json", "--out", tmp_path / "out")
+    done = run("tune", FIELD / "step_of_its_own.py", *asked)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     ran = [each for each in read["trials"] if each["outcome"] != "skipped"]

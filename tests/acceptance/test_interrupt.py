@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from .conftest import DIGITS, Done, Run, counted
+
 pytestmark = pytest.mark.real
 
-DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
-Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
+Interrupted = tuple[Done, list[psutil.Process]]
 
 
 @pytest.fixture(scope="module")
-def interrupted(project: Path, command: Path) -> Iterator[tuple[Done, list[psutil.Process]]]:
+def interrupted(project: Path, command: Path) -> Iterator[Interrupted]:
     """A search that got Ctrl-C during its second trial, and the processes that it had then."""
     call = [command, "tune", *DIGITS, "--space", "quick", "--out", "stopped"]
     with subprocess.Popen(
@@ -39,9 +39,7 @@ def interrupted(project: Path, command: Path) -> Iterator[tuple[Done, list[psuti
             each.kill()
 
 
-def test_it_says_that_it_was_interrupted(
-    interrupted: tuple[Done, list[psutil.Process]], project: Path
-) -> None:
+def test_it_says_that_it_was_interrupted(interrupted: Interrupted, project: Path) -> None:
     """The exit code is 130; what was found is printed and saved."""
     done, _ = interrupted
     assert done.returncode == 130
@@ -52,25 +50,21 @@ def test_it_says_that_it_was_interrupted(
     assert {"config.yaml", "train.py", "trials.csv", "trials.jsonl", "study.db"} <= names
 
 
-def test_nothing_is_left_running(interrupted: tuple[Done, list[psutil.Process]]) -> None:
-    """All processes that belonged to the search are gone."""
+def test_nothing_is_left_running(interrupted: Interrupted) -> None:
     _, family = interrupted
     assert family
     _, alive = psutil.wait_procs(family, timeout=120)
     assert alive == []
 
 
-def test_resume_keeps_the_trials(
-    interrupted: tuple[Done, list[psutil.Process]], run: Run, project: Path
-) -> None:
+def test_resume_keeps_the_trials(interrupted: Interrupted, run: Run, project: Path) -> None:
     """The lines of the first search stay, and more come behind them."""
     done, _ = interrupted
     assert done.returncode == 130
     lines = project / "stopped/trials.jsonl"
     before = lines.read_text().splitlines()
     call = ("--space", "quick", "--out", "stopped", "--resume", "--no-diagnose")
-    limits = ("--max-trials", "3", "--engine", "counting:Counting", "--budget", "500s")
-    resumed = run("tune", *DIGITS, *call, *limits)
+    resumed = run("tune", *DIGITS, *call, *counted(3, 500))
     assert resumed.returncode == 0, resumed.stderr
     after = lines.read_text().splitlines()
     assert after[: len(before)] == before

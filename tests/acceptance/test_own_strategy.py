@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from .conftest import FIELD, Run, counted, train
+
 pytestmark = pytest.mark.real
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-FIELD = Path(__file__).with_name("field")
 SPACE = """
 strategies: [one_device, multi_worker_mirrored]
 axes:
@@ -29,9 +26,8 @@ def test_its_strategy_gives_way_and_its_epochs_stay(run: Run, tmp_path: Path) ->
     """Two workers are tried although it validates, and the program makes 3 epochs of 63 steps."""
     shutil.copy(FIELD / "strategy_of_its_own.py", tmp_path / "train.py")
     (tmp_path / "space.yaml").write_text(SPACE)
-    limits = ("--max-trials", "4", "--engine", "counting:Counting", "--budget", "1000s")
     asked = ("--space", tmp_path / "space.yaml", "--no-diagnose", "--global-batch", "16", "--json")
-    done = run("tune", tmp_path / "train.py", *asked, *limits, "--out", tmp_path / "out")
+    done = run("tune", tmp_path / "train.py", *asked, *counted(4, 1000), "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "MirroredStrategy in line 10 is taken out" in " ".join(done.stderr.split())
     read = json.loads(done.stdout)
@@ -41,14 +37,6 @@ def test_its_strategy_gives_way_and_its_epochs_stay(run: Run, tmp_path: Path) ->
     assert read["facts"]["fit"]["own_strategy"]["title"] == "MirroredStrategy"
     assert any("MirroredStrategy in line 10" in each for each in read["reasons"])
     program = "launch.py" if read["configuration"]["workers"] > 1 else "train.py"
-    trained = subprocess.run(
-        [sys.executable, tmp_path / "out" / program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert trained.returncode == 0, trained.stderr
+    train(tmp_path / "out" / program, tmp_path)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found == {"updates": 3 * 63, "validated": 3, "evaluated": 2}

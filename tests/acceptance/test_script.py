@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from .conftest import EXAMPLES, Run, counted, train
+
 pytestmark = pytest.mark.real
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-WHOLE = Path(__file__).parents[2] / "examples" / "whole_script.py"
 CELLS = (
     "%matplotlib inline\n!ls \\\n  -l\nimport keras, numpy as np",
     "%%bash\nexit 1",
@@ -35,7 +32,7 @@ SPACE = ("--space", "quick", "--strategies", "one_device")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a script and a notebook."""
     folder = tmp_path_factory.mktemp("my scripts")
-    shutil.copy(WHOLE, folder / "train.py")
+    shutil.copy(EXAMPLES / "whole_script.py", folder / "train.py")
     cells = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in CELLS]
     (folder / "train.ipynb").write_text(json.dumps({"cells": cells}))
     return folder
@@ -52,23 +49,14 @@ def test_a_script_is_tuned_and_its_program_runs_to_the_end(
     run: Run, folder: Path, script: str, arguments: list[str], batch: int, printed: str
 ) -> None:
     """The script's own batch is tried first, trials write nothing, and the program goes on."""
-    limits = ("--max-trials", "1", "--engine", "counting:Counting", "--budget", "400s")
     out = folder / f"out-{script}"
     copy = folder / "copy.json"
     asked = ("--no-diagnose", "--json", "--out", out, "--config", copy, *arguments)
-    done = run("tune", folder / script, *SPACE, *limits, *asked)
+    done = run("tune", folder / script, *SPACE, *counted(1, 400), *asked)
     assert done.returncode == 0, done.stderr
     read = json.loads(done.stdout)
     assert read["trials"][0]["configuration"]["per_replica_batch"] == batch
     assert not (folder / "rows.txt").exists()
     steps = json.loads(copy.read_text())["configuration"]["steps_per_execution"]
-    trained = subprocess.run(
-        [sys.executable, out / "train.py", "--epochs", "1", "--steps-per-epoch", str(steps)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert trained.returncode == 0, trained.stderr
-    assert printed in trained.stdout
+    shortly = ("--epochs", "1", "--steps-per-epoch", str(steps))
+    assert printed in train(out / "train.py", folder, *shortly)

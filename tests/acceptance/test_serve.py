@@ -22,10 +22,9 @@ import pytest
 
 from autotune import AsyncClient, Client, Result, SearchOptions, TrialEnded, load_configuration
 
-HERE = Path(__file__).parent
+from .conftest import DIGITS, PATH, Run
+
 SHORT = SearchOptions(max_trials=3)
-DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
-Run = Callable[..., subprocess.CompletedProcess[str]]
 ASKED = {
     "workload": "digits",
     "space": "quick",
@@ -46,21 +45,17 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return str(self.client.base_url)
 
     @property
     def key(self) -> str:
-        """Its first key."""
         return self.key_file.read_text("utf-8").strip()
 
     def family(self) -> list[psutil.Process]:
-        """Return all its processes."""
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
 def until(look: Callable[[], bool], seconds: float = 300) -> None:
-    """Wait for something to become true."""
     deadline = time.monotonic() + seconds
     while not look():
         assert time.monotonic() < deadline, "it took too long"
@@ -70,9 +65,8 @@ def until(look: Callable[[], bool], seconds: float = 300) -> None:
 def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
     """Start `autotune serve` in the project, on a free port."""
     log = project / "service.log"
-    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = {
-        "PYTHONPATH": os.pathsep.join(paths),
+        **PATH,
         "PYTHONUNBUFFERED": "1",
         "AUTOTUNE_SERVICE_ENGINE": "serving:engine",
         "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "poll": 0.3}),
@@ -90,7 +84,6 @@ def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen
 
 
 def told(process: subprocess.Popen[str], pattern: str) -> str:
-    """Return what the service prints on stdout."""
     assert process.stdout
     line = process.stdout.readline()
     found = re.search(pattern, line)
@@ -161,10 +154,9 @@ def test_a_job_is_cancelled(serving: Serving) -> None:
 
 
 def test_a_job_looks_at_learning_as_the_command_does(
-    serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serving: Serving, run: Run, tmp_path: Path
 ) -> None:
     """The same search finds the same, and gives the same reasons."""
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
     limits = ("--space", "quick", "--max-trials", "3", "--budget", "3min")
     here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path, "--json")
     assert here.returncode == 0, here.stderr
@@ -331,11 +323,8 @@ def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
         assert numbers == [*range(1, client.job(job).events + 1)]
 
 
-def test_a_search_elsewhere_looks_like_one_here(
-    serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_elsewhere_looks_like_one_here(serving: Serving, run: Run, tmp_path: Path) -> None:
     """`tune --url` shows the trials, and writes the files of a search."""
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
     limits = ("--space", "quick", "--max-trials", "3", "--budget", "60s")
     out = tmp_path / "there"
     here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path / "here")

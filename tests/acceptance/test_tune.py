@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import optuna
 import pytest
 
-pytestmark = pytest.mark.real
+from .conftest import DIGITS, Done, Run, train
 
-Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="session")
 def out(project: Path, search: Done) -> Path:
-    """The folder that the search wrote."""
     assert search.returncode == 0, search.stderr
     return project / "autotune-out"
 
@@ -62,19 +57,9 @@ def test_the_result_is_told_to_people(search: Done, out: Path) -> None:
 def test_the_program_trains(out: Path) -> None:
     """train.py, or launch.py where several workers are recommended, runs in the project."""
     program = next(path for path in (out / "launch.py", out / "train.py") if path.exists())
-    steps = str(
-        json.loads((out.parent / "copy.json").read_text())["configuration"]["steps_per_execution"]
-    )
-    done = subprocess.run(
-        [sys.executable, program, "--epochs", "1", "--steps-per-epoch", steps],
-        cwd=out.parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "loss" in done.stdout
+    copy = json.loads((out.parent / "copy.json").read_text())["configuration"]
+    shortly = ("--epochs", "1", "--steps-per-epoch", str(copy["steps_per_execution"]))
+    assert "loss" in train(program, out.parent, *shortly)
 
 
 @pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.json"])
@@ -87,8 +72,7 @@ def test_script_renders_the_same_program(run: Run, out: Path, config: str) -> No
 def test_another_workload_cannot_resume_the_study(run: Run, out: Path) -> None:
     """The message says what differs, and the study stays as it was."""
     before = (out / "trials.csv").read_text()
-    model, dataset = "examples/digits.py:model_fn", "examples/digits.py:dataset_fn"
-    done = run("tune", model, dataset, "--space", "quick", "--model-arg", "filters=8", "--resume")
+    done = run("tune", *DIGITS, "--space", "quick", "--model-arg", "filters=8", "--resume")
     assert done.returncode == 2
     assert "different workload" in done.stderr
     assert (out / "trials.csv").read_text() == before

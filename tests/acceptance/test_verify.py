@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from .conftest import Done, Run
+
 pytestmark = pytest.mark.real
 
-Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
 TWO_ROUNDS = ("--engine", "counting:Counting", "--seconds", "700")
 """Each of its runs takes 150 s by that engine's clock, whatever it took."""
 

@@ -18,7 +18,6 @@ def uncompiled() -> keras.Model:
 
 
 def raises() -> keras.Model:
-    """Something of the user's fails."""
     raise RuntimeError("the vocabulary is missing")
 
 

@@ -22,6 +22,8 @@ SIZES = (
     {"width": 390, "height": 844},
     {"width": 360, "height": 640},
 )
+DRAWN = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
+"""A script that finds what is not drawn in the colours of a reader who has their own."""
 FAINT = Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
 """A script that finds text which can hardly be read."""
 BROKEN = Path(__file__).with_name("broken.js").read_text(encoding="utf-8")
@@ -35,15 +37,12 @@ Open = Callable[..., Page]
 
 @dataclass(frozen=True)
 class Served:
-    """A service that runs."""
-
     address: str
     key: str
 
 
 @contextmanager
 def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
-    """Give a service at its first start."""
     paths = [str(ENGINES), *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = {
         "PYTHONPATH": os.pathsep.join(paths),
@@ -76,14 +75,12 @@ def _first_key(shown: str) -> str:
 
 
 def sign_in(page: Page, key: str) -> None:
-    """Give the key to the page that asks for it."""
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
 def start(page: Page, trials: str = "14", filters: str = "48") -> None:
-    """Fill in the form and send it."""
     page.get_by_role("radio", name="digits").check()
     page.get_by_label("filters").fill(filters)
     page.get_by_label("Budget").fill("2min")

@@ -18,13 +18,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture(scope="session")
 def command() -> Path:
-    """The installed command."""
     return Path(sys.executable).with_name("autotune")
 
 
 @pytest.fixture(scope="package")  # Playwright's event loop would be in the way of other tests.
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("Chromium is not installed here: `apt-get install chromium` brings it")
@@ -36,31 +34,11 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def drawn() -> str:
-    """A script that finds what is not drawn in the colours of a reader who has their own."""
-    return Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def faint() -> str:
-    """A script that finds text which can hardly be read."""
-    return Path(__file__).with_name("faint.js").read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="package")
 def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service of these tests' own."""
     folder = tmp_path_factory.mktemp("page project")
     shutil.copytree(EXAMPLES, folder / "examples")
     with running(command, folder) as served:
-        yield served
-
-
-@pytest.fixture
-def other(command: Path, tmp_path: Path) -> Iterator[Served]:
-    """Another service on the same host."""
-    with running(command, tmp_path) as served:
         yield served
 
 
@@ -91,8 +69,6 @@ def blank(browser: Browser, service: Served) -> Iterator[Open]:
 
 @pytest.fixture
 def signed_in(blank: Open, service: Served) -> Open:
-    """Opens pages that are signed in."""
-
     def opened(path: str = "/", **options: object) -> Page:
         page = blank(**options)
         page.goto(path)
@@ -104,7 +80,6 @@ def signed_in(blank: Open, service: Served) -> Open:
 
 @pytest.fixture(scope="package")
 def done(browser: Browser, service: Served) -> str:
-    """The path of a job that is done."""
     context = browser.new_context(base_url=service.address, extra_http_headers={})
     page = context.new_page()
     page.goto("/")

@@ -10,13 +10,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from .browsing import FAINT, LASTING, Open, Served, start
+from .browsing import LASTING, Open, start
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
 NOWHERE = f"/tunings/{'0' * 24}"
-SHAPES = (".mark.alone circle", ".mark.distributed circle", "line.one", "line.reach")
-"""What is drawn on the page of a job."""
 STOPS = 60
 """Nothing on a page is farther away by the keyboard."""
 
@@ -35,7 +33,6 @@ def violations(page: Page) -> list[str]:
 
 @pytest.fixture
 def running_job(signed_in: Open) -> Iterator[Page]:
-    """The page of a job that runs until the test ends."""
     page = signed_in()
     start(page, trials="500", filters=LASTING)
     expect(page.locator("table.plot .strip .mark").first).to_be_attached()
@@ -47,7 +44,6 @@ def running_job(signed_in: Open) -> Iterator[Page]:
 
 
 def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
-    """The page that asks for a key, before and after a wrong one."""
     page = blank()
     page.goto("/")
     assert violations(page) == []
@@ -59,7 +55,6 @@ def test_axe_finds_nothing_on_the_way_in(blank: Open) -> None:
 
 @pytest.mark.parametrize("name", ["jobs", "no jobs", "workers", "done", "nowhere"])
 def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> None:
-    """With all that can be opened open."""
     paths = {"jobs": "/", "no jobs": "/?state=failed", "done": done, "nowhere": NOWHERE}
     paths["workers"] = "/workers"
     page = signed_in()
@@ -70,7 +65,6 @@ def test_axe_finds_nothing_on_a_page(signed_in: Open, done: str, name: str) -> N
 
 
 def test_axe_finds_nothing_on_a_form_that_is_wrong(signed_in: Open) -> None:
-    """Each mistake is bound to its field."""
     page = signed_in()
     page.get_by_label("Budget").fill("soon")
     page.get_by_role("button", name="Start").click()
@@ -87,23 +81,6 @@ def test_axe_finds_nothing_on_a_job_that_runs(running_job: Page) -> None:
     running_job.keyboard.press("Escape")
 
 
-def test_axe_would_find_what_is_wrong(signed_in: Open) -> None:
-    """The tests above can fail."""
-    page = signed_in()
-    page.evaluate(
-        """() => {
-          document.querySelector("label[for=budget]").remove();
-          document.querySelector("#jobs-title").style.color = "#bbb";
-          document.querySelector(".filters").style.gap = 0;
-          for (const each of document.querySelectorAll(".filters a")) {
-            Object.assign(each.style, {padding: 0, fontSize: "9px"});
-          }
-        }"""
-    )
-    found = {each.split(": ")[1] for each in violations(page)}
-    assert {"label", "color-contrast", "target-size"} <= found
-
-
 def reach(page: Page, wanted: Locator) -> None:
     """Go on by the tabulator until something is reached, always seeing where one is."""
     for _ in range(STOPS):
@@ -116,14 +93,12 @@ def reach(page: Page, wanted: Locator) -> None:
 
 
 def write(page: Page, label: str, text: str) -> None:
-    """Fill in a field by the keyboard."""
     reach(page, page.get_by_label(label))
     page.keyboard.press("Control+A")
     page.keyboard.type(text)
 
 
 def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -> None:
-    """No pointer is needed from the form to the end of the job."""
     page = signed_in()
     reach(page, page.get_by_role("radio", name="digits"))
     write(page, "filters", LASTING)
@@ -150,7 +125,6 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
 
 
 def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page) -> None:
-    """The focus is not lost when the page follows the job."""
     running_job.locator("#cancel").focus()
     running_job.evaluate(
         "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
@@ -189,7 +163,6 @@ def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> 
 def test_nothing_moves_for_those_who_do_not_want_it(
     running_job: Page, wish: str, moving: int
 ) -> None:
-    """The one thing that does is the dot of a job that runs."""
     running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
     moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
     assert running_job.evaluate(moves) == moving
@@ -210,57 +183,3 @@ def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:
         " [getComputedStyle(each).color, getComputedStyle(each).backgroundColor])"
     )
     assert colours == [["rgb(0, 0, 0)", "rgb(255, 255, 255)"]] * 2
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
-    signed_in: Open, done: str, drawn: str, scheme: str
-) -> None:
-    """Points, line, bars, marks and words take those colours, which no others can be seen with."""
-    page = signed_in(done)
-    page.goto(done)
-    page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
-    for each in SHAPES:
-        assert page.locator(each).count(), each
-    assert page.evaluate(drawn, ", ".join(SHAPES)) == []
-    assert page.evaluate(FAINT) == []
-    page.emulate_media(forced_colors="none")
-    assert page.evaluate(drawn, ", ".join(SHAPES)) != []
-
-
-def test_everything_that_is_pressed_is_large_enough(signed_in: Open, done: str) -> None:
-    """At least 24 by 24, the labels of choices included."""
-    page = signed_in(viewport={"width": 390, "height": 844})
-    for path in ("/", done):
-        page.goto(path)
-        for each in page.locator("details").all():
-            each.evaluate("each => each.open = true")
-        assert page.evaluate(SMALL) == [], path
-
-
-def test_two_services_on_one_host_keep_their_sign_ins(
-    signed_in: Open, service: Served, other: Served
-) -> None:
-    """A browser has one jar of cookies for all ports of a host."""
-    page = signed_in()
-    page.goto(other.address)
-    page.get_by_label("API key").fill(other.key)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-    page.get_by_role("button", name="Sign out").click()
-    page.goto(service.address)
-    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
-
-
-SMALL = """() => {
-  const found = [];
-  for (const each of document.querySelectorAll("a, button, input, select, summary")) {
-    if (!each.checkVisibility() || each.type === "hidden" || each.matches(".skip")) continue;
-    const boxes = [each, ...(each.labels ?? [])].map((one) => one.getBoundingClientRect());
-    if (!boxes.some((box) => box.width >= 24 && box.height >= 24)) {
-      found.push(`${each.outerHTML.slice(0, 80)}: ${boxes[0].width} x ${boxes[0].height}`);
-    }
-  }
-  return found;
-}"""
-"""Finds what is pressed on less than 24 by 24 CSS pixels."""

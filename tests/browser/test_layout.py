@@ -23,7 +23,6 @@ FAILING = "63"
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, service: Served) -> Iterator[Page]:
-    """A page that somebody is signed in with."""
     context = browser.new_context(base_url=service.address, locale="en-GB")
     page = context.new_page()
     page.goto("/")
@@ -34,7 +33,6 @@ def page(browser: Browser, service: Served) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def jobs(page: Page, done: str) -> dict[str, str]:
-    """The pages of jobs, by how they ended."""
     found = {"done": done}
     for name, fields in {
         "failed": {"filters": FAILING},
@@ -53,7 +51,6 @@ def jobs(page: Page, done: str) -> dict[str, str]:
 
 
 def unfold(page: Page) -> None:
-    """Open all that can be opened."""
     page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
     for each in page.get_by_role("radio").all():
         each.check()
@@ -70,14 +67,12 @@ def test_a_page_is_laid_out(page: Page, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["done", "failed", "undecided", "cancelled"])
 def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None:
-    """However it ended."""
     page.goto(jobs[name])
     unfold(page)
     looks_right(page, f"job-{name}")
 
 
 def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:
-    """The tests above can fail."""
     page = signed_in()
     assert page.evaluate(BROKEN) == []
     page.evaluate(

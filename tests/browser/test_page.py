@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from .browsing import LASTING, Open, Served, looks_right, running, start
+from .browsing import LASTING, Open, Served, looks_right, start
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
-    """A wrong one is refused in words; signing out leads back."""
     page = blank()
     page.goto("/?state=done")
     page.get_by_label("API key").fill("autotune_wrong")
@@ -53,7 +51,6 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
 
 
 def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> None:
-    """What the script adds is convenience."""
     page = signed_in(done, java_script_enabled=False)
     expect(page.locator(".summary-line")).not_to_be_empty()
     assert page.locator("table.plot .strip .mark").count() > 3
@@ -62,17 +59,6 @@ def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> 
     page.get_by_role("radio", name="lstm").check()
     expect(page.get_by_label("units").first).to_be_visible()
     expect(page.get_by_label("filters")).not_to_be_visible()
-
-
-def test_the_program_is_copied_as_it_is(signed_in: Open, done: str) -> None:
-    """To the last byte."""
-    page = signed_in(done)
-    page.get_by_role("button", name="Copy").first.click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="train.py").click()
-    text = Path(download.value.path()).read_text("utf-8")
-    assert page.evaluate("navigator.clipboard.readText()") == text
 
 
 def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, done: str) -> None:
@@ -102,14 +88,6 @@ def test_a_job_is_cancelled(signed_in: Open) -> None:
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
 
-def test_a_job_is_repeated(signed_in: Open, done: str) -> None:
-    """By the button; the new one is shown."""
-    page = signed_in(done)
-    page.get_by_role("button", name="Repeat").click()
-    expect(page).not_to_have_url(re.compile(done))
-    expect(page.locator(".badge.done")).to_be_visible()
-
-
 def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
     """By Swagger UI, under the service's own policy; a call can be made from it."""
     page = blank()
@@ -127,7 +105,6 @@ def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
 
 
 def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> None:
-    """What was typed is kept, and the reader is led to it."""
     page = signed_in()
     page.get_by_role("radio", name="digits").check()
     page.get_by_label("filters").fill("9999")
@@ -139,33 +116,3 @@ def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> N
         expect(page.get_by_label(field)).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("filters")).to_have_accessible_description(re.compile("less than"))
     looks_right(page, "form-error")
-
-
-def test_every_page_fits_the_screen_and_can_be_read(signed_in: Open, done: str) -> None:
-    """On a desk, with letters twice as large, and on a phone; by day and by night."""
-    page = signed_in()
-    for name, path in (("list", "/"), ("done", done), ("odd", "/?odd=1"), ("sign-in", "/sign-in")):
-        page.goto(path)
-        looks_right(page, name)
-
-
-def test_the_keyboard_reaches_everything_and_shows_where_it_is(signed_in: Open) -> None:
-    """The first stop is the content."""
-    page = signed_in()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
-    for _ in range(8):
-        page.keyboard.press("Tab")
-        style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert style != "none", page.evaluate("document.activeElement.outerHTML")
-
-
-def test_without_keys_there_is_no_sign_in(browser: Browser, command: Path, tmp_path: Path) -> None:
-    """The list is there at once."""
-    with running(command, tmp_path, "--no-keys") as served:
-        context = browser.new_context(base_url=served.address)
-        page = context.new_page()
-        page.goto("/")
-        expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
-        expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
-        context.close()

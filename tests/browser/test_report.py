@@ -18,7 +18,7 @@ from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
-from .browsing import looks_right
+from .browsing import DRAWN, FAINT, looks_right
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
@@ -118,7 +118,6 @@ def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
 
 
 def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
-    """Each has a name that holds its parts."""
     page = opened()
     bars = page.get_by_role("img").and_(page.locator("svg.bar"))
     assert bars.count() == 2
@@ -127,7 +126,6 @@ def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
 
 
 def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
-    """Rows that are laid out anew there are rows still."""
     page = opened()
     page.set_viewport_size(SIZES[1])  # type: ignore[arg-type]
     table = page.get_by_role("table", name="Throughput against one device")
@@ -147,27 +145,24 @@ def test_the_program_is_copied_as_it_is(opened: Open, result: Result) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_whoever_has_colours_of_their_own_sees_what_is_drawn(
-    opened: Open, drawn: str, faint: str, scheme: str
-) -> None:
+def test_whoever_has_colours_of_their_own_sees_what_is_drawn(opened: Open, scheme: str) -> None:
     """Points, lines and words take those colours; the parts of a step are set apart by them."""
     page = opened()
     page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
-    assert page.evaluate(drawn, SHAPES) == []
-    assert page.evaluate(faint) == []
+    assert page.evaluate(DRAWN, SHAPES) == []
+    assert page.evaluate(FAINT) == []
     edges = "(parts) => parts.map((each) => getComputedStyle(each).stroke)"
     text = page.evaluate("getComputedStyle(document.body).color")
     assert set(page.locator("rect.part").evaluate_all(edges)) == {text}
     page.emulate_media(forced_colors="none")
-    assert page.evaluate(drawn, SHAPES) != []
+    assert page.evaluate(DRAWN, SHAPES) != []
 
 
-def test_it_can_be_printed(opened: Open, faint: str) -> None:
-    """Dark letters on white paper, the program whole, no buttons."""
+def test_it_can_be_printed(opened: Open) -> None:
     page = opened(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.evaluate(faint) == []
+    assert page.evaluate(FAINT) == []
     expect(page.locator("button:visible")).to_have_count(0)
     hidden = "(each) => each.scrollHeight - each.clientHeight"
     assert page.locator(".program[open] pre").evaluate(hidden) <= 1

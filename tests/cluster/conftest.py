@@ -14,7 +14,6 @@ HOSTS = ("host0", "host1", "host2")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("cluster")
@@ -22,14 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def namespaces() -> None:
-    """Skip what needs hosts where there can be none."""
     if reason := why_not():
         pytest.skip(reason)
 
 
 @pytest.fixture
 def hosts(namespaces: None, tmp_path: Path) -> Iterator[Hosts]:
-    """Three hosts on one switch."""
     del namespaces
     found = Hosts(HOSTS, tmp_path)
     try:
@@ -48,7 +45,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def slurm(hosts: Hosts, tmp_path: Path) -> Slurm:
-    """Slurm with two nodes."""
     if reason := slurm_why_not():
         pytest.skip(reason)
     return Slurm(hosts, tmp_path)

@@ -13,7 +13,6 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 def deliver(folder: Path, *launchers: str, program: str = "workers_data") -> None:
-    """Write a golden program, what starts it, and the modules that it imports."""
     texts = golden_texts()
     (folder / "train.py").write_text(texts[f"{program}.py"], encoding="utf-8")
     for name in launchers:

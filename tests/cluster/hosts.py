@@ -35,7 +35,6 @@ SWITCH = "ip link add br0 type bridge; ip link set br0 up; echo ready; exec slee
 
 
 def why_not() -> str | None:
-    """Return why there can be no such hosts here, or None where there can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "hosts as network namespaces need root on Linux"
     for program, package in {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}.items():
@@ -77,7 +76,6 @@ class Host:
         return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
     def do(self, *command: str | Path) -> None:
-        """Run a command that must succeed."""
         done = self.run(*command)
         assert done.returncode == 0, done.stdout
 
@@ -90,8 +88,6 @@ class Host:
 
 
 class Hosts(Sequence[Host]):
-    """Hosts on one switch, each with an address and a cable of its own."""
-
     def __init__(self, names: Sequence[str], folder: Path) -> None:
         """Start them.
 
@@ -114,11 +110,9 @@ class Hosts(Sequence[Host]):
             raise
 
     def __getitem__(self, number: int) -> Host:  # type: ignore[override] # never a slice
-        """Return a host."""
         return self._hosts[number]
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._hosts)
 
     def shape(self, rate: str | None) -> None:
@@ -130,17 +124,7 @@ class Hosts(Sequence[Host]):
                 host.do("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", *limits)
 
     def cut(self, number: int) -> None:
-        """Pull the cable of a host."""
         self._on_switch("ip", "link", "set", f"p{number}", "down")
-
-    def mend(self, number: int) -> None:
-        """Put the cable back."""
-        self._on_switch("ip", "link", "set", f"p{number}", "up")
-
-    def power_off(self, number: int) -> None:
-        """End a host with all that runs on it, without a word to anybody."""
-        os.kill(self[number].first, signal.SIGKILL)
-        self._holders[number + 1].wait()
 
     def close(self) -> None:
         """End all hosts; the kernel takes away what belonged to them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cluster.hosts import Host, Hosts
@@ -13,7 +13,7 @@ from tests.cluster.hosts import Host, Hosts
 PORT = 6379
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
-START = ("--object-store-memory=78643200", "--include-log-monitor=false", "--num-cpus=1")
+START = ("--object-store-memory=78643200", "--include-log-monitor=false")
 OWN = {"RAY_TMPDIR": "/run/ray", "TMPDIR": "/run", "HOME": "/run"}
 """Where a host's files are that no other host sees."""
 QUIET = {
@@ -36,53 +36,50 @@ TIMES = 3
 """That a host may try to start; Ray gives a node half a minute, and nothing changes that."""
 
 
-def start_ray(host: Host, *options: str, environment: Mapping[str, str]) -> None:
-    """Have a host take part in a cluster, as often as a busy machine lets it miss its time."""
-    where = f"--node-ip-address={host.address}"
-    for _ in range(TIMES):
-        done = host.run(BIN / "ray", "start", where, *options, env=environment, timeout=300)
-        if done.returncode == 0:
-            return
-        host.run(BIN / "ray", "stop", "--force", env=environment)
-    raise AssertionError(done.stdout)
-
-
 class RayHosts:
     """Hosts of which each is a node of a Ray cluster, the first one its head.
 
     Args:
         hosts: They.
         dashboard: Whether its head has one, without which it takes no jobs.
+        head_cpus: Of the head; without any it only calls.
         variables: Of Ray and of all commands, beside the usual ones.
     """
 
-    def __init__(self, hosts: Hosts, *, dashboard: bool = False, **variables: str) -> None:
+    def __init__(
+        self, hosts: Hosts, *, dashboard: bool = False, head_cpus: int = 1, **variables: str
+    ) -> None:
         self.hosts = hosts
         self.environment = {**ENVIRONMENT, **variables}
         self.address = f"{hosts[0].address}:{PORT}"
-        self.start(0, "--head", f"--port={PORT}", f"--include-dashboard={dashboard}")
-        for number in range(1, len(hosts)):
-            self.start(number, f"--address={self.address}")
+        head = ("--head", f"--port={PORT}", f"--include-dashboard={dashboard}")
+        self._start(hosts[0], *head, f"--num-cpus={head_cpus}")
+        for host in hosts[1:]:
+            self._start(host, f"--address={self.address}", "--num-cpus=1")
 
     @property
     def url(self) -> str:
-        """How an engine is told of it."""
         return f"ray://{self.address}"
 
-    def start(self, number: int, *options: str) -> None:
-        """Have a host take part."""
-        start_ray(self.hosts[number], *START, *options, environment=self.environment)
+    def _start(self, host: Host, *options: str) -> None:
+        """Have a host take part, as often as a busy machine lets it miss its time."""
+        where = f"--node-ip-address={host.address}"
+        for _ in range(TIMES):
+            start = (BIN / "ray", "start", where, *START, *options)
+            done = host.run(*start, env=self.environment, timeout=300)
+            if done.returncode == 0:
+                return
+            host.run(BIN / "ray", "stop", "--force", env=self.environment)
+        raise AssertionError(done.stdout)
 
     def run(
         self, *command: str | Path, cwd: Path, timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command on the first host, with its messages apart."""
         streams = {"env": self.environment, "stderr": subprocess.PIPE, "cwd": cwd}
         return self.hosts[0].run(*command, timeout=timeout, **streams)
 
     def autotune(
         self, *arguments: str | Path, cwd: Path, timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Run autotune on the first host, with the cluster's engine."""
         command: Sequence[str | Path] = [BIN / "autotune", *arguments, "--engine", self.url]
         return self.run(*command, cwd=cwd, timeout=timeout)

@@ -27,14 +27,12 @@ LogLevel ERROR
 
 
 def why_not() -> str | None:
-    """Return why no host can be reached by ssh here, or None where it can."""
     if not Path(SERVER).exists() or shutil.which("ssh") is None:
         return "ssh between hosts needs the packages openssh-server and openssh-client"
     return None
 
 
 def serve(hosts: Hosts, folder: Path) -> None:
-    """Let all hosts be reached from each other by ssh."""
     for key in ("host_key", "user_key"):
         made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key]
         subprocess.run(made, check=True)

@@ -43,17 +43,13 @@ OF_NODE = "NodeName={0.name} NodeAddr={0.address} NodeHostname={0.name} CPUs=1 R
 
 
 def why_not() -> str | None:
-    """Return why there can be no Slurm here, or None where there can."""
     if any(shutil.which(name) is None for name in NEEDED):
         return "Slurm needs the packages slurm-wlm and munge"
     return None
 
 
 class Slurm:
-    """Takes jobs on the first host."""
-
     def __init__(self, hosts: Hosts, folder: Path) -> None:
-        """Start it, and wait until all nodes are idle."""
         self.hosts = hosts
         self._folder = folder
         (folder / "state").mkdir()
@@ -75,7 +71,6 @@ class Slurm:
     def run(
         self, *command: str | Path, cwd: Path | None = None, timeout: float = 120
     ) -> subprocess.CompletedProcess[str]:
-        """Run one of its commands, as a user would on the first host."""
         first = self.hosts[0]
         return first.run(*command, env=self.environment, cwd=cwd or self._folder, timeout=timeout)
 

@@ -24,7 +24,6 @@ HOSTS = ("--hosts", "host1,host2")
 
 @pytest.fixture
 def reachable(hosts: Hosts, tmp_path: Path) -> Hosts:
-    """Hosts with a server of ssh each."""
     if reason := why_not():
         pytest.skip(reason)
     serve(hosts, tmp_path)
@@ -32,7 +31,6 @@ def reachable(hosts: Hosts, tmp_path: Path) -> Hosts:
 
 
 def launched(folder: Path, lines: str) -> list[str]:
-    """Write a launcher for a program of some lines, and return what starts it on two hosts."""
     deliver(folder, "launch.py")
     (folder / "train.py").write_text(HEAD + TELL + lines, encoding="utf-8")
     return [sys.executable, str(folder / "launch.py"), *HOSTS]
@@ -48,12 +46,10 @@ def until(process: subprocess.Popen[str], text: str, times: int) -> None:
 
 
 def trains(host: Host) -> bool:
-    """Return whether the program or its launcher runs on a host."""
     return any("python" in each.name() for each in host.processes())
 
 
 def ends_everywhere(hosts: Hosts, seconds: float = 60) -> bool:
-    """Return whether no host trains any more after a while."""
     deadline = time.monotonic() + seconds
     while any(trains(host) for host in hosts):
         if time.monotonic() > deadline:
@@ -71,39 +67,6 @@ def test_a_gang_trains_on_two_hosts(reachable: Hosts, folder: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert "[worker 0] Epoch 2/2" in done.stdout
     assert "loss:" in done.stdout
-    assert ends_everywhere(reachable, 0)
-
-
-def test_every_host_is_told_who_it_is(reachable: Hosts, folder: Path) -> None:
-    """Each has its own number, all addresses, and the arguments as they were written."""
-    command = launched(folder, "")
-    done = reachable[0].run(*command, "--epochs", "a 'b'", cwd=folder)
-    cluster = {"worker": ["host1:20000", "host2:20001"]}
-    assert sorted(done.stdout.splitlines()) == [
-        f"[worker {index}] host{index + 1} "
-        f"{ {'cluster': cluster, 'task': {'type': 'worker', 'index': index}} } "
-        """['--epochs', "a 'b'"]"""
-        for index in (0, 1)
-    ]
-    assert done.returncode == 0
-
-
-def test_commands_that_are_shown_do_the_same(reachable: Hosts, folder: Path) -> None:
-    """Without ssh each is typed on its host."""
-    command = launched(folder, "")
-    shown = reachable[0].run(*command, "--print", "--epochs", "5", cwd=folder).stdout.splitlines()
-    assert shown[::2] == ["# Worker 0, on host1:", "# Worker 1, on host2:"]
-    for host, line in zip(reachable[1:], shown[1::2], strict=True):
-        assert host.run("sh", "-c", line).stdout.startswith(f"{host.name} {{'cluster'")
-
-
-def test_a_failure_on_one_host_ends_the_others(reachable: Hosts, folder: Path) -> None:
-    """Its last words and status are told, and nothing is left anywhere."""
-    fails = "if socket.gethostname() == 'host2': sys.exit('no more room')\ntime.sleep(600)"
-    done = reachable[0].run(*launched(folder, fails), cwd=folder)
-    assert done.returncode == 1
-    assert "[worker 1] no more room\n" in done.stdout
-    assert "Worker 1 exited with status 1." in done.stdout
     assert ends_everywhere(reachable, 0)
 
 

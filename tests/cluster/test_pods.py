@@ -17,10 +17,7 @@ from tests.cluster.hosts import Host, Hosts
 
 
 class Pod:
-    """A pod of a job: its name in the JobSet's network, and what its container runs."""
-
     def __init__(self, jobset: Mapping[str, Any], job: Mapping[str, Any], index: int) -> None:
-        """Take it from the manifest."""
         name = jobset["metadata"]["name"]
         self.name = f"{name}-{job['name']}-0-{index}.{name}"
         [self._container] = job["template"]["spec"]["template"]["spec"]["containers"]
@@ -28,7 +25,6 @@ class Pod:
 
     @property
     def command(self) -> list[str]:
-        """What the container starts."""
         return [*self._container["command"], *self._container["args"]]
 
     @property
@@ -43,14 +39,12 @@ class Pod:
         return found
 
     def start(self, host: Host, folder: Path) -> subprocess.Popen[str]:
-        """Run the container on a host."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         environment = {**os.environ, **QUIET, "PATH": path, **self.environment}
         return host.start(*self.command, cwd=folder, env=environment)
 
 
 def pods(manifest: Path) -> Iterator[Pod]:
-    """Yield all pods of a JobSet."""
     jobset = yaml.safe_load(manifest.read_text("utf-8"))
     for job in jobset["spec"]["replicatedJobs"]:
         for index in range(job["template"]["spec"]["completions"]):

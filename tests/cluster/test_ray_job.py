@@ -39,19 +39,16 @@ def cluster(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def submit(cluster: RayHosts, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Submit the delivered program, and wait for it."""
     command = [*SUBMIT, "--", "python", "launch_ray.py", *arguments]
     return cluster.run(*command, cwd=folder)
 
 
 def training(cluster: RayHosts) -> list[psutil.Process]:
-    """Return the processes that train, on whatever host."""
     every = [each for host in cluster.hosts for each in host.processes()]
     return [each for each in every if "train.py" in command_of(each)]
 
 
 def command_of(process: psutil.Process) -> list[str]:
-    """Return how a process was started; nothing where it is gone."""
     try:
         found: list[str] = process.cmdline()
     except psutil.Error:
@@ -60,7 +57,6 @@ def command_of(process: psutil.Process) -> list[str]:
 
 
 def wait_for(true: Callable[[], bool]) -> None:
-    """Wait for what comes in seconds, however slow the machine."""
     deadline = time.monotonic() + 120
     while not true():
         assert time.monotonic() < deadline
@@ -105,12 +101,10 @@ def test_a_process_that_fails_ends_the_job(cluster: RayHosts, folder: Path) -> N
 
 
 def stop(cluster: RayHosts, folder: Path, job: str) -> None:
-    """End the job as its user would."""
     cluster.run("ray", "job", "stop", job, cwd=folder)
 
 
 def lose(cluster: RayHosts, *_: Any) -> None:
-    """Kill all of Ray on one of the hosts; no job can follow."""
     cluster.hosts[1].do(BIN / "ray", "stop", "--force")
 
 

@@ -15,7 +15,6 @@ from tests.cluster.slurm import Slurm
 def submit(
     slurm: Slurm, folder: Path, *arguments: str
 ) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Submit the script and wait for it; return how that ended, and what it printed."""
     quiet = [f"{name}={value}" for name, value in QUIET.items()]
     command = ["env", *quiet, "sbatch", "--wait", "--output=job.txt", "launch.slurm", *arguments]
     done = slurm.run(*command, cwd=folder)

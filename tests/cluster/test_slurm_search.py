@@ -8,23 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.delivered import QUIET
+from tests.cluster.engine.test_search import WORKLOAD
 from tests.cluster.slurm import Slurm
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "tune.slurm"
-MODULE = """\
-import keras
-import tensorflow as tf
-
-
-def model_fn():
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
-    return model
-
-
-def dataset_fn():
-    return tf.data.Dataset.from_tensors((tf.zeros(4), tf.zeros(1))).repeat(4096)
-"""
 
 
 @pytest.mark.real
@@ -33,7 +20,7 @@ def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
     """It is planned for two hosts, and leaves nothing on them."""
     pytest.importorskip("ray", reason="Ray is not installed.")
     shutil.copy(SCRIPT, folder)
-    (folder / "mine.py").write_text(MODULE, encoding="utf-8")
+    (folder / "mine.py").write_text(WORKLOAD, encoding="utf-8")
     quiet = [f"{name}={value}" for name, value in QUIET.items()]
     submit = ["env", *quiet, "sbatch", "--wait", "--output=job.txt", "tune.slurm"]
     factories = ["mine.py:model_fn", "mine.py:dataset_fn"]

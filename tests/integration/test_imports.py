@@ -28,7 +28,7 @@ DATABASE = {"sqlmodel", "sqlalchemy", "fastapi"}
     [
         ("import autotune", SLOW | DATABASE),
         ("from autotune import autotune", SLOW | DATABASE),
-        ("import autotune.api.http.server", SLOW),
+        ("import autotune.api.http.app", SLOW),
         ("import autotune.api.work.worker", SLOW),
     ],
 )

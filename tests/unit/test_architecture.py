@@ -5,8 +5,6 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import autotune
-
 ROOT = Path(__file__).parents[2]
 PLACES = (ROOT / "autotune", ROOT / "autotune" / "api", ROOT / "autotune" / "search_spaces")
 """The last two are links, which a search does not follow by itself."""
@@ -35,11 +33,3 @@ def test_every_other_file_on_disk_is_declared() -> None:
     every = {path for place in PLACES for path in place.rglob("*") if path.is_file()}
     found = {path for path in every if path.suffix not in {".py", ".pyc"}}
     assert found == declared
-
-
-def test_public_names_are_the_ones_listed() -> None:
-    """`__all__` holds every public name, each can be imported, and nothing else is offered."""
-    assert autotune.__all__ == sorted(autotune.__all__, key=lambda n: (n.islower(), n))
-    assert not any(name.startswith("_") for name in autotune.__all__)
-    for name in autotune.__all__:
-        assert getattr(autotune, name) is not None

@@ -91,7 +91,6 @@ SPACE = {
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    """Register the axes for one test."""
     register_axes(TestAxes)
     yield
     unregister_axes(TestAxes)
@@ -122,7 +121,6 @@ def chosen(**values: object) -> Configuration:
 
 
 def test_a_value_is_checked_and_kept() -> None:
-    """A registered axis is set, read and saved as a field is."""
     changed = chosen(ordered=False)
     assert changed["ordered"] is False
     assert changed.but(ordered=True) == Configuration()
@@ -139,7 +137,6 @@ def test_values_come_in_the_order_of_declaration() -> None:
 
 
 def test_a_placement_has_no_effect_on_one_device() -> None:
-    """Configurations that are equal in effect are one."""
     two = TWO.but(pinned=2)
     assert two.canonical() == two
     assert two.on_one_device()["pinned"] == 0
@@ -162,15 +159,8 @@ class Taken(Value):
     ("declared", "error"), [(TestAxes, ValueError), (Taken, ValueError), (Unmarked, TypeError)]
 )
 def test_a_wrong_declaration_is_refused(declared: type[Value], error: type[Exception]) -> None:
-    """An axis needs a name of its own and an `Axis`."""
     with pytest.raises(error):
         register_axes(declared)
-
-
-def test_an_axis_needs_a_role() -> None:
-    """What an author forgets fails where it is declared."""
-    with pytest.raises(TypeError, match="role"):
-        Axis(short="{value}")  # type: ignore[call-arg]
 
 
 def test_installed_packages_bring_axes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +263,6 @@ def test_the_program_holds_its_line() -> None:
 
 
 def test_the_report_names_it() -> None:
-    """Tables, settings and files have the value."""
     changed = TWO.but(ordered=False, readers=4)
     assert (
         in_short(changed) == "Mirrored x2, batch 2x32, unordered, readers 4, reduction one_device"

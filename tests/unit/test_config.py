@@ -20,7 +20,6 @@ def test_every_field_but_the_users_own_is_an_axis() -> None:
 
 @pytest.mark.parametrize("name", list(Configuration.model_fields))
 def test_every_axis_is_documented_in_a_sentence(name: str) -> None:
-    """Command line, schema and report show this sentence."""
     assert describe(name)[0].isupper()
     assert describe(name).endswith(".")
 
@@ -37,40 +36,20 @@ def test_defaults_are_values(name: str) -> None:
 
 
 def test_a_configuration_is_frozen_and_hashable() -> None:
-    """Parts can hand it on without fear."""
+    """Parts can hand it on without fear, and what is changed is validated."""
     configuration = Configuration()
+    with pytest.raises(ValidationError):
+        configuration.but(per_replica_batch=0)
     assert hash(configuration.but(xla=True)) == hash(Configuration(xla=True))
     with pytest.raises(ValidationError):
         configuration.xla = True  # type: ignore[misc]
 
 
-def test_changes_are_validated() -> None:
-    """`but` refuses what the constructor refuses."""
-    with pytest.raises(ValidationError):
-        Configuration().but(per_replica_batch=0)
-
-
 def test_the_global_batch_counts_all_replicas() -> None:
-    """Two workers with two replicas of 8 take 32 examples in a step."""
     configuration = Configuration(workers=2, replicas_per_worker=2, per_replica_batch=8)
     assert (configuration.replicas, configuration.global_batch) == (4, 32)
-
-
-def test_tf_config_names_every_process_and_itself() -> None:
-    """Each process reads the same cluster and its own task."""
-    roles = [Role(index=0), Role(index=1)]
-    text = tf_config(roles, ["127.0.0.1:1", "127.0.0.1:2"], roles[1])
-    assert json.loads(text) == {
-        "cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]},
-        "task": {"type": "worker", "index": 1},
-    }
-
-
-def test_processes_that_do_not_train_are_counted() -> None:
-    """Parameter servers need a chief beside them; equal workers need nobody."""
-    gang = Configuration(workers=2)
-    assert (gang.processes, gang.but(servers=1).processes) == (2, 4)
-    assert gang.but(servers=1).replicas == 2
+    served = configuration.but(servers=1)  # One more gives the orders then.
+    assert (configuration.processes, served.processes, served.replicas) == (2, 4, 4)
 
 
 def test_tf_config_lists_the_processes_by_kind() -> None:

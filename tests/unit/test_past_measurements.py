@@ -53,7 +53,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def told() -> list[str]:
-    """What the user was told."""
     return []
 
 

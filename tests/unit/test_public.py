@@ -57,25 +57,14 @@ def test_every_type_that_a_user_meets_is_public(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", autotune.__all__)
-def test_every_public_name_says_what_it_is(name: str) -> None:
-    """The reference is made from the docstrings."""
-    if isinstance(EXPORTED[name], type) or inspect.isfunction(EXPORTED[name]):
-        assert inspect.getdoc(EXPORTED[name])
-
-
-def own_methods(what: type) -> Iterator[Any]:
-    """Yield the public methods and properties that a class itself defines."""
-    for name, found in vars(what).items():
-        if not name.startswith("_") and isinstance(found, FunctionType | property):
-            yield found
-
-
-@pytest.mark.parametrize("name", autotune.__all__)
-def test_every_public_method_says_what_it_does(name: str) -> None:
-    """Ruff does not ask for it, since it cannot tell what is exported."""
+def test_every_public_name_and_method_says_what_it_is(name: str) -> None:
+    """The reference is made from the docstrings; ruff cannot tell what is exported."""
     what = EXPORTED[name]
-    for each in own_methods(what) if isinstance(what, type) else ():
-        assert inspect.getdoc(each), each
+    if isinstance(what, type) or inspect.isfunction(what):
+        assert inspect.getdoc(what)
+    for own, each in vars(what).items() if isinstance(what, type) else ():
+        if not own.startswith("_") and isinstance(each, FunctionType | property):
+            assert inspect.getdoc(each), own
 
 
 def test_type_checkers_see_the_same_names() -> None:

@@ -83,17 +83,11 @@ def test_every_kind_has_a_sentence_and_survives_its_json(kind: type[Any]) -> Non
     assert len(text.split()) > 1
     assert "{" not in text
     assert ADAPTER.validate_json(ADAPTER.dump_json(reason)) == reason
-
-
-@pytest.mark.parametrize("cause", list(Cause))
-def test_every_known_cause_says_what_to_do(cause: Cause) -> None:
-    """In one sentence."""
-    assert reason_text(KnownError(cause=cause)).endswith(".")
+    assert all(reason_text(KnownError(cause=cause)).endswith(".") for cause in Cause)
 
 
 @pytest.mark.parametrize("kind", list(RuleKind))
 def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
-    """With its figure."""
     text = rule_text(Rule(kind=kind, figure=2**31, text="the machine has 2 GPUs"))
     assert len(text.split()) > 3
     assert "{" not in text
@@ -101,7 +95,6 @@ def test_every_rule_has_a_sentence(kind: RuleKind) -> None:
 
 @pytest.mark.parametrize("kind", list(CheckKind))
 def test_every_kind_of_check_has_a_sentence(kind: CheckKind) -> None:
-    """With the figures that it names."""
     fields = (field for _, field, _, _ in string.Formatter().parse(sentences.CHECKS[kind]))
     names = {name.removesuffix("_tiny") for name in fields if name and name != "why"}
     figures = {n: n if n in WORDS else 0.25 if n in SHARES else 3 for n in names}
@@ -133,7 +126,6 @@ def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
 
 
 def test_a_failure_of_a_strategy_ends_with_the_last_reason() -> None:
-    """A reason may hold another."""
     failed = StrategyFailed(strategy="mirrored", failures=3, last=Message(text="no room"))
     assert reason_text(failed) == "mirrored failed 3 times: no room"
 
@@ -164,12 +156,6 @@ def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
         )
         found.append(tune(request, FakeEngine(truth, between=0.02, seed=3)))
     return found[0], found[1]
-
-
-@pytest.fixture(name="searched")
-def fixture_searched(workload: Workload, tmp_path: Path) -> Result:
-    """The result of a search."""
-    return search(workload, tmp_path / "plain")[0]
 
 
 def decided(result: Result) -> Any:
@@ -207,8 +193,9 @@ def test_no_decision_depends_on_the_wording(
     assert set(odd[0].reasons) != set(plain[0].reasons)
 
 
-def test_a_saved_result_speaks_as_before(searched: Result, tmp_path: Path) -> None:
+def test_a_saved_result_speaks_as_before(workload: Workload, tmp_path: Path) -> None:
     """Its sentences are made of what was saved."""
+    searched = search(workload, tmp_path / "plain")[0]
     searched.save(tmp_path / "saved")
     loaded = Result.load(tmp_path / "saved")
     assert loaded.evidence == searched.evidence

@@ -35,12 +35,10 @@ from autotune.text import closest, hint, parse_seconds
     ],
 )
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:
-    """What is away from its default is named, and the batch always."""
     assert in_short(Configuration().but(**fields)) == expected
 
 
 def test_every_axis_is_named() -> None:
-    """An axis that is away from its default shows, whichever it is."""
     others = {"replicas_per_worker": 2, "workers": 2, "per_replica_batch": 64, "precision": "x"}
     for name in axes():
         changed = Configuration().model_copy(update={name: others.get(name, "mirrored")})
@@ -61,12 +59,11 @@ def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
     assert (text.clock(seconds), text.roughly(seconds)) == (clock, roughly)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [(12345.6, "12,346"), (100, "100"), (3.214, "3.21")]
-)
-def test_rates(value: float, expected: str) -> None:
-    """Small rates keep three digits."""
-    assert text.rate(value) == expected
+def test_rates_and_sizes() -> None:
+    """Small rates keep three digits; bytes get a unit that keeps them short."""
+    assert [text.rate(each) for each in (12345.6, 100, 3.214)] == ["12,346", "100", "3.21"]
+    sizes = [text.size(each) for each in (264, 2048, 25 * 2**30)]
+    assert sizes == ["264 B", "2 KiB", "25 GiB"]
 
 
 def test_intervals() -> None:
@@ -76,14 +73,6 @@ def test_intervals() -> None:
     assert text.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
     assert text.share(Interval(low=1, value=1, high=1)) == "1.00"
     assert text.share(None) == "-"
-
-
-@pytest.mark.parametrize(
-    ("count", "expected"), [(264, "264 B"), (2048, "2 KiB"), (25 * 2**30, "25 GiB")]
-)
-def test_sizes(count: int, expected: str) -> None:
-    """Bytes get a unit that keeps them short."""
-    assert text.size(count) == expected
 
 
 def test_a_reason_becomes_a_sentence() -> None:
@@ -115,7 +104,6 @@ def test_an_interval_beyond_a_factor_of_ten_is_not_known_yet(low: float, high: f
     ],
 )
 def test_usual_ways_of_writing(text: str | float, seconds: float) -> None:
-    """Seconds, minutes and hours, alone or together, with or without blanks."""
     assert parse_seconds(text) == seconds
 
 
@@ -129,7 +117,6 @@ def test_anything_else_is_an_error(text: str | float) -> None:
 
 
 def test_a_name_that_resembles_others_suggests_them() -> None:
-    """The most similar comes first."""
     assert closest("mirored", ["tpu", "mirrored"]) == ["mirrored"]
     assert hint("prefech", ["cache", "prefetch"]) == "Did you mean prefetch?"
     assert hint("work", ["works", "worker", "x"]) == "Did you mean works or worker?"

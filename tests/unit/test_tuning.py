@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -33,7 +32,6 @@ class Own(FakeEngine):
     def reserved(
         self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
-        """Say that one waits."""
         notify("waiting")
         return super().reserved(what, notify, seconds)
 
@@ -160,20 +158,12 @@ def test_an_optuna_storage_keeps_the_study() -> None:
 
 
 def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
-    """The error says what it may be."""
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
         Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)  # type: ignore[arg-type]
     assert own == []
 
 
-def test_the_call_has_few_keywords() -> None:
-    """All else is an option of the search, or a resource of a `Tuner`."""
-    kinds = [each.kind for each in inspect.signature(autotune).parameters.values()]
-    assert kinds.count(inspect.Parameter.KEYWORD_ONLY) <= 9
-
-
 def test_the_budget_of_the_call_replaces_that_of_the_options() -> None:
-    """Everything else of the options stays."""
     options = SearchOptions(budget="5min", max_trials=2, seed=4)
     result = autotune(*CALL, space=SHORT["space"], budget="20s", options=options)
     assert result.options == SearchOptions(budget=20.0, max_trials=2, seed=4)

@@ -10,62 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-INSTEAD = {
-    "aside": "excluded",
-    "beaten": "candidate still in contention",
-    "board": "leaderboard",
-    "calm": "stationary",
-    "card": "plan",
-    "conclusion": "outcome",
-    "crowd": "neighbourhood limit",
-    "crowded": "neighbourhood limit",
-    "defender": "incumbent",
-    "doubts": "candidates still in contention",
-    "feed": "event broadcaster",
-    "feigned": "bimodal",
-    "frame": "layout",
-    "gang": "worker group",
-    "grip": "lease token",
-    "grounds": "evidence",
-    "judge": "check",
-    "judged": "checked",
-    "keeper": "sink",
-    "lane": "convergence run",
-    "level": "mode",
-    "look": "inspection, interim analysis",
-    "lucky": "mode",
-    "matched": "batch-matched",
-    "opener": "initial design",
-    "outdone": "candidate still in contention",
-    "parcel": "delivery attempt",
-    "post": "worker info",
-    "private_threads": "private_threadpool_size",
-    "promise": "predicted throughput",
-    "promised": "predicted",
-    "proof": "bound, convergence run",
-    "prove": "convergence run",
-    "race": "convergence run",
-    "raced": "compared to convergence",
-    "refer": "reference run",
-    "refill": "steady-state throughput",
-    "remains": "orphaned processes",
-    "rival": "challenger",
-    "say": "log",
-    "settled": "stationary",
-    "standing": "status",
-    "stock": "prefetched backlog",
-    "story": "job detail",
-    "surely": "significantly",
-    "tell": "notify",
-    "threads_per_process": "intra_op_parallelism_threads",
-    "told": "explanation",
-    "unraced": "not compared to convergence",
-    "walk": "low-fidelity evaluation",
-    "who": "which",
-    "witness": "rank observation",
-    "worth": "statistical efficiency, log offset",
-}
-"""What names do not hold, and what they say; a plural is the same word."""
+TABLE = (ROOT / "docs" / "contributing.md").read_text("utf-8").partition("\n## Words\n")[2]
+BANNED = frozenset(re.findall(r"`(\w+)`", TABLE.partition("| --- |")[2].partition("\n\n")[0]))
+"""What names do not hold, in the singular or as a plural."""
 REBUILT = ("autotune/search",)
 """Not held to it yet, because it is being rebuilt with the field's words from the start."""
 ORDINARY = {
@@ -127,13 +74,11 @@ def words_of(name: str) -> set[str]:
 
 
 def misnamed(text: str, ordinary: set[str]) -> set[str]:
-    """Return the names of a text that hold a word of our own."""
-    banned = INSTEAD.keys() - ordinary
+    banned = BANNED - ordinary
     return {name for name in given_names(ast.parse(text)) if words_of(name) & banned}
 
 
 def sources() -> list[Path]:
-    """Return the files that are held to it."""
     everything = [*(ROOT / "autotune").rglob("*.py"), *(ROOT / "api").rglob("*.py")]
     inside = {path.resolve().relative_to(ROOT.resolve()) for path in everything}
     return sorted(path for path in inside if not str(path).startswith(REBUILT))
@@ -182,7 +127,6 @@ def test_a_word_of_our_own_is_found(text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_say_the_fields_words(page: Path) -> None:
-    """By whole words; code and targets of links are left out."""
     banned = re.compile(rf"\b({'|'.join(NOT_IN_PAGES)})\b", re.IGNORECASE)
     assert not banned.findall(prose(page.read_text("utf-8")))
 

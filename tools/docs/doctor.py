@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from textwrap import fill
 
-from autotune.doctor.rule import Rule
 from autotune.doctor.rules import rules
 
-_WIDTH = 100
 _HEAD = """\
-<!-- Made from `autotune/doctor/rules/` by `make docs`. -->
+<!-- Made from `autotune/doctor/rules.md` by `make docs`. -->
 <!-- all parsed only: each example is the test of its rule -->
 # autotune doctor
 
@@ -68,6 +65,9 @@ alone does not show it:
 
 ## Rules
 
+In the examples, what is found ends in `# <- here`. The lines that begin with `+`, in place of those
+that begin with `-`, are right.
+
 | rule | severity | finds |
 | --- | --- | --- |
 """
@@ -82,14 +82,4 @@ def _lines() -> Iterator[str]:
     for rule in rules().values():
         yield f"| [{rule.name}](#{rule.name}) | {rule.severity.value} | {rule.title} |"
     for rule in rules().values():
-        yield from _section(rule)
-
-
-def _section(rule: Rule) -> Iterator[str]:
-    yield from ("", f"### {rule.name}", "")
-    yield f"{rule.title}."
-    for head, words in (("Why", rule.why), ("Instead", rule.instead)):
-        yield from ("", fill(f"*{head}:* {words}", _WIDTH, break_on_hyphens=False))
-    for head, examples in (("Found:", rule.bad), ("Not found:", rule.good)):
-        for example in examples:
-            yield from ("", head, "", "```python", example.strip(), "```")
+        yield from ("", f"### {rule.name}", "", rule.page)

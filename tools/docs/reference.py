@@ -16,8 +16,6 @@ MODULES = {
     "autotune.engine.tasks.train": "A training to be run, and tasks that are made of one.",
     "autotune.engine.tasks.inspect": "An inspection of the factories.",
     "autotune.engine.tasks.observe": "An observed training, and what an `Observation` is made of.",
-    "autotune.engine.tasks.screen": "Settings that are timed briefly in one process.",
-    "autotune.engine.tasks.learn": "A training whose gradients are taken.",
     "autotune.engine.group": "The worker processes of one run, for engines that start them.",
     "autotune.objective": "What an `Objective` reads.",
     "autotune.testing": "A fake engine, and the tests that every engine must pass.",

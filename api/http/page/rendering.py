@@ -1,25 +1,30 @@
-"""Templates become pages; the style sheet, the icon and the scripts stand beside them."""
+"""Templates become pages, and errors; the style sheet, the icon and the scripts are beside them."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Callable, Coroutine
 from functools import cache
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from autotune.api.callers import Scope
+from autotune.api.errors import KeyRefused, ServiceError
 from autotune.api.http.access import EVERYBODY
-from autotune.api.identity import PERSON
-from autotune.api.labels import selectors
+from autotune.api.http.problems import response_to, route_of
+from autotune.api.identity import PERSON, Scope
 from autotune.api.states import FINAL
-from autotune.api.values import moment
+from autotune.api.values import Problem, moment, selectors
 from autotune.result.html import SCRIPT, STYLE, environment, part
 from autotune.text import clock, roughly
 
@@ -36,6 +41,11 @@ KEPT = "private, max-age=31536000, immutable"
 HEADERS = {"Referrer-Policy": "same-origin"}
 # The usual policy, and the pictures within Swagger UI's style sheet.
 DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+HOME, SIGN_IN, SIGN_OUT = "/", "/sign-in", "/sign-out"
+SEE_OTHER = 303
+_PAGES = re.compile("/(?:workers|sign-out)?|/tunings/.*")
+# An allow-list: whatever else a link names may lead to another site, or change something.
+_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 router = APIRouter(include_in_schema=False)
 
 
@@ -64,40 +74,22 @@ async def show_file(name: str) -> Response:
 
 @router.get("/docs")
 async def show_docs(request: Request) -> Response:
-    """Show the OpenAPI document by Swagger UI, whose files are served here."""
     page = render("docs.html", request)
     page.headers["Content-Security-Policy"] = DOCS_POLICY
     return page
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
-    """What stands around every page, and what its reader may do."""
-
-    signed_in: bool
-    who: str | None = None
-    """The name of the key or person; None where nobody signs in."""
-    person: bool = False
-    may_write: bool = False
-
-
-def layout_of(connection: HTTPConnection) -> Layout:
-    key = getattr(connection.state, "key", None)
-    if key is None:
-        return Layout(signed_in=False)
-    return Layout(
-        signed_in=True,
-        who=None if key == EVERYBODY else key.name,
-        person=key.id.startswith(PERSON),
-        may_write=Scope.WRITE in key.scopes,
-    )
-
-
 def render(
     template: str, connection: HTTPConnection, status: int = 200, **shown: Any
 ) -> HTMLResponse:
-    layout = layout_of(connection)
-    text = _environment().get_template(template).render(layout=layout, **shown)
+    key = getattr(connection.state, "key", None)
+    who = {
+        "key": key,
+        "person": bool(key) and key.id.startswith(PERSON),
+        "known": bool(key) and key != EVERYBODY,
+        "may_write": bool(key) and Scope.WRITE in key.scopes,
+    }
+    text = _environment().get_template(template).render(who=who, **shown)
     return HTMLResponse(text, status, headers=HEADERS)
 
 
@@ -107,3 +99,42 @@ def _environment() -> Environment:
     made.globals |= {"asset": address, "FINAL": FINAL}
     made.filters |= {"at": moment, "clock": clock, "roughly": roughly, "selectors": selectors}
     return made
+
+
+class PageRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        usual = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await usual(request)
+            except (ServiceError, RequestValidationError, HTTPException) as exc:
+                return error_page(request, exc)
+
+        return handle
+
+
+def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
+    """Answer what is not let in: people are sent to sign in, programs get problem details."""
+    if not _PAGES.fullmatch(connection.scope["path"]):
+        return response_to(error)
+    if isinstance(error, KeyRefused):
+        url = connection.url
+        wanted = safe(f"{url.path}?{url.query}" if url.query else url.path)
+        query = "" if wanted == HOME else f"?{urlencode({'next': wanted})}"
+        return RedirectResponse(f"{SIGN_IN}{query}", SEE_OTHER)
+    return error_page(connection, error)
+
+
+def error_page(connection: HTTPConnection, error: Exception) -> Response:
+    plain = response_to(error, route_of(connection.scope))
+    problem = Problem.model_validate(json.loads(bytes(plain.body)))
+    page = render("problem.html", connection, plain.status_code, problem=problem)
+    if "retry-after" in plain.headers:
+        page.headers["Retry-After"] = plain.headers["retry-after"]
+    return page
+
+
+def safe(wanted: str) -> str:
+    """Return an address within the pages: the one that is wanted, or the first page's."""
+    return wanted if _NEXT.fullmatch(wanted) else HOME

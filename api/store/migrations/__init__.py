@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
@@ -28,15 +27,19 @@ def make(database: Database) -> None:
         lock(connection, "schema")
         if _revision(connection) is None:
             metadata.create_all(connection)
-            command.stamp(_config(connection), "head")
+            _context(connection).stamp(_scripts(), "head")
         _check(connection)
 
 
 def migrate(database: Database) -> None:
     with database.migrating() as connection:
         lock(connection, "schema")
-        if _revision(connection) in _known():
-            command.upgrade(_config(connection), "head")
+        found, context = _revision(connection), _context(connection)
+        if found in _known():
+            with Operations.context(context):
+                for each in reversed([*_scripts().iterate_revisions("head", found)]):
+                    each.module.upgrade()
+            context.stamp(_scripts(), "head")
         _check(connection)
 
 
@@ -87,19 +90,19 @@ def _check_encoding(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-    return context.get_current_revision()
+    return _context(connection).get_current_revision()
+
+
+def _context(connection: Connection) -> MigrationContext:
+    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+
+
+def _known() -> tuple[str, ...]:
+    return tuple(reversed([each.revision for each in _scripts().walk_revisions()]))
 
 
 @cache
-def _known() -> tuple[str, ...]:
-    """Return the revisions that this version knows, the earliest first."""
-    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
-    return tuple(reversed([each.revision for each in scripts]))
-
-
-def _config(connection: Connection | None = None) -> Config:
-    config = Config(attributes={"connection": connection})
-    # The option goes through an interpolation.
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    return config
+def _scripts() -> ScriptDirectory:
+    """Return the migrations, which are the other modules of this package."""
+    folder = str(Path(__file__).parent)
+    return ScriptDirectory(folder, version_locations=[folder])

@@ -1,10 +1,11 @@
-"""The functions of a module: who means which, what they are given, and what they return."""
+"""The functions of a module: what they are given and return, and which run as graphs."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
+from typing import Any
 
 from autotune.doctor.code.names import Names
 from autotune.doctor.code.tree import Function, Lists, grouped
@@ -15,6 +16,16 @@ _DEEPEST = 12
 _NEXT_TO_IT = {"submit", "to_thread", "run_in_executor"}
 """They take the arguments of a function after the function."""
 _ONE_BY_ONE = {"map", "imap", "imap_unordered"}
+_TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "update_state", "result"}
+"""Keras compiles them."""
+_TRACING_METHODS = {"map", "filter", "flat_map", "interleave", "reduce", "scan"}
+"""Of datasets."""
+_PYTHON_CALLS = {"print", "input", "open"}
+_PYTHON_METHODS = {"numpy", "item", "save", "save_weights", "restore"}
+_PYTHON_MODULES = ("time.", "logging.", "absl.logging.", "tqdm.", "wandb.", "mlflow.")
+_RUN_AS_PYTHON = {"tf.py_function", "tf.numpy_function", "tf.print"}
+_ASKS = {"get_replica_context", "replica_id_in_sync_group"}
+Links = Mapping[Any, set[Function]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +35,7 @@ class Meant:
     """Whether it is compiled where it is called in this way."""
 
 
+Named = dict[str | None, ast.expr]
 Given = tuple[ast.expr | None, bool]
 """What a call gives for a parameter, None if that is not certain, and whether one by one."""
 
@@ -31,7 +43,7 @@ Given = tuple[ast.expr | None, bool]
 @dataclass(frozen=True, eq=False)
 class _Arguments:
     values: list[ast.expr]
-    keywords: dict[str | None, ast.expr]
+    keywords: Named
     is_method: bool
     """Whether the first parameter is the object itself."""
     is_each: bool = False
@@ -53,18 +65,13 @@ class _Arguments:
 class Functions(Names):
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
-        self._meant: dict[ast.AST, Meant | None] = {}
+        self.follow: Callable[[ast.AST], Meant | None] = cache(self._follow)
+        """Returns the same as `meant`, with how it is called there."""
 
     def meant(self, node: ast.AST) -> Function | None:
         """Return the function of this module that an expression certainly stands for, if any."""
         found = self.follow(node)
         return found.function if found else None
-
-    def follow(self, node: ast.AST) -> Meant | None:
-        """Return the same, with how it is called there."""
-        if node not in self._meant:
-            self._meant[node] = self._follow(node)
-        return self._meant[node]
 
     def _follow(self, node: ast.AST | None, depth: int = 0) -> Meant | None:
         binding = self.only(node) if isinstance(node, ast.Name) else None
@@ -164,9 +171,7 @@ class Functions(Names):
         if self.meant(call) is None:
             yield from self._handed_over(call, named)
 
-    def _handed_over(
-        self, call: ast.Call, named: dict[str | None, ast.expr]
-    ) -> Iterator[tuple[Function, _Arguments]]:
+    def _handed_over(self, call: ast.Call, named: Named) -> Iterator[tuple[Function, _Arguments]]:
         """Yield the functions that a call hands over, with the arguments for them."""
         name = last_name(call.func)
         for index, argument in enumerate((*call.args, *named.values())):
@@ -179,12 +184,7 @@ class Functions(Names):
                 yield function, self._filled(argument, after, options, is_each=each)
 
     def _filled(
-        self,
-        reference: ast.expr,
-        values: list[ast.expr],
-        keywords: dict[str | None, ast.expr],
-        *,
-        is_each: bool = False,
+        self, reference: ast.expr, values: list[ast.expr], keywords: Named, *, is_each: bool = False
     ) -> _Arguments:
         while (inner := self._inner(reference)) is not None:
             if isinstance(reference, ast.Call) and self.dotted(reference.func) == _PARTIAL:
@@ -200,6 +200,82 @@ class Functions(Names):
         if not isinstance(node, ast.Call):
             return self.value(node)
         return node.args[0] if node.args and self._wraps(node.func) else None
+
+    def all_called(self, starts: Iterable[Function | None]) -> set[Function]:
+        return _reached(starts, self._named_in)
+
+    def ask_which_it_is(self, functions: Iterable[Function]) -> bool:
+        return any(self.asks_for(each, _ASKS) for each in functions)
+
+    def is_python(self, function: Function | None) -> bool:
+        """Return whether a function, or for None the module, certainly runs as Python.
+
+        A function that is compiled somewhere, or may be, is not certain.
+        """
+        return function is None or function in self._python
+
+    @cached_property
+    def compiled(self) -> set[Function]:
+        decorated = filter(self.is_decorated_to_compile, self.functions)
+        found = map(self.follow, self.calls)
+        return {*decorated, *(each.function for each in found if each and each.compiled)}
+
+    @cached_property
+    def _named_in(self) -> Links:
+        return self._around(lambda each: [*self.mentions[each], *self.sites[each]])
+
+    @cached_property
+    def _traced(self) -> set[Function]:
+        starts = {*self.compiled, *self._handed_to_tensorflow()}
+        return _reached(starts, self._named_in, self._around(lambda each: [each]))
+
+    @cached_property
+    def _python(self) -> set[Function]:
+        """The functions that Python calls, directly or by others that it calls."""
+        calls: dict[Function | None, set[Function]] = {}
+        for function in self.functions:
+            for site in () if function in self._traced else self.sites[function]:
+                meant = self.follow(site.func)
+                if meant and not meant.compiled:
+                    calls.setdefault(self.function_of(site), set()).add(function)
+        shown = {self.function_of(call) for call in filter(self._only_python, self.calls)}
+        return _reached((shown | calls.get(None, set())) - self._traced, calls)
+
+    def _around(self, places: Callable[[Function], Iterable[ast.AST]]) -> Links:
+        found: dict[Function, set[Function]] = {}
+        for other in self.functions:
+            for each in {above for place in places(other) for above in self.above(place)}:
+                if isinstance(each, Function) and each is not other:
+                    found.setdefault(each, set()).add(other)
+        return found
+
+    def _handed_to_tensorflow(self) -> Iterator[Function]:
+        for function in self.functions:
+            owner = self.class_of_method(function)
+            if owner and owner.bases and getattr(function, "name", "") in _TRACED_METHODS:
+                yield function
+        for call in filter(self._traces, self.calls):
+            yield from filter(None, map(self.meant, arguments(call)))
+
+    def _traces(self, call: ast.Call) -> bool:
+        dotted, method = self.dotted(call.func), getattr(call.func, "attr", "") in _TRACING_METHODS
+        return dotted not in _RUN_AS_PYTHON and (method or dotted.startswith(("tf.", "keras.")))
+
+    def _only_python(self, call: ast.Call) -> bool:
+        plain, method = getattr(call.func, "id", ""), getattr(call.func, "attr", "")
+        known = plain in _PYTHON_CALLS or method in _PYTHON_METHODS
+        return known or self.dotted(call.func).startswith(_PYTHON_MODULES)
+
+
+def _reached(starts: Iterable[Function | None], *links: Links) -> set[Function]:
+    found: set[Function] = set()
+    waiting = [*starts]
+    while waiting:
+        function = waiting.pop()
+        if function and function not in found:
+            found.add(function)
+            waiting.extend(each for link in links for each in link.get(function, ()))
+    return found
 
 
 def last_name(node: ast.AST | None) -> str:
@@ -219,20 +295,17 @@ def arguments(call: ast.Call) -> list[ast.expr]:
 
 
 def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
-    positional = [*signature.posonlyargs, *signature.args]
-    with_default = positional[len(positional) - len(signature.defaults) :]
-    pairs = (
-        *zip(with_default, signature.defaults, strict=True),
-        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
-    )
-    found = next((value for each, value in pairs if each is parameter), None)
+    from_the_last = [*signature.posonlyargs, *signature.args][::-1]
+    given = dict(zip(from_the_last, signature.defaults[::-1], strict=False))
+    named = dict(zip(signature.kwonlyargs, signature.kw_defaults, strict=True))
+    found = given.get(parameter, named.get(parameter))
     return None if isinstance(found, ast.Constant) else found
 
 
-def _named(call: ast.Call) -> dict[str | None, ast.expr]:
+def _named(call: ast.Call) -> Named:
     return {each.arg: each.value for each in call.keywords}
 
 
-def _items(node: ast.expr | None) -> dict[str | None, ast.expr]:
+def _items(node: ast.expr | None) -> Named:
     pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
     return {str(it.value): value for it, value in pairs if isinstance(it, ast.Constant)}

@@ -47,10 +47,7 @@ STRATEGIES = {
 }
 ANY_STRATEGY = {"tf.distribute.Strategy", "tf.distribute.get_strategy"}
 ONE_DEVICE = "tf.distribute.OneDeviceStrategy"
-MULTI_WORKER = {
-    "tf.distribute.MultiWorkerMirroredStrategy",
-    "tf.distribute.experimental.MultiWorkerMirroredStrategy",
-}
+MULTI_WORKER = {each for each in STRATEGIES if each.endswith(".MultiWorkerMirroredStrategy")}
 
 _MAKERS = {
     Kind.STRATEGY: "|".join(map(re.escape, STRATEGIES | ANY_STRATEGY)),

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,13 +10,15 @@ from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kin
 from autotune.doctor.code.order import Order
 from autotune.doctor.code.tree import Function
 from autotune.doctor.code.values import Values
-from autotune.doctor.target import KERAS_3, NEWEST, Version
+from autotune.doctor.settings import KERAS_3, NEWEST, Version
 
 RUNS = ("run", "experimental_run_v2")
 """The second is gone, but all that holds for the first holds for it as well."""
-NOT_INSIDE = r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)"
-"""After `tensorflow` or `keras`: that it is not one of their insides, which only they import."""
-_PUBLIC = re.compile(rf"(?:tensorflow|keras){NOT_INSIDE}(?:\..*)?")
+_PUBLIC = re.compile(
+    r"(?:tensorflow|keras)"
+    r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)(?:\..*)?"
+)
+"""What programs import: nothing of the insides, which only TensorFlow and Keras import."""
 _GRAPH_MODE = ("disable_eager_execution", "disable_v2_behavior", "Session", "as_default")
 
 
@@ -41,16 +43,6 @@ class Module(Values):
     @cached_property
     def order(self) -> Order:
         return Order(self)
-
-    @cached_property
-    def imported(self) -> set[str]:
-        plain = (it for node in self.nodes if isinstance(node, ast.Import) for it in node.names)
-        named = {it.module or "" for it in self.nodes if isinstance(it, ast.ImportFrom)}
-        return named | {each.name for each in plain}
-
-    @property
-    def uses_tensorflow(self) -> bool:
-        return any(map(_PUBLIC.fullmatch, self.imported))
 
     def methods(self, kind: Kind, *names: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         for call in self.calls:
@@ -127,7 +119,7 @@ class Module(Values):
     @cached_property
     def has_keras_3(self) -> bool:
         """Whether the module gets Keras 3, and does not ask for Keras 2 by itself."""
-        asks = any(name.partition(".")[0] == "tf_keras" for name in self.imported) or any(
+        asks = any(name.partition(".")[0] == "tf_keras" for name in _imported(self.nodes)) or any(
             "TF_USE_LEGACY_KERAS" in (getattr(each, "value", None), getattr(each, "arg", None))
             for each in self.nodes
             if isinstance(each, ast.Constant | ast.keyword)
@@ -138,3 +130,16 @@ class Module(Values):
     def may_be_one_device(self) -> bool:
         """Whether it is likely that all that the module does is done on one replica."""
         return bool(self.strategies) and self.strategies <= {ONE_DEVICE, *ANY_STRATEGY}
+
+
+def uses_tensorflow(root: ast.Module) -> bool:
+    return any(map(_PUBLIC.fullmatch, _imported(ast.walk(root))))
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names of the modules that are imported."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""

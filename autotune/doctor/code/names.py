@@ -1,24 +1,150 @@
-"""What names stand for, written in one way however they were imported, and the module's classes."""
+"""Which names a module binds, where, and what they stand for, however it was imported."""
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from autotune.doctor.code.scopes import Binding, Scopes
-from autotune.doctor.code.tree import Function
+from autotune.doctor.code.tree import Comprehension, Function, Lists, Tree, holds
 
+_EACH = ast.For | ast.AsyncFor | ast.comprehension
 _TENSORFLOW = re.compile(r"^tensorflow(\.compat\.v2)?(?=\.|$)")
 _KERAS = re.compile(r"^tf\.keras(?=\.|$)|^tf(?=\.(?:optimizers|metrics|losses)\.[A-Z])")
 _DEEPEST = 12
 """Names that stand for names are followed so far; longer chains are made to be odd."""
 Method = ast.FunctionDef | ast.AsyncFunctionDef
+_BINDS = (ast.stmt, ast.NamedExpr, ast.comprehension, ast.withitem, ast.ExceptHandler, ast.pattern)
 
 
-class Names(Scopes):
+@dataclass(frozen=True, eq=False)
+class Binding:
+    node: ast.AST
+    """The statement, loop, item of a `with`, function, class or parameter."""
+    value: ast.expr | None = None
+    """What is assigned, looped over, or entered, where that is followed."""
+    path: tuple[int, ...] = ()
+    """Which part of it, where it is taken apart."""
+    dotted: str = ""
+    """What is imported."""
+
+    @property
+    def is_assigned(self) -> bool:
+        return isinstance(self.node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+
+    @property
+    def plain(self) -> ast.expr | None:
+        return self.value if self.is_assigned and not self.path else None
+
+    @property
+    def is_each(self) -> bool:
+        return isinstance(self.node, _EACH)
+
+
+@dataclass(eq=False)
+class Scope:
+    node: ast.AST
+    outer: "Scope | None" = None
+    names: Lists[str, Binding] = field(default_factory=Lists)
+    elsewhere: dict[str, "Scope"] = field(default_factory=dict)
+    """The scopes of names that are declared global or nonlocal."""
+
+    def owner(self, name: str) -> "Scope | None":
+        """Return the scope outside of this one that binds a name."""
+        scope = self.outer
+        while scope and (name not in scope.names or isinstance(scope.node, ast.ClassDef)):
+            scope = scope.outer
+        return scope
+
+
+class Names(Tree):
     """A module whose names are followed to what was imported, and to its own classes."""
 
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
         self._dotted: dict[ast.expr | int, str] = {}
+
+    def bindings(self, name: str, at: ast.AST) -> list[Binding]:
+        scope: Scope | None = self._at.get(at, self._at[self.root])
+        innermost = True
+        while scope is not None:
+            visible = innermost or not isinstance(scope.node, ast.ClassDef)
+            if name in scope.elsewhere or (visible and name in scope.names):
+                return scope.elsewhere.get(name, scope).names[name]
+            innermost = innermost and isinstance(scope.node, Comprehension)
+            scope = scope.outer
+        return []
+
+    def bindings_of(self, node: ast.AST) -> list[Binding]:
+        """Return all that a name may stand for; nothing for another node."""
+        return self.bindings(node.id, node) if isinstance(node, ast.Name) else []
+
+    def only(self, node: ast.AST) -> Binding | None:
+        """Return the one binding of a name; None for another node, or where there are several."""
+        bindings = self.bindings_of(node)
+        return bindings[0] if len(bindings) == 1 else None
+
+    def value(self, node: ast.AST) -> ast.expr | None:
+        binding = self.only(node)
+        return binding.plain if binding else None
+
+    def resolved(self, node: ast.expr) -> ast.expr:
+        """Return what is assigned to a name where that is certain, otherwise the node itself."""
+        return self.value(node) or node
+
+    def constant(self, node: ast.expr | None) -> Any:
+        """Return the value of a constant, written here or where its name is assigned, or None."""
+        value = self.resolved(node) if node else None
+        return value.value if isinstance(value, ast.Constant) else None
+
+    def last_before(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
+        """Return the last of some bindings, by the text, before the statement of a node."""
+        here = self.position(self.statement_of(node) or node)
+        before = [each for each in bindings if self.position(each.node) < here]
+        return max(before, key=lambda each: self.position(each.node), default=None)
+
+    def is_certain(self, node: ast.expr, binding: Binding) -> bool:
+        """Return whether a node stands in the block of statements of a binding, or deeper."""
+        around = (each for each in self.up(binding.node) if not isinstance(each[0], ast.With))
+        holder, part = next(around)
+        blocks = [each for _, each in ast.iter_fields(holder) if isinstance(each, list)]
+        block = next((each for each in blocks if part in each), [])
+        return any(each in block for each in self.above(node))
+
+    def position(self, node: ast.AST) -> tuple[int, int]:
+        at = node if isinstance(node, ast.expr | ast.stmt | ast.arg) else self.statement_of(node)
+        return (at.lineno, at.col_offset) if at else (0, 0)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """All scopes, that of the module first."""
+        return list(dict.fromkeys(self._at.values()))
+
+    @cached_property
+    def _at(self) -> dict[ast.AST, Scope]:
+        """The scope in which each node is evaluated."""
+        root = Scope(self.root)
+        at: dict[ast.AST, Scope] = {self.root: root}
+        opened: dict[ast.AST, Scope] = {}
+        for node in self.nodes[1:]:
+            parent = self.parents[node]
+            inside = isinstance(parent, Function | ast.ClassDef) and holds(parent, node)
+            inside |= isinstance(parent, Comprehension)
+            at[node] = scope = opened[parent] if inside else at[parent]
+            if isinstance(node, Function | ast.ClassDef | Comprehension):
+                opened[node] = Scope(node, scope)
+                for parameter in _parameters(node):
+                    opened[node].names.put(parameter.arg, Binding(parameter))
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                is_global = isinstance(node, ast.Global)
+                for name in node.names:
+                    scope.elsewhere[name] = root if is_global else scope.owner(name) or Scope(node)
+            while isinstance(node, ast.NamedExpr) and isinstance(scope.node, Comprehension):
+                scope = scope.outer or root  # It binds outside of comprehensions.
+            for name, binding in _bindings(node) if isinstance(node, _BINDS) else ():
+                scope.elsewhere.get(name, scope).names.put(name, binding)
+        return at
 
     def dotted(self, node: ast.expr) -> str:
         """Return what an expression stands for, such as `tf.distribute.MirroredStrategy`.
@@ -29,6 +155,10 @@ class Names(Scopes):
         if node not in self._dotted:
             self._dotted[node] = self._named(node, 0)
         return self._dotted[node]
+
+    def called(self, node: ast.AST | None) -> str:
+        """Return what a call calls, by its dotted name; empty for another node."""
+        return self.dotted(node.func) if isinstance(node, ast.Call) else ""
 
     def calls_of(self, *names: str) -> list[ast.Call]:
         return [each for each in self.calls if self.dotted(each.func) in names]
@@ -83,7 +213,7 @@ class Names(Scopes):
             for each in self.attributes[name]
             if not isinstance(each.ctx, ast.Load) and self.class_of(each.value) is owner
         ]
-        inside = self.scope_of(owner).names[name]
+        inside = self._at[owner.body[0]].names[name]
         return found + [each.value if not each.path else None for each in inside]
 
     def function_with(self, parameter: ast.arg) -> Function | None:
@@ -114,3 +244,56 @@ class Names(Scopes):
 
 def same(dotted: str) -> str:
     return _KERAS.sub("keras", _TENSORFLOW.sub("tf", dotted))
+
+
+def _parameters(node: ast.AST) -> list[ast.arg]:
+    if not isinstance(node, Function):
+        return []
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return [each for each in named if each]
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[str, Binding]]:
+    """Yield the names that a node itself binds."""
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            yield from _imports(node)
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _targets(target, node, value)
+        case ast.AnnAssign(value=ast.expr() as value) | ast.NamedExpr(value=value):
+            yield from _targets(node.target, node, value)
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            yield from _targets(node.target, node, node.iter)
+        case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
+            yield from _targets(target, node, value)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name, Binding(node)
+        case (
+            ast.AugAssign(target=ast.Name(id=str() as name)) | ast.MatchMapping(rest=str() as name)
+        ):
+            yield name, Binding(node)
+        case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name:
+            yield node.name, Binding(node)
+
+
+def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Binding]]:
+    for each in node.names:
+        if isinstance(node, ast.ImportFrom):
+            name, dotted = each.name, f"{'.' * node.level}{node.module or ''}.{each.name}"
+        else:
+            name = dotted = each.name if each.asname else each.name.partition(".")[0]
+        yield each.asname or name, Binding(node, dotted=dotted)
+
+
+def _targets(
+    target: ast.expr, node: ast.AST, value: ast.expr | None, path: tuple[int, ...] = ()
+) -> Iterator[tuple[str, Binding]]:
+    if isinstance(target, ast.Name):
+        yield target.id, Binding(node, value, path)
+    elif isinstance(target, ast.Starred):
+        yield from _targets(target.value, node, None)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for index, part in enumerate(target.elts):
+            yield from _targets(part, node, value, (*path, index))

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, takewhile
 
 from autotune.doctor.code.functions import Functions
 from autotune.doctor.code.tree import Comprehension, Function
@@ -110,11 +111,7 @@ class Order:
 
     def _around_returns(self) -> set[object]:
         """Return the statements after which a function may be over, though more of it follows."""
-        found: set[object] = set()
-        for node in self._module.nodes:
-            if isinstance(node, ast.Return):
-                for each in self._module.above(node):
-                    if isinstance(each, Function):
-                        break
-                    found.add(each)
-        return found
+        returns = (each for each in self._module.nodes if isinstance(each, ast.Return))
+        above = (self._module.above(each) for each in returns)
+        inside = (takewhile(lambda it: not isinstance(it, Function), each) for each in above)
+        return {*chain.from_iterable(inside)}

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from autotune.doctor.code.functions import last_name
-from autotune.doctor.code.graphs import Graphs
+from autotune.doctor.code.functions import Functions, last_name
 from autotune.doctor.code.kinds import (
     DISTRIBUTING,
     ELEMENTS,
@@ -49,7 +48,7 @@ class Part:
         return Part(node, (self.path[0], *self.path[2:]), self.maker)
 
 
-class Values(Graphs):
+class Values(Functions):
     """A module whose values are followed back; more than one answer means that it depends."""
 
     def __init__(self, root: ast.Module) -> None:
@@ -86,13 +85,9 @@ class Values(Graphs):
     def class_kind(self, owner: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()) -> Kind | None:
         """Return what objects of a class of the module are."""
         for base in owner.bases if owner not in below else ():
-            bound = (each.node for each in self.bindings_of(base))
-            own = [each for each in bound if isinstance(each, ast.ClassDef)]
-            kinds = [
-                made_by(self.dotted(base)),
-                *(self.class_kind(e, (*below, owner)) for e in own),
-            ]
-            if found := next(filter(None, kinds), None):
+            bound = (it.node for it in self.bindings_of(base) if isinstance(it.node, ast.ClassDef))
+            own = (self.class_kind(each, (*below, owner)) for each in bound)
+            if found := made_by(self.dotted(base)) or next(filter(None, own), None):
                 return found
         return None
 
@@ -125,6 +120,7 @@ class Values(Graphs):
 
     def _made(self, part: Part) -> Iterator[Part | Kind | str | None]:
         """Yield what a part comes from, or what makes it: None where that is unknown."""
+        changed = any(isinstance(it.node, ast.AugAssign) for it in self.bindings_of(part.node))
         match part.node:
             case ast.arg(arg=name, annotation=annotation):
                 kind = made_by(self.dotted(_plain(annotation))) if annotation else None
@@ -136,9 +132,14 @@ class Values(Graphs):
                     yield None
             case ast.Call() as call:
                 yield from self._made_by_call(part, call)
-            case ast.Subscript(value=value, slice=key) if _is_moving(key):
+            case ast.Subscript(
+                value=value,
+                slice=ast.Slice(
+                    lower=ast.Name() | ast.BinOp(), upper=ast.BinOp(op=ast.Add() | ast.Mult())
+                ),
+            ):  # A window that moves over rows.
                 yield Kind.SHARE if self.kind(value) is Kind.SHARE else Kind.BATCH
-            case ast.Name() as name if any(it.is_changed for it in self.bindings_of(name)):
+            case ast.Name() if changed:
                 yield None
             case _:
                 yield from self._back(part)
@@ -173,8 +174,10 @@ class Values(Graphs):
             case ast.BoolOp() | ast.IfExp() as node:
                 either = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
                 yield from map(part.of, either)
+            case ast.Subscript(value=value, slice=ast.Constant(value=int() | str() as key)):
+                yield part.of(value, key)
             case ast.Subscript(value=value, slice=key) if not isinstance(key, ast.Slice):
-                yield part.of(value, _constant(key))
+                yield part.of(value, None)
             case ast.NamedExpr() | ast.Await() | ast.Starred() | ast.Subscript() as node:
                 yield part.of(node.value)
             case ast.Call() as call:
@@ -202,19 +205,16 @@ class Values(Graphs):
             yield None
 
     def stored(self, node: ast.Name | ast.Attribute) -> Iterator[ast.expr]:
-        for each in self._same(node):
+        bindings = self.bindings_of(node)
+        loads = self.loads[getattr(node, "id", "")]
+        places: Iterable[ast.expr] = (it for it in loads if self.bindings_of(it) is bindings)
+        for each in self.members(node) if isinstance(node, ast.Attribute) else places:
             parent = self.parents[each]
             above = self.parents.get(parent)
             if isinstance(parent, ast.Attribute) and parent.attr == "append":
                 yield from above.args if isinstance(above, ast.Call) else ()
             elif isinstance(parent, ast.Subscript) and isinstance(above, ast.Assign):
                 yield from [above.value] if parent in above.targets else []
-
-    def _same(self, node: ast.Name | ast.Attribute) -> Iterable[ast.expr]:
-        if isinstance(node, ast.Attribute):
-            return self.members(node)
-        bindings = self.bindings_of(node)
-        return (each for each in self.loads[node.id] if self.bindings_of(each) is bindings)
 
     def _called(self, part: Part, call: ast.Call) -> Iterator[Part | None]:
         """Yield what a call may return."""
@@ -296,18 +296,6 @@ def _elements(node: Node, key: Key) -> list[ast.expr] | None:
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
             return [node.elt]
     return None
-
-
-def _constant(key: ast.expr) -> Key:
-    value = key.value if isinstance(key, ast.Constant) else None
-    return value if isinstance(value, int | str) else None
-
-
-def _is_moving(cut: ast.expr) -> bool:
-    match cut:
-        case ast.Slice(lower=ast.Name() | ast.BinOp(), upper=ast.BinOp(op=ast.Add() | ast.Mult())):
-            return True
-    return False
 
 
 def _gives_one_dataset(call: ast.Call) -> bool:

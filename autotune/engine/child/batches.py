@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import within
 
 _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_function")
 """Methods of a strategy that turn a dataset into what its replicas read."""
@@ -31,7 +31,8 @@ class Readings:
 
     def add(self, batch: Any) -> None:
         leaves = tf.nest.flatten(batch)
-        element = _described(batch, leaves)
+        specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
+        element = str(tf.nest.pack_sequence_as(batch, specs))
         self.elements += [element] * (element not in self.elements)
         if not all(isinstance(leaf, tf.Tensor) for leaf in leaves):
             self.examples = None
@@ -74,18 +75,8 @@ def _bytes(part: Any) -> bytes:
     return b"\0".join(bytes(each) for each in array.flat)
 
 
-def _described(batch: Any, leaves: list[Any]) -> str:
-    specs = [f"{leaf.dtype.name} {[*leaf.shape[1:]]}" for leaf in leaves]
-    return str(tf.nest.pack_sequence_as(batch, specs))
-
-
 class Input:
-    """Stands between a strategy and a program, and takes note of every replica's batches.
-
-    Args:
-        reads: Steps to read and count.
-        kept: Of these, how many the program trains on, in turns.
-    """
+    """Reads and counts some steps of every replica's batches; it trains on the first of these."""
 
     def __init__(self, reads: int, kept: int) -> None:
         self._reads = reads
@@ -108,7 +99,8 @@ class Input:
         """Return the kept batches, for each step those of all local replicas."""
         if not self.replayed:
             return pickle.dumps([])
-        return pickle.dumps([[_as_arrays(batch) for batch in step] for step in self._steps])
+        arrays = tf.nest.map_structure(lambda leaf: leaf.numpy(), self._steps)
+        return pickle.dumps(arrays)
 
     def _watched(
         self, original: Callable[..., Any], strategy: Any, deal_out: Callable[..., Any]
@@ -116,7 +108,7 @@ class Input:
         def deal(*arguments: Any, **options: Any) -> Any:
             distributed = original(*arguments, **options)
             self._read(distributed, strategy)
-            if not all(_is_plain(batch) for step in self._steps for batch in step):
+            if not all(isinstance(each, tf.Tensor) for each in tf.nest.flatten(self._steps)):
                 return distributed
             self.replayed = True
             again = _endless([batch for step in self._steps for batch in step])
@@ -136,33 +128,25 @@ class Input:
                 self._steps.append(batches)
 
 
-class GlobalBatches:
-    """The batches of all replicas of another run, put together step by step."""
+def global_batches(files: Sequence[Path]) -> list[Any]:
+    """Return the batches of all replicas of another run, put together step by step."""
+    steps = zip(*map(load_pickle, files), strict=True)
+    joined = ([batch for part in step for batch in part] for step in steps)
+    return [tf.nest.map_structure(lambda *parts: np.concatenate(parts), *each) for each in joined]
 
-    def __init__(self, files: Sequence[Path]) -> None:
-        kept = [load_pickle(file) for file in files]
-        steps = zip(*kept, strict=True)
-        self._batches = [_joined([batch for part in step for batch in part]) for step in steps]
 
-    def __bool__(self) -> bool:
-        return bool(self._batches)
-
-    def dataset(self, runs: int, steps: int) -> Any:
-        """Return them for several runs, in each but the first with their examples mixed."""
-        draw = np.random.default_rng(0)
-        dataset = _endless(self._batches).take(steps)
-        for _ in range(1, runs):
-            mixed = [_mixed(each, draw) for each in self._batches]
-            dataset = dataset.concatenate(_endless(mixed).take(steps))
-        return dataset.repeat()
+def in_runs(batches: Sequence[Any], runs: int, steps: int) -> Any:
+    """Return batches for several runs, in each but the first with their examples mixed."""
+    draw = np.random.default_rng(0)
+    dataset = _endless(batches).take(steps)
+    for _ in range(1, runs):
+        mixed = [_mixed(each, draw) for each in batches]
+        dataset = dataset.concatenate(_endless(mixed).take(steps))
+    return dataset.repeat()
 
 
 def load_pickle(path: Path) -> Any:
     return pickle.loads(path.read_bytes())  # noqa: S301 - written by the observed processes
-
-
-def _joined(batches: Sequence[Any]) -> Any:
-    return tf.nest.map_structure(lambda *parts: np.concatenate(parts), *batches)
 
 
 def _mixed(batch: Any, draw: np.random.Generator) -> Any:
@@ -175,11 +159,3 @@ def _endless(batches: Sequence[Any]) -> Any:
     for batch in batches[1:]:
         dataset = dataset.concatenate(tf.data.Dataset.from_tensors(batch))
     return dataset.repeat()
-
-
-def _is_plain(batch: Any) -> bool:
-    return all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(batch))
-
-
-def _as_arrays(batch: Any) -> Any:
-    return tf.nest.map_structure(lambda leaf: leaf.numpy(), batch)

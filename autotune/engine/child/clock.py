@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import keras
@@ -22,27 +24,39 @@ SHORTEST_WINDOW = 0.1
 """Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
 LOST = "lost_updates"
 """What an asynchronous program calls the share of updates that were lost, among its logs."""
+HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_epoch_begin", "on_epoch_end")
+"""What Keras calls while steps are timed."""
+PROGRESS_BAR = "ProgbarLogger (verbose)"
 
 
-class Clock:
+class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
     """Counts and times steps.
+
+    It is `async_safe`, so that Keras goes on dispatching callbacks from threads of its own, and
+    the program behaves as it does without a clock.
 
     Args:
         report: Where events go.
+        per_call: Steps of a call of the training step.
         now: A monotonic clock in seconds.
         worked: Tells the seconds for which the process has used a core, of all cores together.
         callbacks: Tells the seconds of each callback since the last time.
     """
 
+    async_safe = True
+
     def __init__(
         self,
         report: EventWriter,
+        per_call: int = 1,
         now: Callable[[], float] = time.monotonic,
         worked: Callable[[], float] = time.process_time,
         callbacks: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
+        super().__init__()
         self._callbacks = callbacks
         self._report = report
+        self._per_call = per_call
         self._now = now
         self._worked = worked
         self._lock = threading.Lock()
@@ -54,12 +68,24 @@ class Clock:
         self._begun = False
         self._failed = False
 
-    def begin(self) -> None:
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         with self._lock:
             if not self._begun:
                 self._begun = True
                 self._report.write(events.TRAIN_BEGIN)
                 self._since = self._now()
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count the steps of one call, of which the last one of an epoch may have fewer."""
+        first = batch // self._per_call * self._per_call
+        # A program may call it without the parameters that Keras sets.
+        most = (self.params or {}).get("steps") or math.inf
+        self.count(int(min(batch + 1, most)) - first, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Note that an epoch has ended; what that costs lies in the window that is open."""
+        with self._lock:
+            self._ends += 1
 
     def count(self, steps: int, logs: Mapping[str, Any] | None) -> None:
         with self._lock:
@@ -69,11 +95,6 @@ class Clock:
                 self._end_of_first_call(logs)
             elif self._now() - self._since >= SHORTEST_WINDOW:
                 self._end_of_window(logs)
-
-    def end_epoch(self) -> None:
-        """Note that an epoch has ended; what that costs lies in the window that is open."""
-        with self._lock:
-            self._ends += 1
 
     def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
@@ -118,29 +139,51 @@ def _read(value: Any) -> float:
         return 0.0
 
 
-class ClockCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Tells a clock when training begins and when a call of the training step ends.
+class CallbackTimes:
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._known: list[Any] = []
 
-    It is `async_safe`, so that Keras goes on dispatching callbacks from threads of its own, and
-    the program behaves as it does without a clock.
-    """
+    def watch(self) -> None:
+        """Time every callback that a list of Keras gets from now on."""
+        original = keras.callbacks.CallbackList.set_params
 
-    async_safe = True
+        @wraps(original)
+        def set_params(listed: Any, params: Any) -> None:
+            original(listed, params)
+            for each in listed.callbacks:
+                self.add(each)
 
-    def __init__(self, clock: Clock, steps_per_call: int) -> None:
-        super().__init__()
-        self._clock = clock
-        self._per_call = steps_per_call
+        keras.callbacks.CallbackList.set_params = set_params
 
-    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        self._clock.begin()
+    def add(self, callback: Any) -> None:
+        name = name_of(callback)
+        if not name or any(each is callback for each in self._known):
+            return
+        self._known.append(callback)
+        for hook in HOOKS:
+            setattr(callback, hook, self._timed(name, getattr(callback, hook)))
 
-    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count the steps of one call, of which the last one of an epoch may have fewer."""
-        first = batch // self._per_call * self._per_call
-        # A program may call it without the parameters that Keras sets.
-        most = (self.params or {}).get("steps") or math.inf
-        self._clock.count(int(min(batch + 1, most)) - first, logs)
+    def take(self) -> Mapping[str, float]:
+        """Return the seconds of each since the last time."""
+        taken, self._seconds = self._seconds, defaultdict(float)
+        return {name: seconds for name, seconds in taken.items() if seconds}
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        self._clock.end_epoch()
+    def _timed(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(hook)
+        def timed(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return hook(*arguments, **options)
+            finally:
+                self._seconds[name] += time.perf_counter() - began
+
+        return timed
+
+
+def name_of(callback: Any) -> str:
+    """Return how people know a callback; empty for one of the program or of the trial."""
+    if isinstance(callback, keras.callbacks.ProgbarLogger):
+        return PROGRESS_BAR
+    kind = type(callback)
+    return "" if kind.__module__.startswith("autotune") else kind.__name__

@@ -14,8 +14,8 @@ from typing import Any
 
 import cloudpickle
 
+from autotune.engine.child.member import Member
 from autotune.engine.failure import ERROR, describe
-from autotune.engine.folder import TrialFolder
 from autotune.errors import FactoryFailed, FactoryNotFound
 from autotune.text import closest
 
@@ -84,9 +84,9 @@ class LoadedFactory:
         return called(f"{self._role}_fn", self._function, **self.values)
 
 
-def loaded(role: str, request: Mapping[str, Any], folder: TrialFolder) -> LoadedFactory:
+def loaded(role: str, member: Member) -> LoadedFactory:
     """Import a factory, or take it as it was shipped."""
-    given, pickled = request[role], folder.pickled(f"{role}_fn")
+    given, pickled = member.request[role], member.folder.pickled(f"{role}_fn")
     if not pickled.exists():
         function = load(given["name"], given["module"], given["root"])
         return LoadedFactory(role, function, given["arguments"])

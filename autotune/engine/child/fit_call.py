@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -29,58 +29,52 @@ _BATCH_HOOKS = (
 )
 
 
-class FitCall:
-    """What an inspection asks of a call; from now on, data that can be read once is kept."""
+class _Data(NamedTuple):
+    """What Keras knows of the data that a `fit` is given."""
 
-    def __init__(self, call: Any) -> None:
-        if reads_once(call.x):
-            call.x = ReadOnce(call.x)
-        self._call = call
-        self._callbacks = listed(call.callbacks)
-        # Keras does not ask for the size of batches where it is given batches.
-        self._batch = int(_batch_of(call.x) or call.batch_size or 32)  # of Keras
+    kind: str
+    batch: int | None = None
+    """Examples in the batches that it consists of."""
+    batches: int | None = None
+    """Of an epoch."""
+    partial: bool = True
+    """Whether the last batch of an epoch may be smaller than the others."""
 
-    def facts(self, line: int | None, fits: Sequence[MethodCall]) -> dict[str, Any]:
-        """Return what is known of it beside model and data.
 
-        Args:
-            line: That makes it, if the script does.
-            fits: All calls of `fit` in the script.
-        """
-        arrays = _kind_of(self._call.x) == "arrays"
-        return {
-            "usual_batch": max(min(self._batch, self._rows()), 1) if arrays else self._batch,
-            "examples": self._examples_of_arrays() if arrays else self._examples_of_batches(),
-            "batch_callbacks": batch_callbacks(self._callbacks),
-            "fit": self._facts(line, [each for each in fits if each.line != line]),
-        }
+def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[str, Any]:
+    """Return what is known of a call in a line beside model and data; `fits` are all of the script.
 
-    def _facts(self, line: int | None, others: Sequence[MethodCall]) -> dict[str, Any]:
-        call = self._call
-        left_out = [each for each in self._callbacks if isinstance(each, LEFT_OUT)]
-        return {
+    From now on, data that can be read once is kept.
+    """
+    if reads_once(call.x):
+        call.x = ReadOnce(call.x)
+    data, callbacks = _data(call.x), listed(call.callbacks)
+    others = [each for each in fits if each.line != line]
+    # Keras does not ask for the size of batches where it is given batches.
+    batch = int(data.batch or call.batch_size or 32)  # of Keras
+    steps = int(call.steps_per_epoch or 0)
+    if data.kind == "arrays":  # An epoch ends with the data.
+        rows = int(call.training_rows())
+        usual, examples = max(min(batch, rows), 1), min(steps * batch or rows, rows)
+    else:
+        fewest = min(filter(None, (steps, data.batches)), default=None)
+        usual, examples = batch, fewest and fewest * batch
+    return {
+        "usual_batch": usual,
+        "examples": examples,
+        "batch_callbacks": batch_callbacks(callbacks),
+        "fit": {
             "line": line,
-            "data": _kind_of(call.x),
+            "data": data.kind,
             "epochs": int(call.epochs) - int(call.initial_epoch),
             "steps": call.steps_per_epoch and int(call.steps_per_epoch),
-            "partial": call.steps_per_epoch is None and _may_be_partial(call.x),
-            "callbacks": bool(self._callbacks),
-            "left_out": [type(each).__name__ for each in left_out],
+            "partial": call.steps_per_epoch is None and data.partial,
+            "callbacks": bool(callbacks),
+            "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
             "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
             "alone": min((each.line for each in others), default=None),
-        }
-
-    def _rows(self) -> int:
-        return int(self._call.training_rows())
-
-    def _examples_of_arrays(self) -> int:
-        # An epoch ends with the data.
-        return min(int(self._call.steps_per_epoch or 0) * self._batch or self._rows(), self._rows())
-
-    def _examples_of_batches(self) -> int | None:
-        limits = int(self._call.steps_per_epoch or 0), _batches_of(self._call.x)
-        steps = min(filter(None, limits), default=None)
-        return None if steps is None else steps * self._batch
+        },
+    }
 
 
 def listed(callbacks: Any) -> list[Any]:
@@ -106,45 +100,31 @@ def _in_batches(callback: Any) -> bool:
     )
 
 
-def _batches_of(data: Any) -> int | None:
-    """Return how many batches an epoch has as far as Keras knows."""
-    if isinstance(data, keras.utils.PyDataset):
-        return data.num_batches and int(data.num_batches)
-    known = int(data.cardinality()) if isinstance(data, tf.data.Dataset) else 0
-    return known if known > 0 else None
-
-
-def _may_be_partial(data: Any) -> bool:
-    """Whether the last batch of an epoch may be smaller than the others."""
-    if not isinstance(data, tf.data.Dataset):
-        return _kind_of(data) != "arrays"
-    shapes = [each.shape for each in tf.nest.flatten(data.element_spec)]
-    return any(each.rank is None or each[0] is None for each in shapes)
-
-
-def _kind_of(data: Any) -> str:
+def _data(data: Any) -> _Data:
     # It needs pydantic, which no process that trains should have.
     from autotune.workload import FitData  # noqa: PLC0415 - see above
 
     if isinstance(data, tf.data.Dataset):
-        return FitData.DATASET
+        shapes = [each.shape for each in tf.nest.flatten(data.element_spec)]
+        known = int(data.cardinality())
+        return _Data(
+            FitData.DATASET,
+            _batch_of(data, shapes[0]),
+            known if known > 0 else None,
+            partial=any(not each.rank or each[0] is None for each in shapes),
+        )
     if isinstance(data, keras.utils.PyDataset):
-        return FitData.PY_DATASET
-    return FitData.GENERATOR if reads_once(data) else FitData.ARRAYS
-
-
-def _batch_of(data: Any) -> int | None:
-    """Return the size of the batches that data consists of."""
+        batches = data.num_batches and int(data.num_batches)
+        return _Data(FitData.PY_DATASET, _length(data[0]), batches)
     if isinstance(data, ReadOnce):
-        return data.batch
-    if isinstance(data, keras.utils.PyDataset):
-        return _length(data[0])
-    if not isinstance(data, tf.data.Dataset):
-        return None
-    shape = tf.nest.flatten(data.element_spec)[0].shape
+        return _Data(FitData.GENERATOR, data.batch)
+    return _Data(FitData.ARRAYS, partial=False)
+
+
+def _batch_of(dataset: Any, shape: Any) -> int | None:
     if shape.rank and shape[0]:
         return int(shape[0])
-    first = next(iter(data.take(1)), None)
+    first = next(iter(dataset.take(1)), None)
     return None if first is None else _length(first)
 
 

@@ -6,7 +6,7 @@ Every step is announced before it is taken, so that the tuner knows what blocks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
@@ -14,30 +14,23 @@ from typing import Any
 
 import keras
 
-from autotune.engine import events
 from autotune.engine.child.factories import called, loaded
 from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.inspect_model import InspectedModel
-from autotune.engine.child.member import Member
+from autotune.engine.child.member import Member, execute
 from autotune.engine.child.once import OpenGenerators, ReadOnce
-from autotune.engine.child.program import load_reader
 from autotune.engine.child.returned import BATCH, Taken, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
 from autotune.engine.failure import describe
-from autotune.engine.folder import TrialFolder
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
-
-Announce = Callable[[str], None]
 
 
 def inspect(member: Member) -> None:
-    def announce(what: str) -> None:
-        member.writer.write(events.DOING, what=what)
-
+    facts = _script_facts if member.request["script"] else _facts
     try:
-        answer = {"facts": _facts(member.request, member.folder, announce)}
+        answer = {"facts": facts(member)}
     except WorkloadError as exc:
         answer = {"complaint": _as_json(exc)}
     member.finish(answer)
@@ -53,39 +46,37 @@ def _as_json(complaint: WorkloadError) -> dict[str, Any]:
     }
 
 
-def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) -> dict[str, Any]:
-    if request["script"]:
-        return _script_facts(request, folder, announce)
-    announce(Step.IMPORTING)
-    begun, generators = time.monotonic(), OpenGenerators()
+def _facts(member: Member) -> dict[str, Any]:
+    request, begun, generators = member.request, time.monotonic(), OpenGenerators()
     own, handed = request["offered"], Handed()
+    member.announce(Step.IMPORTING)
     with generators.watching():
-        dataset_fn = loaded("dataset", request, folder)
-    model_fn = loaded("model", request, folder)
+        dataset_fn = loaded("dataset", member)
+    model_fn = loaded("model", member)
     dataset_fn.fill(offered(handed) | own)
     model_fn.fill(own)
-    callbacks = _callbacks(request, folder)
+    callbacks = _callbacks(member)
 
-    announce(Step.CALLING_DATASET)
+    member.announce(Step.CALLING_DATASET)
     with generators.watching():
         made = dataset_fn()
     calling = time.monotonic() - begun
-    announce(Step.FIRST_EXAMPLE)
+    member.announce(Step.FIRST_EXAMPLE)
     batched = "batch_size" in dataset_fn.values
     taken = taken_from(made, batched=batched, unbatch=request["unbatch"])
     if request["examples"]:
         taken = taken._replace(examples=request["examples"])
     data = InspectedDataset(taken)
     data.read_first()
-    announce(Step.CALLING_MODEL)
+    member.announce(Step.CALLING_MODEL)
     begun = time.monotonic()
     model = InspectedModel(model_fn())
     calling += time.monotonic() - begun
     data.check_rank(model.ranks())
-    announce(Step.TRYING)
+    member.announce(Step.TRYING)
     patience = request["seconds"] / 4
     model.train_on(data.few(model.static_batch), _not_fitting, patience)
-    announce(Step.LOOKING)
+    member.announce(Step.LOOKING)
     return {
         "model_takes": model_fn.parameters,
         "dataset_takes": dataset_fn.parameters,
@@ -98,18 +89,16 @@ def _facts(request: Mapping[str, Any], folder: TrialFolder, announce: Announce) 
     }
 
 
-def _script_facts(
-    request: Mapping[str, Any], folder: TrialFolder, announce: Announce
-) -> dict[str, Any]:
-    announce(Step.IMPORTING)
-    program = load_reader(folder, request["script"])
-    announce(Step.RUNNING)
+def _script_facts(member: Member) -> dict[str, Any]:
+    member.announce(Step.IMPORTING)
+    program = execute(member.folder.script, member.request["script"])
+    member.announce(Step.RUNNING)
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:
         with generators.watching():
             of_fit = stack.enter_context(fit_reached(program))
         calling = time.monotonic() - begun
-        found = _inspected(program, of_fit, request["seconds"] / 4, announce)
+        found = _inspected(member, program, of_fit)
         return {
             "dataset_takes": ("batch_size",),
             "calling_seconds": calling,
@@ -140,52 +129,46 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     return min(expected, counted + BATCH - 1) if few else counted
 
 
-def _inspected(
-    program: ModuleType, of_fit: Mapping[str, Any], patience: float, announce: Announce
-) -> dict[str, Any]:
+def _inspected(member: Member, program: ModuleType, of_fit: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of the model and the data that a script gives to its `fit`.
 
     Batches that are not of the script's own size are looked at first, because these are tuned.
     """
-    tried = partial(_inspected_in_batches, program, InspectedModel(program.calls[-1].model))
+    tried = partial(_inspected_in_batches, member, program, InspectedModel(program.calls[-1].model))
     own = of_fit["usual_batch"]
     try:
-        found = tried(BATCH, patience, announce)
+        found = tried(BATCH)
         if not (found["built_in_batch"] or found["carried_state"]):
             return found
     except DatasetTooSmall:
-        return tried(own, patience, announce)
+        return tried(own)
     except WorkloadError:
         pass  # Perhaps others cannot be made of its data, or trained with.
-    found = tried(own, patience, announce, whole=True)
+    found = tried(own, whole=True)
     of_fit["fit"]["only_batch"] = own
     return found
 
 
 def _inspected_in_batches(
-    program: ModuleType,
-    model: InspectedModel,
-    size: int,
-    patience: float,
-    announce: Announce,
-    **how: bool,
+    member: Member, program: ModuleType, model: InspectedModel, size: int, **how: bool
 ) -> dict[str, Any]:
+    patience = member.request["seconds"] / 4
     source = program.calls[-1].x
     once = source if isinstance(source, ReadOnce) else None
     try:
-        announce(Step.CALLING_DATASET)
+        member.announce(Step.CALLING_DATASET)
         if once:
             once.begin()
         made = called("The data of fit", program.dataset_fn, batch_size=size, **how)
         taken = Taken(made, size, batched=True, returned={}, once=once is not None)
         data = InspectedDataset(taken)
-        announce(Step.FIRST_EXAMPLE)
+        member.announce(Step.FIRST_EXAMPLE)
         data.read_first()
-        announce(Step.TRYING)
+        member.announce(Step.TRYING)
         model.train_on(data.few(), _not_training, patience)
         if once:
             once.keeps = False
-        announce(Step.LOOKING)
+        member.announce(Step.LOOKING)
         return {**model.facts(), **data.facts(patience)}
     except DatasetTooSmall as exc:
         raise DatasetTooSmall(
@@ -201,10 +184,10 @@ def _inspected_in_batches(
         ) from exc.__cause__
 
 
-def _callbacks(request: Mapping[str, Any], folder: TrialFolder) -> list[Any]:
-    if not request["callbacks"]:
+def _callbacks(member: Member) -> list[Any]:
+    if not member.request["callbacks"]:
         return []
-    callbacks_fn = loaded("callbacks", request, folder)
+    callbacks_fn = loaded("callbacks", member)
     callbacks_fn.fill({})
     made = callbacks_fn()
     listed = isinstance(made, list | tuple)

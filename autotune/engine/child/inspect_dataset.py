@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.dataset_graph import (
-    Randomness,
-    holds_cache,
-    prefetched,
-    runs_python,
-)
 from autotune.engine.child.passes import (
+    Progress,
     Stretch,
     backlog_facts,
     pass_facts,
-    read_on,
     read_pass,
-    successful,
+    within,
 )
-from autotune.engine.child.repeatability import changes, tensors
+from autotune.engine.child.repeatability import (
+    Randomness,
+    changes,
+    holds_cache,
+    prefetched,
+    runs_python,
+    tensors,
+)
 from autotune.engine.child.returned import BATCH, Taken
-from autotune.engine.child.timeout import Progress, within
 from autotune.engine.failure import ERROR
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.plain import Change
-
-T = TypeVar("T")
-Read = Callable[..., Progress[Stretch]]
 
 _TRIED = 8
 """Examples on which a model is tried."""
@@ -66,10 +63,10 @@ class Handed:
 
 
 def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
-    patience, first = min(patience, _COUNTING_SECONDS), _first(iter(dataset))
+    patience, first = min(patience, _COUNTING_SECONDS), _first(dataset)
     known = int(dataset.cardinality())
     if known == tf.data.UNKNOWN_CARDINALITY:
-        counted = successful(read_pass(dataset, patience, known, batched=False))
+        counted = read_pass(dataset, patience, known, batched=False)
         known = counted.values[-1].elements if counted.done and counted.values else known
     return {
         "elements": known if known >= 0 else None,
@@ -100,7 +97,7 @@ class InspectedDataset:
         self._shrinks = False
 
     def read_first(self) -> None:
-        self._first = _first(iter(self._dataset))
+        self._first = _first(self._dataset)
         if self._first is None:
             raise DatasetTooSmall(
                 "dataset_fn returned an empty dataset.",
@@ -136,20 +133,20 @@ class InspectedDataset:
     def facts(self, patience: float) -> dict[str, Any]:
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
-        cached, python = (
-            bool(_where_offered(each, self._dataset)) for each in (holds_cache, runs_python)
-        )
+        cached, python, ready = _stages_of(self._dataset, examples)
         # First, because any other pass may fill a cache.
         least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
         shards = file_shards(self._dataset, patience)
+        # Without the size of batches: which are looked at may depend on the time that a look has.
+        one = self._dataset.unbatch() if self._taken.batched else self._dataset
         uncertain = {"examples": not counted, "file_shards": not shards.done}
         return {
             "returned": self._taken.returned,
             "example_bytes": _bytes(self._first) // examples,
-            "element": str(_ordered(self._example_spec())),
+            "element": str(_ordered(one.element_spec)),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
             "random_stage": found.stage,
@@ -157,15 +154,9 @@ class InspectedDataset:
             "file_shards": shards.values[-1] if shards.values else 0,
             "uncertain": [name for name, is_so in uncertain.items() if is_so],
             "cached": cached,
-            "prefetched": _where_offered(lambda each: prefetched(each, examples), self._dataset)
-            or 0,
+            "prefetched": ready,
             **read,
         }
-
-    def _example_spec(self) -> Any:
-        # Without the size of batches: which are looked at may depend on the time that a look has.
-        one = self._dataset.unbatch() if self._taken.batched else self._dataset
-        return one.element_spec
 
     def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.
@@ -192,14 +183,15 @@ class InspectedDataset:
             self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
             certain &= not counting or _as_many(first, passes[-1])
         if (left := ends - time.monotonic()) > 0 and passes[-1].values:
-            passes.append(self._pass(left, known, read=read_on))
+            passes.append(self._pass(left, known, again=True))
         counted = known * size if known >= 0 else None
         examples = self._taken.examples or counted
         backlog = backlog_facts(passes, known, size)
         return {"examples": examples, **found, "backlog": backlog}, certain
 
-    def _pass(self, patience: float, known: int, read: Read = read_pass) -> Progress[Stretch]:
-        return successful(read(self._dataset, patience, known, batched=self._taken.batched))
+    def _pass(self, patience: float, known: int, *, again: bool = False) -> Progress[Stretch]:
+        batched = self._taken.batched
+        return read_pass(self._dataset, patience, known, batched=batched, again=again)
 
 
 def _read(progress: Progress[Stretch]) -> int:
@@ -219,16 +211,17 @@ def _ordered(spec: Any) -> Any:
     return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
 
 
-def _where_offered(question: Callable[[Any], T], dataset: Any) -> T | None:
+def _stages_of(dataset: Any, size: int) -> tuple[bool, bool, int]:
+    """Return whether a dataset holds a cache and runs Python code, and what it may hold ready."""
     try:
-        return question(dataset)
+        return holds_cache(dataset), runs_python(dataset), prefetched(dataset, size)
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
-        return None
+        return False, False, 0
 
 
-def _first(elements: Iterator[Any]) -> Any:
+def _first(dataset: Any) -> Any:
     try:
-        return next(elements, None)
+        return next(iter(dataset), None)
     except Exception as exc:
         raise FactoryFailed(
             f"The dataset failed on its first example: {ERROR}.",
@@ -237,15 +230,9 @@ def _first(elements: Iterator[Any]) -> Any:
 
 
 def _bytes(element: Any) -> int:
-    return sum(_size(value) for value in tensors(element))
-
-
-def _size(value: Any) -> int:
-    """Return the bytes of what a tensor holds; strings are objects in numpy."""
-    array = np.asarray(value)
-    if array.dtype != object:
-        return int(array.nbytes)
-    return sum(len(text) for text in array.flat)
+    """Return the bytes of what tensors hold; strings are objects in numpy."""
+    arrays = [np.asarray(each) for each in tensors(element)]
+    return sum(sum(map(len, a.flat)) if a.dtype == object else int(a.nbytes) for a in arrays)
 
 
 def file_shards(dataset: Any, patience: float) -> Progress[int]:

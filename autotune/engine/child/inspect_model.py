@@ -33,13 +33,16 @@ class InspectedModel:
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
         self.model = model
-        self._built_in_batch: int | None = None
-        self._carried_state = ""
-        self._eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
-        self._jit_compile = bool(model.jit_compile) and not self._eager
-        self._uncompilable = ""
         self._dense: dict[tuple[int, int], int] = {}
-        self._operations = 0
+        eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
+        self._tried: dict[str, Any] = {
+            "eager": eager,
+            "jit_compile": bool(model.jit_compile) and not eager,
+            "uncompilable": "",
+            "operations": 0,
+            "built_in_batch": None,
+            "carried_state": "",
+        }
 
     @property
     def static_batch(self) -> int | None:
@@ -71,18 +74,19 @@ class InspectedModel:
         except BaseException as exc:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
-        self._carried_state = _stateful_layer(self.model)
+        self._tried["carried_state"] = _stateful_layer(self.model)
         if time.monotonic() - began <= patience:
             self._try_more(batch)
 
     def _try_more(self, batch: Any) -> None:
         """Take further steps and traces, which show what one step does not."""
-        self._operations = self._traced(batch)
-        self._uncompilable = self._why_not_compiled(batch) if self._eager else ""
         rows = _rows_of(batch) or 1
-        self._built_in_batch = None if rows < 2 or self._takes_half(batch, rows) else rows
-        few = _first_rows(batch, 2) if rows > 2 and not self._built_in_batch else batch
-        self._carried_state = self._carried_state or _carried_state(self.model, few)
+        found = self._tried
+        found["operations"] = self._traced(batch)
+        found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
+        found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
+        few = _first_rows(batch, 2) if rows > 2 and not found["built_in_batch"] else batch
+        found["carried_state"] = found["carried_state"] or _carried_state(self.model, few)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -113,27 +117,19 @@ class InspectedModel:
             return 0
 
     def facts(self) -> dict[str, Any]:
-        trainable = self.model.trainable_weights
+        trainable, accumulated = self.model.trainable_weights, _accumulated_steps(self.model)
         return {
             "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),
             "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
-            "dense_gradient_bytes": self._exchanged(),
-            "operations": self._operations,
-            "accumulated_steps": _accumulated_steps(self.model),
-            "built_in_batch": self._built_in_batch,
-            "carried_state": self._carried_state,
-            "eager": self._eager,
-            "jit_compile": self._jit_compile,
-            "uncompilable": self._uncompilable,
+            # With accumulation only every so many steps exchange anything.
+            "dense_gradient_bytes": 0 if accumulated > 1 else sum(self._dense.values()),
+            "accumulated_steps": accumulated,
             "own_train_function": _makes_own_function(self.model),
             "only_steps": type(self.model).call is keras.Model.call,
             "optimizer": type(self.model.optimizer).__name__,
             "loss": _loss_name(self.model.loss),
+            **self._tried,
         }
-
-    def _exchanged(self) -> int:
-        # With accumulation only every so many steps exchange anything.
-        return 0 if _accumulated_steps(self.model) > 1 else sum(self._dense.values())
 
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import keras
@@ -19,7 +18,6 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child.member import Member
-from autotune.engine.events import EventWriter
 from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
@@ -33,36 +31,20 @@ MOST_ELEMENTS = 1 << 20
 
 
 def learn(member: Member) -> None:
-    request, program = member.request, member.program()
-    callback = GradientCallback(
-        member.writer, program, request["batch"], request["seconds"], member.leave
-    )
-    program.main(member.arguments(verbose=0), callbacks=[callback])
+    callback = GradientCallback(member)
+    callback.program.main(member.arguments(verbose=0), callbacks=[callback])
     member.finish(callback.answer())
 
 
 class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Looks at the gradients twice, and ends the training.
+    """Looks at the gradients twice, and ends the training, all within some seconds."""
 
-    Args:
-        seconds: For training and looking together.
-        leave: Is given what was found so far, in case that the training is ended.
-    """
-
-    def __init__(
-        self,
-        writer: EventWriter,
-        program: ModuleType,
-        batch: int,
-        seconds: float,
-        leave: Callable[[dict[str, Any]], None],
-    ) -> None:
+    def __init__(self, member: Member) -> None:
         super().__init__()
-        self._leave = leave
-        self._writer = writer
-        self._program = program
-        self._batch = batch
-        self._seconds = seconds
+        self.program = member.program()
+        self._member = member
+        self._batch: int = member.request["batch"]
+        self._seconds: float = member.request["seconds"]
         self._steps = 0
         self._began = 0.0
         self._gradients: Gradients | None = None
@@ -73,7 +55,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - given
         self._began = time.monotonic()
-        self._writer.write(events.TRAIN_BEGIN)
+        self._member.writer.write(events.TRAIN_BEGIN)
         self._refused = unpredictable(self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
@@ -85,7 +67,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         self._watch_rate()
         if self._steps == 1:
             now = time.monotonic()
-            self._writer.write(events.FIRST_STEP, steps=1, seconds=now - self._began)
+            self._member.writer.write(events.FIRST_STEP, steps=1, seconds=now - self._began)
             self._began = now  # What is compiled once is no part of what it takes.
         if self._refused:
             self.model.stop_training = True
@@ -127,7 +109,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         sums, clipped, until = GradientSums(self._gradients.elements, self._batch), 0, math.inf
         began = time.monotonic()
         with self._gradients.state_kept():
-            for batch in self._program.make_dataset():
+            for batch in self.program.make_dataset():
                 gradient, clips = self._gradients.of(batch)
                 until = min(until, time.monotonic() + self._seconds / 4)
                 sums.add(gradient)
@@ -145,7 +127,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self._refused = None if self._probes else Unpredictable.TOO_FEW
         else:
             self._probes.append(probe)
-            self._leave(self.answer())
+            self._member.leave(self.answer())
 
 
 def unpredictable(model: Any) -> Unpredictable | None:
@@ -177,11 +159,7 @@ def inner_optimizer(model: Any) -> Any:
 
 
 class Gradients:
-    """Takes gradients of a model and leaves it as it was.
-
-    Args:
-        model: Is trained already, so that all variables exist.
-    """
+    """Takes gradients of a model that was trained already, and leaves it as it was."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

@@ -1,9 +1,10 @@
-"""One of the processes of a task: what it is given, and how it reports what it found."""
+"""One of the processes of a task: its program, and how it reports what it found."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,12 +13,30 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from autotune.engine import events
-from autotune.engine.child.program import load_program
+from autotune.engine.child.script import end_with_fit
 from autotune.engine.events import EventWriter
 from autotune.engine.folder import TrialFolder
 
+PROGRAM = "autotune_train"
+"""Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
 ENDLESS = 1_000_000_000
 """Epochs. The tuner ends a trial, not the program."""
+
+
+def input_of(program: ModuleType) -> str:
+    """Return the name of the function that gives a program the dataset it starts from."""
+    return "data_fn" if hasattr(program, "data_fn") else "dataset_fn"
+
+
+def execute(script: Path, text: str) -> ModuleType:
+    """Run the top level of a program's text."""
+    program = ModuleType(PROGRAM)
+    program.__file__ = str(script)
+    sys.modules[PROGRAM] = program
+    sys.argv = [str(script)]
+    code = compile(text, str(script), "exec")
+    exec(code, program.__dict__)  # noqa: S102 - running this program is the purpose
+    return program
 
 
 class Member:
@@ -35,12 +54,24 @@ class Member:
 
     def program(self, text: str | None = None) -> ModuleType:
         """Run the program's top level, or that of another text in its place."""
-        return load_program(self.folder, self.request["by_value"], text)
+        script = self.folder.script
+        program = execute(script, text or script.read_text(encoding="utf-8"))
+        for name in self.request["by_value"]:
+            import cloudpickle  # noqa: PLC0415 - few trials need it
+
+            setattr(program, name, cloudpickle.loads(self.folder.pickled(name).read_bytes()))
+        if hasattr(program, "run_script"):
+            end_with_fit(program)
+        return program
 
     def arguments(self, **options: object) -> list[str]:
         """Return the arguments of a program, which trains until it is ended unless they say so."""
         given = {"epochs": ENDLESS, "seed": self.request["seed"], **options}
         return [text for name, value in given.items() for text in (f"--{name}", str(value))]
+
+    def announce(self, what: str) -> None:
+        """Say what is done next, so that the tuner knows what blocks."""
+        self.writer.write(events.DOING, what=what)
 
     def leave(self, answer: Mapping[str, Any]) -> None:
         """Leave an answer, which may not be the last."""

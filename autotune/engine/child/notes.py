@@ -57,6 +57,12 @@ def before(note: Callable[..., None]) -> Callable[[Any], Any]:
     return make
 
 
+def line_here(program: ModuleType) -> list[int]:
+    """Return the line of the script that is under way, if one is."""
+    lines: list[int] = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
+    return lines[:1]
+
+
 class ScriptNotes:
     """What was noted of a script."""
 
@@ -74,30 +80,25 @@ class ScriptNotes:
     @contextmanager
     def taken(self, update: Callable[[str], None]) -> Iterator[None]:
         """Take notes meanwhile; each update of weights calls a function with its method's name."""
+        eager = before(self._eagerness)
         with (
             self._connections_heard(),
             patched(
                 (tf.distribute.Strategy, "__init__", before(self._strategy)),
                 (self._program.OwnStrategy, "__init__", self._own_strategy),
-                (tf.config, "run_functions_eagerly", before(self._eagerness)),
-                (keras.Model, "run_eagerly", self._eagerness_of_models),
+                (tf.config, "run_functions_eagerly", eager),
+                (keras.Model, "run_eagerly", lambda p: property(p.fget, eager(p.fset))),
                 *((of, name, before(lambda *_, n=name, **__: update(n))) for of, name in _UPDATES),
             ),
         ):
             yield
 
-    def _lines(self) -> list[int]:
-        return self._program.lines_of(sys._getframe())[:1]  # type: ignore[no-any-return] # noqa: SLF001 - who has called tells the line
-
     def _strategy(self, *_: Any, **__: Any) -> None:
-        self.strategies += self._lines()
+        self.strategies += line_here(self._program)
 
     def _eagerness(self, *arguments: Any, **options: Any) -> None:
         if [*arguments, *options.values()][-1]:
-            self.eager += self._lines()
-
-    def _eagerness_of_models(self, own: property) -> property:
-        return property(own.fget, before(self._eagerness)(own.fset))
+            self.eager += line_here(self._program)
 
     def _own_strategy(self, begin: Callable[..., None]) -> Callable[..., None]:
         def noted(own: Any, *arguments: Any, **options: Any) -> None:
@@ -108,7 +109,8 @@ class ScriptNotes:
             begin(own, *arguments, **options)
             own.num_replicas_in_sync = replicas
             found = {"title": title, "replicas": replicas, "workers": workers}
-            self.own_strategies.append({**found, "line": next(iter(self._lines()), None)})
+            line = next(iter(line_here(self._program)), None)
+            self.own_strategies.append({**found, "line": line})
 
         return noted
 

@@ -12,9 +12,14 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
-from autotune.engine.child.batches import GlobalBatches, Input, count_all, load_pickle
-from autotune.engine.child.member import Member, write_whole
-from autotune.engine.child.program import input_of
+from autotune.engine.child.batches import (
+    Input,
+    count_all,
+    global_batches,
+    in_runs,
+    load_pickle,
+)
+from autotune.engine.child.member import Member, input_of, write_whole
 from autotune.engine.child.script import fit_reached
 from autotune.engine.child.weight_recorder import Reference, WeightRecorder
 from autotune.engine.folder import TrialFolder
@@ -42,10 +47,10 @@ def _as_reference(member: Member) -> dict[str, Any]:
     """Train one device on the batches of another run, more than once."""
     request, program = member.request, member.program()
     whole, source = _whole(program, request), TrialFolder(member.folder.reference)
-    batches = GlobalBatches([source.kept(i) for i in range(request["processes"])])
+    batches = global_batches([source.kept(i) for i in range(request["processes"])])
     if not batches:
         return {"ranks": [], "whole": whole}
-    dataset = batches.dataset(_RUNS, request["calls"] * request["steps_per_call"])
+    dataset = in_runs(batches, _RUNS, request["calls"] * request["steps_per_call"])
     program.make_dataset = lambda: dataset  # type: ignore[attr-defined] # the program's own name
     weights = load_pickle(source.first_weights)
     callback = Reference(member.writer, weights, next(iter(dataset)), request["calls"])

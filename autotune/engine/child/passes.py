@@ -1,18 +1,22 @@
-"""Reads a dataset alone, to its end and on, as far as the time lets one come."""
+"""Reads a dataset alone, to its end and on, as far as the time lets one come.
+
+Work that blocks is given up after some time.
+"""
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.timeout import Progress, within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
 
@@ -24,6 +28,42 @@ _STRETCHES = 16
 _MOST_AT_ONCE = 8
 _MANY_AT_ONCE = 64
 """Where to read many matters more: to count them, or to use up what was ready."""
+
+
+@dataclass(frozen=True)
+class Progress(Generic[T]):
+    values: tuple[T, ...]
+    done: bool
+    """Whether it came to its end by itself."""
+    error: Exception | None
+    """What ended it."""
+
+
+def within(seconds: float, work: Iterable[T]) -> Progress[T]:
+    """Take values from `work` until it ends, fails, or the time is over.
+
+    It runs in a thread, which is left behind if it blocks; so this is for a process that ends soon.
+    """
+    values: list[T] = []
+    errors: list[Exception] = []
+    done = threading.Event()
+    deadline = time.monotonic() + seconds
+
+    def take() -> None:
+        try:
+            for value in work:
+                if time.monotonic() > deadline:
+                    return
+                values.append(value)
+        except Exception as exc:  # noqa: BLE001 - the caller sees it
+            errors.append(exc)
+        else:
+            done.set()
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return Progress(tuple(values), done.is_set(), errors[0] if errors else None)
 
 
 class Stretch(NamedTuple):
@@ -42,31 +82,28 @@ class Stretch(NamedTuple):
 _NOTHING = Stretch(0, 0.0, 0, 0)
 
 
-def read_pass(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
-    """Read a dataset once."""
-    return _read(dataset, patience, _at_once(known, _MOST_AT_ONCE), batched=batched)
-
-
-def read_on(dataset: Any, patience: float, known: int, *, batched: bool) -> Progress[Stretch]:
-    """Read a dataset again and again, as fast as it comes; the arguments are those of `read_pass`.
+def read_pass(
+    dataset: Any, patience: float, known: int, *, batched: bool, again: bool = False
+) -> Progress[Stretch]:
+    """Read a dataset once, or again and again, as fast as it comes.
 
     Fewer and larger stretches leave its Python code more of the interpreter's time.
     """
-    return _read(dataset.repeat(), patience, _at_once(known, _MANY_AT_ONCE), batched=batched)
-
-
-def _at_once(known: int, most: int) -> int:
-    return max(1, min(most, known // _STRETCHES)) if known >= 0 else _MANY_AT_ONCE
-
-
-def _read(dataset: Any, patience: float, at_once: int, *, batched: bool) -> Progress[Stretch]:
+    most = _MANY_AT_ONCE if again else _MOST_AT_ONCE
+    at_once = max(1, min(most, known // _STRETCHES)) if known >= 0 else _MANY_AT_ONCE
     # Numbers instead of examples, and made before: nothing but the dataset is to take time.
     length = length_in(dataset.element_spec, batched=batched)
-    return within(patience, _stretches(dataset.map(length).batch(at_once)))
+    read = dataset.repeat() if again else dataset
+    return read_within(patience, _stretches(read.map(length).batch(at_once)))
 
 
-def successful(progress: Progress[T]) -> Progress[T]:
-    """Return how far a look at a dataset came."""
+def read_within(seconds: float, elements: Iterable[T]) -> Progress[T]:
+    """Read a dataset as far as the time lets one come.
+
+    Raises:
+        FactoryFailed: It fails.
+    """
+    progress = within(seconds, elements)
     if progress.error is None:
         return progress
     raise FactoryFailed(
@@ -163,8 +200,6 @@ def _length(spec: Any, *, batched: bool) -> Length | None:
     unknown = [axis for axis, size in enumerate(spec.shape) if size is None]
     varying = [axis for axis in unknown if axis or not batched]
     axes = [0, *varying] if batched else varying
-    return (lambda dense: _product(dense, axes)) if varying else None
-
-
-def _product(tensor: Any, axes: list[int]) -> Any:
-    return tf.reduce_prod(tf.gather(tf.shape(tensor, tf.int64), axes))
+    if not varying:
+        return None
+    return lambda dense: tf.reduce_prod(tf.gather(tf.shape(dense, tf.int64), axes))

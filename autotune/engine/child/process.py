@@ -113,14 +113,12 @@ def _report(member: Member, code: str) -> int:
 
 
 def list_devices(member: Member) -> None:
+    gpus = tf.config.list_physical_devices("GPU")
+    details = tf.config.experimental.get_device_details
     found = {
-        "gpus": [_device_name(gpu) for gpu in tf.config.list_physical_devices("GPU")],
+        "gpus": [str(details(gpu).get("device_name", gpu.name)) for gpu in gpus],
         "tpus": len(tf.config.list_physical_devices("TPU")),
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
     }
     member.finish(found)
-
-
-def _device_name(gpu: Any) -> str:
-    return str(tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name))

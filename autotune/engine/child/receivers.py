@@ -28,9 +28,9 @@ class Receivers:
         self._others = Others(tree)
         self._calls = method_calls(tree, (FIT,))
 
-    def fits_of_keras(self, frame: FrameType) -> list[MethodCall]:
+    def fits_of_keras(self) -> list[MethodCall]:
         """Return the calls of `fit` that are Keras's, or of which that is not known."""
-        self._frames = [*_frames_of(self._program, frame)]
+        self._frames = [*_frames_of(self._program, sys._getframe())]  # noqa: SLF001 - of who has called
         self._under_way = [each.f_lineno for each in self._frames]
         self._line = self._under_way[-1] if self._frames else 0
         self._globals = vars(sys.modules[MAIN])

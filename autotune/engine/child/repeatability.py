@@ -6,18 +6,109 @@ import hashlib
 import math
 import pickle
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.dataset_graph import Randomness, randomness, runs_python
-from autotune.engine.child.passes import successful
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import read_within
 from autotune.plain import Change
+
+_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+_DRAWS = re.compile(
+    r"(?!Stateless)(.*Random(?!Index)|Rng|Stateful(Uniform|Standard|Truncated)|.*TruncatedNormal"
+    r"|Multinomial|SampleDistorted|ShuffleDataset|ShuffleAndRepeat|Assign.*Variable)"
+)
+"""Operations that give something else in every pass. Who assigns a variable counts or draws."""
+_EACH = frozenset({"Map", "ParallelMap", "Prefetch", "Options", "Filter", "AssertCardinality"})
+"""Stages to which the order of their examples is nothing."""
+_MANY = frozenset({"FlatMap", "Interleave", "ParallelInterleave", "Shuffle", "Cache"})
+"""Those that make of examples in another order others in another order."""
+
+
+class Randomness(NamedTuple):
+    """What differs between two passes by what the stages are."""
+
+    change: Change = Change.NOTHING
+    stage: str = ""
+    """The last one that draws."""
+    shuffle: int = 0
+    """The buffer of the shuffle that is the only such stage and behind which each example stands
+    for itself; 0 for any other."""
+
+
+def runs_python(dataset: Any) -> bool:
+    return any(not _PYTHON.isdisjoint(_ops(each)) for each in _stages(dataset))
+
+
+def holds_cache(dataset: Any) -> bool:
+    """Return whether a pass reads from a cache what the first one has left there."""
+    return any(_name(each) == "Cache" for each in _stages(dataset))
+
+
+def prefetched(dataset: Any, size: int) -> int:
+    """Return the examples that the stages of a dataset may hold ready, where they have a number."""
+    total = 0
+    for stage in _stages(dataset):
+        size = 1 if "Batch" in _name(stage) else size
+        if _name(stage) == "Prefetch":
+            total += max(int(stage._buffer_size), 0) * size  # noqa: SLF001 - see above
+    return total
+
+
+def randomness(dataset: Any) -> Randomness:
+    """Return what differs between two passes, if Python code does not add to it."""
+    stages = [*_stages(dataset)]
+    random = [each for each in stages if _draws(each)]
+    if not random:
+        return Randomness()
+    names, last = {_name(each) for each in random}, random[0]
+    above = {_name(each) for each in stages[: stages.index(last)]}
+    if names != {"Shuffle"} or not _chained(dataset, random[-1]):
+        return Randomness(Change.EXAMPLES, _name(last))
+    alone = len(random) == 1 and above <= _EACH
+    buffer = max(int(last._buffer_size), 0) if alone else 0  # noqa: SLF001 - see above
+    return Randomness(Change.ORDER, _name(last), buffer)
+
+
+def _chained(dataset: Any, last: Any) -> bool:
+    """Whether nothing up to a stage makes other examples of another order."""
+    while dataset is not last:
+        sources = dataset._inputs()  # noqa: SLF001 - see above
+        if _name(dataset) not in _EACH | _MANY or len(sources) != 1:
+            return False
+        dataset = sources[0]
+    return True
+
+
+def _draws(stage: Any) -> bool:
+    if _name(stage) == "Shuffle":
+        # Only where it is known to give the same order again.
+        return stage._reshuffle_each_iteration is not False  # noqa: SLF001 - see above
+    return _name(stage) == "Random" or any(_DRAWS.match(op) for op in _ops(stage))
+
+
+def _name(stage: Any) -> str:
+    return type(stage).__name__.lstrip("_").removesuffix("Dataset")
+
+
+def _stages(dataset: Any) -> Iterator[Any]:
+    yield dataset
+    for source in dataset._inputs():  # noqa: SLF001 - see above
+        yield from _stages(source)
+
+
+def _ops(stage: Any) -> Iterator[str]:
+    for function in stage._functions():  # noqa: SLF001 - see above
+        graph = function.function.graph.as_graph_def()
+        yield from (node.op for node in graph.node)
+        for inner in graph.library.function:
+            yield from (node.op for node in inner.node_def)
+
 
 _FEW = 64
 """Examples of each pass where no Python code adds to what the stages show."""
@@ -45,9 +136,9 @@ def tensors(element: Any) -> list[Any]:
 
 
 def _read_twice(dataset: Any, patience: float) -> Change:
-    one = successful(within(patience, _digests(dataset, _SECONDS))).values
+    one = read_within(patience, _digests(dataset, _SECONDS)).values
     drawn = _python_state()
-    other = successful(within(patience, _digests(dataset.take(len(one))))).values
+    other = read_within(patience, _digests(dataset.take(len(one)))).values
     shown = min(len(one), len(other))
     if _python_state() != drawn:
         # Python code goes on with one sequence of random numbers, however rarely it draws.

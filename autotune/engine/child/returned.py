@@ -8,8 +8,7 @@ import keras
 import tensorflow as tf
 
 from autotune.datasets import batches_of, full_batches, read_by_python
-from autotune.engine.child.passes import successful
-from autotune.engine.child.timeout import within
+from autotune.engine.child.passes import read_within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
 
@@ -22,27 +21,22 @@ _LOOKING_SECONDS = 60.0
 
 
 class Taken(NamedTuple):
-    """A dataset as the program has it.
-
-    Attributes:
-        dataset: Of examples, or of batches.
-        size: Examples in one of its elements.
-        batched: Whether these are batches.
-        returned: What was returned, as the facts say it.
-        examples: How many there are; None where only the dataset knows.
-        least: The fewest elements that the dataset has; below zero where nobody knows.
-        own_batch: Examples in the batches that were returned; None where they were not batches.
-        once: Whether it can be read once.
-    """
+    """A dataset as the program has it, of examples or of batches."""
 
     dataset: Any
     size: int
+    """Examples in one of its elements."""
     batched: bool
     returned: dict[str, bool]
+    """What was returned, as the facts say it."""
     examples: int | None = None
+    """None where only the dataset knows."""
     least: int = tf.data.UNKNOWN_CARDINALITY
+    """The fewest elements that it has; below zero where nobody knows."""
     own_batch: int | None = None
+    """Examples in the batches that were returned; None where they were not batches."""
     once: bool = False
+    """Whether it can be read once."""
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
@@ -50,15 +44,20 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     beside = has_validation(made)
     data = made[0] if beside else made
     returned = {"beside": True} if beside else {}
-    if isinstance(data, keras.utils.PyDataset):
-        return _from_python(data, returned, unbatch=unbatch)
+    by_python = isinstance(data, keras.utils.PyDataset)
     if not isinstance(data, tf.data.Dataset):
-        return _from_arrays(data, returned, unbatch=unbatch)
+        if unbatch:
+            why = "whose batches are always taken" if by_python else "which has no batches to take"
+            raise FactoryFailed(
+                f"dataset_fn returned {class_of(data)}, {why} apart.", "Omit --unbatch."
+            )
+        return _from_python(data, returned) if by_python else _from_arrays(data, returned)
     if unbatch:
         return _from_batches(data, returned)
     if not batched:
         return Taken(data, 1, batched=False, returned=returned)
-    if _has_static_batch(data.element_spec):
+    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(data.element_spec)]
+    if all(each is not None and each.rank and each[0] == BATCH for each in shapes):
         return Taken(data, BATCH, batched=True, returned=returned)
     _check_sizes(data)
     least = max(int(data.cardinality()) - 1, tf.data.UNKNOWN_CARDINALITY)
@@ -83,12 +82,7 @@ def _length(arrays: Any) -> int | None:
     return int(shape[0]) if shape else None
 
 
-def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
-    if unbatch:
-        raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, which has no batches to take apart.",
-            "Omit --unbatch.",
-        )
+def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
     arguments = isinstance(data, tuple)
     try:
         length = _length(data)
@@ -105,12 +99,7 @@ def _from_arrays(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Take
     return Taken(dataset, size, batched=True, returned=returned, examples=length)
 
 
-def _from_python(data: Any, returned: dict[str, bool], *, unbatch: bool) -> Taken:
-    if unbatch:
-        raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, whose batches are always taken apart.",
-            "Omit --unbatch.",
-        )
+def _from_python(data: Any, returned: dict[str, bool]) -> Taken:
     try:
         dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
         own = _length(data[0])
@@ -132,11 +121,6 @@ def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
     return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
 
 
-def _has_static_batch(spec: Any) -> bool:
-    shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(spec)]
-    return all(shape is not None and shape.rank and shape[0] == BATCH for shape in shapes)
-
-
 def _check_sizes(dataset: Any) -> None:
     """Make sure that most examples are in batches of the size that was asked for."""
     sizes = _sizes(dataset, _LOOKED_AT)
@@ -152,7 +136,7 @@ def _check_sizes(dataset: Any) -> None:
 
 def _sizes(dataset: Any, count: int) -> list[int]:
     """Return how many examples the first batches hold."""
-    batches = successful(within(_LOOKING_SECONDS, dataset.take(count))).values
+    batches = read_within(_LOOKING_SECONDS, dataset.take(count)).values
     return [_length(batch) or 0 for batch in batches]
 
 

@@ -29,12 +29,7 @@ class MayNotChange(PermissionError):
 
 
 class Copy(NamedTuple):
-    """A copy of the working folder.
-
-    Attributes:
-        path: Where it lies.
-        original: What it is a copy of.
-    """
+    """A copy of the working folder."""
 
     path: Path
     original: Path
@@ -74,11 +69,6 @@ class Guard:
         self._kept = tuple(f"{each}/" for each in kept)
 
     def hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Refuse an audited event that would change a file.
-
-        Raises:
-            MayNotChange: It would.
-        """
         if not self.active or (event != "open" and event not in _CHANGES):
             return
         path = arguments[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +17,8 @@ import keras
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.fill import read_epoch
-from autotune.engine.child.member import Member
-from autotune.engine.child.program import input_of
+from autotune.engine.child.member import Member, input_of
+from autotune.engine.child.train import read_epoch
 from autotune.engine.events import EventWriter
 
 SECONDS = 0.25
@@ -45,7 +45,7 @@ def screen(member: Member) -> None:
     for each in settings:
         # Only one of them runs the script.
         each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
-    _replace_training(first, SettingsTimer(settings, member.writer))
+    _replace_training(first, partial(_time_all, settings, member.writer))
     first.main(member.arguments(verbose=0))
     member.finish()
 
@@ -94,40 +94,35 @@ class Setting:
         return self._made.by(self._dataset_fn, options).take(few)
 
 
-class SettingsTimer:
-    """Times one setting after the other."""
-
-    def __init__(self, settings: Sequence[Setting], report: EventWriter) -> None:
-        self._settings = settings
-        self._report = report
-
-    def go(self, strategy: tf.distribute.Strategy, model: keras.Model) -> None:
-        """Report a window for each; one without steps where a setting could not be timed."""
-        self._report.write(events.TRAIN_BEGIN)
-        calls = _make_calls(strategy, model)
-        for index, setting in enumerate(self._settings):
-            batches = setting.batches()
-            full = not setting.cached or read_epoch(batches, CACHED, FILL_SECONDS) == CACHED
-            iterator = iter(strategy.experimental_distribute_dataset(batches))
-            if index == 0:
-                first = _seconds(calls, iterator, 1)
-                self._report.write(events.FIRST_STEP, steps=1, seconds=first)
-            steps, seconds, work = 0, 0.0, 0.0
-            if full:
-                steps, seconds, work = _timed(calls, iterator, setting.steps)
-            self._report.write(events.WINDOW, steps=steps, seconds=seconds, work=work)
+def _time_all(
+    settings: Sequence[Setting],
+    report: EventWriter,
+    strategy: tf.distribute.Strategy,
+    model: keras.Model,
+) -> None:
+    """Report a window for each setting; one without steps where it could not be timed."""
+    report.write(events.TRAIN_BEGIN)
+    calls = _make_calls(strategy, model)
+    for index, setting in enumerate(settings):
+        batches = setting.batches()
+        full = not setting.cached or read_epoch(batches, CACHED, FILL_SECONDS) == CACHED
+        iterator = iter(strategy.experimental_distribute_dataset(batches))
+        if index == 0:
+            report.write(events.FIRST_STEP, steps=1, seconds=_seconds(calls, iterator, 1))
+        steps, seconds, work = _timed(calls, iterator, setting.steps) if full else (0, 0.0, 0.0)
+        report.write(events.WINDOW, steps=steps, seconds=seconds, work=work)
 
 
-def _replace_training(program: ModuleType, timer: SettingsTimer) -> None:
+def _replace_training(program: ModuleType, time_all: Callable[..., None]) -> None:
     """Have a program walk where it would train, by `fit` or by a loop of its own."""
 
     def fit(model: keras.Model, batches: Dataset, **_: Any) -> None:
         strategy = model.distribute_strategy
         _build(strategy, model, strategy.experimental_distribute_dataset(batches))
-        timer.go(strategy, model)
+        time_all(strategy, model)
 
     keras.Model.fit = fit
-    program.train = lambda strategy, model, *_: timer.go(strategy, model)  # type: ignore[attr-defined] # its own name
+    program.train = lambda strategy, model, *_: time_all(strategy, model)  # type: ignore[attr-defined] # its own name
 
 
 def _build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:

@@ -10,8 +10,7 @@ import argparse
 import ast
 import inspect
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -21,8 +20,8 @@ from typing import Any, NoReturn
 import keras
 import tensorflow as tf
 
-from autotune.engine.child.fit_call import LEFT_OUT, FitCall, listed
-from autotune.engine.child.notes import ScriptNotes, patched
+from autotune.engine.child.fit_call import LEFT_OUT, facts_of, listed
+from autotune.engine.child.notes import ScriptNotes, line_here, patched
 from autotune.engine.child.once import lasting, reads_once
 from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
@@ -33,6 +32,25 @@ Train = Callable[[Any], None]
 NEVER = 2**62
 """Epochs between validations that a trial leaves out."""
 _KERAS_FIT = keras.Model.fit
+_MISTAKES: Sequence[tuple[type[BaseException], str, str]] = (
+    (
+        SystemExit,
+        f"The script ends before its fit: {ERROR}.",
+        "Have it come to its fit, or choose another fit by --fit.",
+    ),
+    (
+        EOFError,
+        f"The script reads standard input before its fit: {ERROR}.",
+        "Let it take the value from its command line, and pass it behind --.",
+    ),
+    (
+        MayNotChange,
+        f"The script writes into its working folder by a full path: {ERROR}.",
+        "Have it take the path from its working folder or its __file__.",
+    ),
+    (Exception, f"The script raised {ERROR} before its fit.", "Check that it runs by itself."),
+)
+"""What keeps a script from its `fit`, and what to say of it."""
 
 
 class FitReached(BaseException):
@@ -104,9 +122,6 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
     """Run a script up to its `fit`, and give what is known of the call beside model and data.
 
     Its data may be files that it has written, so its copy of the working folder lasts as long.
-
-    Raises:
-        ScriptFailed: It does not come to it, or in a way that cannot be tuned.
     """
     with _run_in_copy(program) as run:
         yield _reach_fit(program, run)
@@ -114,7 +129,7 @@ def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
 
 def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     # It needs pydantic, which no process that trains should have.
-    from autotune.workload.training import (  # noqa: PLC0415 - see above
+    from autotune.workload.script import (  # noqa: PLC0415 - see above
         OwnLoop,
         fits_elsewhere,
         own_loop,
@@ -125,17 +140,15 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
 
     def note(call: Any) -> None:
-        frame = sys._getframe()  # noqa: SLF001 - who has called tells the line
-        line = next(iter(program.lines_of(frame)), None)
-        found.update(FitCall(call).facts(line, receivers.fits_of_keras(frame)))
+        line = next(iter(line_here(program)), None)
+        found.update(facts_of(call, line, receivers.fits_of_keras()))
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        frame = sys._getframe()  # noqa: SLF001 - as above
-        if run.in_other_fit or receivers.fits_of_keras(frame):
+        if run.in_other_fit or receivers.fits_of_keras():
             return
         if not fits_elsewhere(program.SCRIPT, tree):
-            loop = OwnLoop(program.lines_of(frame)[0], method)
+            loop = OwnLoop(line_here(program)[0], method)
             raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, loop))
 
     with _as_script_failures(), notes.taken(update):
@@ -210,7 +223,7 @@ class _Run:
 
     def _one_step(self, *arguments: Any, **options: Any) -> Any:
         """Train for one step, so that what comes later finds a model that was trained."""
-        self.other_lines.update(self._program.lines_of(sys._getframe())[:1])  # noqa: SLF001 - as above
+        self.other_lines.update(line_here(self._program))
         given = dict(vars(self._program.Call(*arguments, **options)))
         given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
         if given["validation_data"] is not None or given["validation_split"]:
@@ -219,7 +232,7 @@ class _Run:
             each
             for each in listed(given["callbacks"])
             # The script may load what was saved.
-            if not isinstance(each, LEFT_OUT) or self._is_saved_here(each)
+            if not isinstance(each, LEFT_OUT) or _saves_in(each, self._folder)
         ]
         self.in_other_fit = True
         try:
@@ -227,9 +240,10 @@ class _Run:
         finally:
             self.in_other_fit = False
 
-    def _is_saved_here(self, callback: Any) -> bool:
-        saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
-        return saves and Path(callback.filepath).resolve().is_relative_to(self._folder)
+
+def _saves_in(callback: Any, folder: Path) -> bool:
+    saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
+    return saves and Path(callback.filepath).resolve().is_relative_to(folder)
 
 
 @contextmanager
@@ -250,30 +264,10 @@ def _as_script_failures() -> Iterator[None]:
 
 
 def _mistake(exc: BaseException) -> ScriptFailed | None:
-    match exc:
-        case SystemExit():
-            return other_backend(
-                ScriptFailed(
-                    f"The script ends before its fit: {ERROR}.",
-                    "Have it come to its fit, or choose another fit by --fit.",
-                )
-            )
-        case EOFError():
-            return ScriptFailed(
-                f"The script reads standard input before its fit: {ERROR}.",
-                "Let it take the value from its command line, and pass it behind --.",
-            )
-        case MayNotChange():
-            return ScriptFailed(
-                f"The script writes into its working folder by a full path: {ERROR}.",
-                "Have it take the path from its working folder or its __file__.",
-            )
-        case Exception():
-            return other_backend(
-                ScriptFailed(
-                    f"The script raised {ERROR} before its fit.", "Check that it runs by itself."
-                )
-            )
+    for kind, cause, next_step in _MISTAKES:
+        if isinstance(exc, kind):
+            failed = ScriptFailed(cause, next_step)
+            return failed if kind in (EOFError, MayNotChange) else other_backend(failed)
     return None
 
 

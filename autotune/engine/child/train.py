@@ -6,12 +6,20 @@ optimizers, dense and sparse ones alike, before it applies them.
 
 from __future__ import annotations
 
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
 from typing import Any
 
-from autotune.engine.child.callback_times import CallbackTimes
-from autotune.engine.child.clock import Clock, ClockCallback
-from autotune.engine.child.fill import fill_caches
+import tensorflow as tf
+
+from autotune.engine import events
+from autotune.engine.child.clock import CallbackTimes, Clock
 from autotune.engine.child.member import Member
+from autotune.engine.child.notes import patched
+from autotune.engine.events import EventWriter
 
 
 def train(member: Member) -> None:
@@ -25,16 +33,12 @@ def train(member: Member) -> None:
         fill_caches(program, member.request["fill"], member.writer)
     # A program that sets no number takes one step for each call.
     steps = int(getattr(program, "STEPS_PER_EXECUTION", 1))
-    clock = ClockCallback(Clock(member.writer, callbacks=times.take), steps)
+    clock = Clock(member.writer, steps, callbacks=times.take)
     program.main(member.arguments(), callbacks=[clock])
 
 
 def remove_exchange() -> None:
-    """Have every replica apply its own gradients, from now on and in all of this process.
-
-    Raises:
-        AttributeError: This version of Keras adds them up elsewhere.
-    """
+    """Have every replica apply its own gradients, from now on and in all of this process."""
     from keras.src.backend.tensorflow.optimizer import TFOptimizer  # noqa: PLC0415 - private
 
     _ = TFOptimizer._all_reduce_sum_gradients  # noqa: SLF001 - nothing public does it
@@ -43,3 +47,58 @@ def remove_exchange() -> None:
 
 def _own(_: Any, grads_and_vars: Any) -> list[Any]:
     return list(grads_and_vars)
+
+
+def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:
+    """Have a program's input be read alone for an epoch as soon as the program has made it."""
+    make = program.make_dataset
+
+    def filled(*arguments: Any, **options: Any) -> Any:
+        def made(few: int) -> Any:
+            with patched((tf.data.Dataset, "cache", partial(_smaller_cache, few))):
+                return make(*arguments, **options)
+
+        wanted, seconds = order["examples"], order["seconds"]
+        dataset = make(*arguments, **options) if order["whole"] else made(wanted)
+        read = read_epoch(dataset, wanted, seconds)
+        if 0 < read < wanted:
+            # What was read in the time can be read again.
+            dataset, wanted = made(read), read
+            read = read_epoch(dataset, wanted, 2 * seconds)
+        report.write(events.FILLED, result={"filled": read if read == wanted else 0})
+        return dataset
+
+    program.make_dataset = filled  # type: ignore[attr-defined] # the program's own name
+
+
+def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
+    """Read batches past the end of an epoch, and return how many of its examples were read."""
+    deadline, read = time.monotonic() + seconds, 0
+    for batch in dataset:
+        # Only who asks for more than there is makes a cache complete.
+        if read > examples:
+            return examples
+        read += int(tf.nest.flatten(batch)[0].shape[0])
+        if time.monotonic() > deadline:
+            break
+    return min(read, examples - 1)
+
+
+def _smaller_cache(examples: int, cache: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what makes caches that hold no more than that."""
+
+    def smaller(dataset: Any, filename: Any = "", name: str | None = None) -> Any:
+        # What the user keeps in a file must be whole.
+        own = bool(filename) and not str(filename).startswith(tempfile.gettempdir())
+        few = dataset if own else dataset.take(max(examples // _rows(dataset), 1))
+        return cache(few, filename, name)
+
+    return smaller
+
+
+def _rows(dataset: Any) -> int:
+    """Return the examples in an element: those of a batch have one first dimension in common."""
+    shapes = [spec.shape for spec in tf.nest.flatten(dataset.element_spec)]
+    firsts = {shape[0] if shape.rank else None for shape in shapes}
+    first = firsts.pop() if len(firsts) == 1 else None
+    return int(first) if first else 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.sketch import sketch
 from autotune.engine.events import EventWriter
 
 _SEED = "seed_generator_state"
@@ -71,11 +70,6 @@ def copies(everything: list[Held], strategy: Any) -> list[list[list[float]]]:
     # A variable with one copy is the same to all replicas that use it.
     full = [each if len(each) == replicas else each[:1] * replicas for each in columns]
     return [list(row) for row in zip(*full, strict=True)]
-
-
-def first_copies(everything: list[Held], strategy: Any) -> Iterator[Any]:
-    for held in everything:
-        yield strategy.experimental_local_results(held.variable.value)[0].numpy()
 
 
 def _epsilon(dtype: Any) -> float:
@@ -166,8 +160,9 @@ class WeightRecorder(_Recorder):
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         self._notes = Notes(self.model, make_deterministic(self.model))
         if self._save_to is not None:
-            weights = [*first_copies(weights_of(self.model), self.model.distribute_strategy)]
-            self._save_to.write_bytes(pickle.dumps(weights))
+            local = self.model.distribute_strategy.experimental_local_results
+            held = [each.variable.value for each in weights_of(self.model)]
+            self._save_to.write_bytes(pickle.dumps([local(each)[0].numpy() for each in held]))
         self.begin()
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
@@ -237,3 +232,20 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return float("nan")
+
+
+BUCKETS = 16
+"""Numbers in a sketch. A distance read from so many is right within about a fifth."""
+_CHUNK = 1 << 20
+"""Values at a time, a multiple of `BUCKETS`, because the sums need eight bytes for each."""
+
+
+def sketch(values: object) -> list[float]:
+    flat = np.asarray(values).ravel()
+    signs = np.random.default_rng(0)
+    total = np.zeros(BUCKETS)
+    for first in range(0, flat.size, _CHUNK):
+        chunk = flat[first : first + _CHUNK].astype(np.float64)
+        chunk *= 2.0 * signs.integers(0, 2, chunk.size, dtype=np.int8) - 1.0
+        total += np.pad(chunk, (0, -chunk.size % BUCKETS)).reshape(-1, BUCKETS).sum(axis=0)
+    return [float(each) for each in total]

@@ -1,1 +1,1 @@
-"""What an engine can be asked to do, a file for each kind of task."""
+"""What an engine can be asked to do: a request, and the answer that is made of it."""

@@ -1,4 +1,4 @@
-"""What the factories, or a script up to its `fit`, give to a training."""
+"""What each host offers, and what the factories, or a script up to its `fit`, give."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from autotune.engine.folder import TrialFolder
 from autotune.engine.reasons import explain
 from autotune.errors import (
     DatasetTooSmall,
+    EngineError,
     FactoryFailed,
     FactoryNotFound,
     ScriptFailed,
     WorkloadError,
 )
+from autotune.machine import Machine, this_host
 from autotune.program import script_reader
 from autotune.reason import Exited, KernelKilled, Killed, KnownError, Orphaned, Outcome, Raised
 from autotune.reason.sentences import death, reason_text
@@ -164,3 +166,36 @@ def _check_same(name: str, words: str, found: Mapping[Any, WorkloadFacts]) -> No
                 f"{words} {fact} and {certain[first]}.",
                 EVERYWHERE,
             )
+
+
+_SECONDS = 120.0
+
+
+class DevicesRequest(HostTask[Machine]):
+    """Devices and versions to be listed."""
+
+    code = "autotune.engine.child.process:list_devices"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(start=_SECONDS)
+
+    def payload(self) -> Mapping[str, Any]:
+        return {}
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Machine:
+        """Return this host.
+
+        Raises:
+            EngineError: TensorFlow cannot list its devices.
+        """
+        if answers:
+            found = answers[0]
+            return this_host(**{**found, "gpus": tuple(found["gpus"])})
+        hung = result.outcome is Outcome.HUNG
+        why = f"took longer than {_SECONDS:g} s" if hung else why_ended(result)
+        error = EngineError(
+            f"TensorFlow cannot list its devices: the process that tried {why}.",
+            "Check that `tf.config.list_physical_devices()` works in this environment.",
+        )
+        raise with_detail(error, result.detail)

@@ -46,7 +46,7 @@ class Variable(Value):
 
 
 class Copy(Value):
-    """All variables of one replica, as sketches that keep distances (see `child.sketch`)."""
+    """All variables of one replica, as sketches that keep distances (see `sketch`)."""
 
     start: tuple[Numbers, ...]
     """Before the first step, in the order of the variables; optimizers may have none yet."""

@@ -1,19 +1,20 @@
-"""A training that is timed, as any number of processes run it."""
+"""A training that is timed, as any number of processes run it, and tasks made of one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task, write_pickles
 from autotune.engine.folder import TrialFolder
 from autotune.machine import Machine
 from autotune.program import render
-from autotune.reason import Overdue, Phase
+from autotune.reason import Outcome, Overdue, Phase
 from autotune.roles import Role
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts
 
@@ -111,16 +112,7 @@ def trial_request(
     folder: Path,
     **more: Any,
 ) -> TrialRequest:
-    """Return the request for a run of a configuration's own program.
-
-    Args:
-        configuration: What is run.
-        workload: The factories.
-        facts: What they give.
-        machine: Where it runs.
-        folder: For the traces of the run.
-        more: Other fields of the request.
-    """
+    """Return the request for a run of a configuration's own program."""
     return TrialRequest(
         configuration=configuration,
         script=render(configuration, workload, facts, machine).train,
@@ -129,3 +121,69 @@ def trial_request(
         folder=folder,
         **more,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest(TrialTask[Learning]):
+    """A training of one device, with one step for each call, at the user's own batch.
+
+    What was found when the trial's whole limit ends it counts.
+    """
+
+    code = "autotune.engine.child.learn:learn"
+
+    seconds: float = 10.0
+    """For training and taking gradients together, once training has begun."""
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Learning:
+        over = is_over(result)
+        if answers and (result.outcome is Outcome.MEASURED or over):
+            found = Learning.model_validate(answers[0])
+        else:
+            found = self._refused(Unpredictable.NO_TIME if over else Unpredictable.FAILED)
+        return found.model_copy(update={"seconds": result.wall_seconds})
+
+    def not_offered(self) -> Learning:
+        return self._refused(Unpredictable.NOT_OFFERED)
+
+    def _refused(self, why: Unpredictable) -> Learning:
+        return Learning(batch=self.trial.configuration.global_batch, refused=why)
+
+
+class Setting(NamedTuple):
+    """A configuration to be screened, and the text of its program."""
+
+    configuration: Configuration
+    script: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreeningRequest(TrialTask[RunResult | None]):
+    """Settings to be timed in one process, that of the trial of the first.
+
+    They differ only in what a process can change while it runs: the batch, the steps of a call, and
+    the input. So the training step is traced once, for a batch of any size. That is not the program
+    that is handed over, and what is timed here decides nothing.
+
+    The windows of the result, and those that the watch sees, are one for each setting in their
+    order; one without steps could not be timed. What was timed before a failure counts.
+    """
+
+    code = "autotune.engine.child.screen:screen"
+
+    settings: tuple[Setting, ...]
+    """In the order in which they are timed; one may come again."""
+
+    def payload(self) -> Mapping[str, Any]:
+        settings = [
+            {"script": script, "steps": c.steps_per_execution, "cached": c.cache != "off"}
+            for c, script in self.settings
+        ]
+        return {**super().payload(), "settings": settings}
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult | None:
+        del answers
+        return result
+
+    def not_offered(self) -> None:
+        return None

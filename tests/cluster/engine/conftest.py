@@ -21,6 +21,5 @@ def nodes() -> Iterator[Nodes]:
 
 @pytest.fixture(scope="module")
 def engine(nodes: Nodes) -> Iterator[RayEngine]:
-    """An engine on these nodes."""
     with RayEngine(nodes.url) as engine:
         yield engine

@@ -16,8 +16,6 @@ import pytest
 
 NODE = {"num_cpus": 1, "object_store_memory": 78_643_200}
 MARK = "AUTOTUNE_TEST_CLUSTER"
-SOCKETS = ("tcp", "tcp6", "udp", "udp6", "unix", "netlink")
-"""The kernel's lists of sockets; one that has a port and no more is in none of them."""
 
 
 class Nodes:
@@ -45,19 +43,15 @@ class Nodes:
 
     @property
     def url(self) -> str:
-        """How an engine is told of it."""
         return f"ray://{self.cluster.address}"
 
     def agents(self) -> list[psutil.Process]:
-        """Return the processes of agents."""
         return self._processes("RayAgent")
 
     def forked(self) -> list[psutil.Process]:
-        """Return the fork servers and all that they have started."""
         return self._processes("fork_server")
 
     def left(self, seconds: float = 60.0, *, files: bool = True) -> list[Any]:
-        """Wait until nothing of a search is left; return what is: processes, and files as well."""
         deadline = time.monotonic() + seconds
         while True:
             folders = self.temporary.glob("autotune-*") if files else ()
@@ -66,22 +60,11 @@ class Nodes:
                 return found
             time.sleep(0.1)
 
-    def held(self) -> int:
-        """Return how many ports the agents hold without listening, so that trials can have them."""
-        listed = {
-            inode
-            for table in Path("/proc/net").iterdir()
-            if table.name in SOCKETS
-            for inode in table.read_text("utf-8").split()
-        }
-        return sum(inode not in listed for each in self.agents() for inode in _sockets(each))
-
     def files(self) -> set[Path]:
         """Return temporary folders of agents, and what lies in the memory that all share."""
         return {*self.temporary.glob("autotune-*"), *Path("/dev/shm").iterdir()}  # noqa: S108
 
     def close(self) -> None:
-        """End it."""
         self.cluster.shutdown()
 
     def _processes(self, word: str) -> list[psutil.Process]:
@@ -104,14 +87,3 @@ def nodes_apart(**variables: str) -> Iterator[Nodes]:
     finally:
         cluster.close()
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _sockets(process: psutil.Process) -> list[str]:
-    """Return the inodes of a process's sockets."""
-    found = []
-    for each in Path(f"/proc/{process.pid}/fd").iterdir():
-        with suppress(OSError):
-            kind, _, inode = str(each.readlink()).partition(":")
-            if kind == "socket":
-                found.append(inode.strip("[]"))
-    return found

@@ -34,7 +34,6 @@ def dataset_fn():
 
 @pytest.fixture
 def cluster(hosts: Hosts) -> RayHosts:
-    """Hosts with Ray and a token."""
     pytest.importorskip("ray", reason="Ray is not installed.")
     return RayHosts(hosts, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
 

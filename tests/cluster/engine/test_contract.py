@@ -24,17 +24,14 @@ class TestRayEngine(ProcessContract):
 
     @classmethod
     def new_engine(cls) -> RayEngine:
-        """Return an engine on the cluster."""
         return RayEngine(cls.url)
 
     @pytest.fixture(scope="class")
     @classmethod
     def engine(cls, nodes: Nodes) -> Iterator[RayEngine]:
-        """Give all tests of the class one engine."""
         cls.url = nodes.url
         with cls.new_engine() as engine:
             yield engine
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
-        """Return a request for the program that behaves so; a gang has a node for each worker."""
         return request_of(behaviour, folder, (Role(), Role(index=1, host=1)))

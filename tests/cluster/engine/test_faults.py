@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import time
@@ -47,7 +46,6 @@ class Fault:
 
 
 def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[RunResult, float]:
-    """Run a gang, let something happen to it, and return how long it took to end."""
     fault = Fault(cause)
     result = engine.execute(request_for("gang", folder, roles=TWO), fault)
     seconds = time.monotonic() - fault.at
@@ -56,7 +54,6 @@ def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[
 
 
 def works(engine: RayEngine, folder: Path) -> bool:
-    """Whether a gang can be measured."""
     result = engine.execute(request_for("gang", folder, roles=TWO), lambda _: ENOUGH)
     return result.outcome is Outcome.MEASURED
 
@@ -70,7 +67,6 @@ class Traces:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._held = nodes.held()
         self._files = nodes.files()
         self._waiting = len(nodes.forked())
 
@@ -80,22 +76,9 @@ class Traces:
         while True:
             found: list[Any] = [*(self._nodes.files() - self._files)]
             found += [*self._nodes.forked()][self._waiting :]
-            found += ["a port"] * (self._nodes.held() - self._held)
             if not found or time.monotonic() > deadline:
                 return found
             time.sleep(0.1)
-
-
-def test_the_ports_of_a_trial_are_seen(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
-    """While it trains an agent holds one for each rank; what follows asks that none is left."""
-    engine.machine()
-    before, during = nodes.held(), []
-    engine.execute(
-        request_for("gang", tmp_path / "one", roles=TWO),
-        lambda _: during.append(nodes.held()) or ENOUGH,  # type: ignore[func-returns-value]
-    )
-    assert during[0] == before + 2
-    assert nodes.held() == before
 
 
 def test_a_rank_that_is_killed_is_named(engine: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
@@ -142,7 +125,6 @@ def test_an_agent_that_is_killed_is_replaced(
 
 @pytest.fixture
 def own(nodes: Nodes, engine: RayEngine) -> Iterator[RayEngine]:
-    """An engine that may lose its hosts."""
     engine.close()
     with RayEngine(nodes.url) as mine:
         yield mine
@@ -180,7 +162,6 @@ with RayEngine(sys.argv[1]) as engine:
 
 
 def caller(nodes: Nodes, folder: Path) -> subprocess.Popen[str]:
-    """Start a process that runs a trial, and wait until that trains."""
     process = subprocess.Popen(
         [sys.executable, "-c", CALLER, nodes.url, str(folder)], stdout=subprocess.PIPE, text=True
     )
@@ -199,47 +180,11 @@ def test_a_caller_that_is_killed_leaves_nothing(
         assert nodes.left() == []
 
 
-def test_a_caller_that_stands_still_leaves_no_trial(
-    engine: RayEngine, nodes: Nodes, tmp_path: Path
-) -> None:
-    """The gang is ended after a while; the caller is told when it goes on."""
-    engine.close()
-    with caller(nodes, tmp_path / "run") as process:
-        training = len(nodes.forked())
-        process.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 120
-        while len(nodes.forked()) == training and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert len(nodes.forked()) < training
-        process.send_signal(signal.SIGCONT)
-        assert process.wait(120) == 0
-    assert nodes.left() == []
-
-
 @pytest.fixture
 def small() -> Iterator[Nodes]:
     """A cluster of two nodes, of which one may go and others join."""
     with nodes_apart() as cluster:
         yield cluster
-
-
-def test_a_node_that_goes_is_a_lost_host(small: Nodes, tmp_path: Path) -> None:
-    """The trial has crashed for it; what needs one host goes on, what needs two says so."""
-    with RayEngine(small.url) as engine:
-        result, seconds = seconds_until_told(
-            engine, tmp_path / "one", lambda: small.cluster.remove_node(small.second)
-        )
-        assert isinstance(result.reason, HostLost)
-        assert seconds < SOON
-        again = engine.execute(request_for("gang", tmp_path / "two", roles=TWO), lambda _: ENOUGH)
-        assert again.reason == TooFewHosts(needed=2, left=1)
-        alone = engine.execute(request_for("fit", tmp_path / "three"), lambda _: ENOUGH)
-        assert alone.outcome is Outcome.MEASURED
-    # The files of the agent that was killed with its node go with the next one.
-    assert small.left(files=False) == []
-    with RayEngine(small.url) as engine:
-        engine.machine()
-    assert small.left() == []
 
 
 def test_a_node_that_joins_is_used_by_the_next_search(small: Nodes, tmp_path: Path) -> None:

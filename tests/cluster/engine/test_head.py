@@ -28,13 +28,11 @@ WITHIN = 55.0
 
 @pytest.fixture
 def own() -> Iterator[Nodes]:
-    """A cluster whose head may be lost."""
     with nodes_apart() as cluster:
         yield cluster
 
 
 def head(nodes: Nodes) -> psutil.Process:
-    """Return the process without which the cluster cannot go on."""
     found = [each for each in psutil.process_iter(["name"]) if each.info["name"] == "gcs_server"]
     [one] = [each for each in found if each.environ().get(MARK) == nodes.mark]
     return one

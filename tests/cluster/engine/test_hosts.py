@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.hosts import Host, Hosts
-from tests.trials import PROGRAMS
+from tests.cluster.ray_hosts import RayHosts
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
-PORT = "6379"
-START = ("--object-store-memory=78643200", "--include-log-monitor=false")
 CALLER = """
 import sys, time
 from pathlib import Path
@@ -43,30 +41,17 @@ with RayEngine(place) as engine:
 
 
 @pytest.fixture
-def cluster(hosts: Hosts) -> Hosts:
+def cluster(hosts: Hosts) -> RayHosts:
     """Three hosts with Ray, of which the first one only calls."""
     pytest.importorskip("ray", reason="Ray is not installed.")
-    ray = Path(sys.executable).parent / "ray"
-    head = ("--head", f"--port={PORT}", "--include-dashboard=false", "--num-cpus=0")
-    start(hosts[0], ray, *head)
-    for host in hosts[1:]:
-        start(host, ray, f"--address={hosts[0].address}:{PORT}", "--num-cpus=1")
-    return hosts
+    return RayHosts(hosts, head_cpus=0)
 
 
-def start(host: Host, ray: Path, *options: str) -> None:
-    """Have a host take part; its own files are where no other host sees them."""
-    variables = ("RAY_USAGE_STATS_ENABLED=0", "RAY_TMPDIR=/run/ray", "TMPDIR=/run")
-    host.do("env", *variables, ray, "start", f"--node-ip-address={host.address}", *START, *options)
-
-
-def call(hosts: Hosts, folder: Path) -> subprocess.Popen[str]:
-    """Start the caller, and wait until its gang trains."""
+def call(cluster: RayHosts, folder: Path) -> subprocess.Popen[str]:
+    """Start the caller, and wait until its workers train."""
     (folder / "caller.py").write_text(CALLER)
-    root = PROGRAMS.parents[3]
-    process = hosts[0].start(
-        *("env", f"PYTHONPATH={root}", "TMPDIR=/run", sys.executable, folder / "caller.py"),
-        *(f"ray://{hosts[0].address}:{PORT}", folder),
+    process = cluster.hosts[0].start(
+        *(sys.executable, folder / "caller.py", cluster.url, folder), env=cluster.environment
     )
     assert process.stdout
     said = [process.stdout.readline()]
@@ -76,10 +61,10 @@ def call(hosts: Hosts, folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_host_that_is_cut_off_is_told_in_seconds(cluster: Hosts, tmp_path: Path) -> None:
+def test_a_host_that_is_cut_off_is_told_in_seconds(cluster: RayHosts, tmp_path: Path) -> None:
     """It is named long before Ray or TensorFlow see it, and the next trial runs on another one."""
     with call(cluster, tmp_path) as process:
-        cluster.cut(2)
+        cluster.hosts.cut(2)
         begun = time.monotonic()
         assert process.stdout
         while "ended" not in (line := process.stdout.readline()):
@@ -92,18 +77,17 @@ def test_a_host_that_is_cut_off_is_told_in_seconds(cluster: Hosts, tmp_path: Pat
     print(f"cut link: told after {seconds:.1f} s")  # noqa: T201 - for whoever asks with -s
 
 
-def test_a_caller_that_is_cut_off_leaves_no_trial(cluster: Hosts, tmp_path: Path) -> None:
+def test_a_caller_that_is_cut_off_leaves_no_trial(cluster: RayHosts, tmp_path: Path) -> None:
     """Its gang is ended on hosts that hear nothing of it."""
     with call(cluster, tmp_path) as process:
-        cluster.cut(0)
+        cluster.hosts.cut(0)
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and any(ranks(each) for each in cluster[1:]):
+        while time.monotonic() < deadline and any(ranks(each) for each in cluster.hosts[1:]):
             time.sleep(0.5)
-        assert [ranks(each) for each in cluster[1:]] == [0, 0]
+        assert [ranks(each) for each in cluster.hosts[1:]] == [0, 0]
         process.kill()
 
 
 def ranks(host: Host) -> int:
-    """Return how many processes its fork server has started."""
     forked = [each for each in host.processes() if "fork_server" in " ".join(each.cmdline())]
     return max(len(forked) - 1, 0)

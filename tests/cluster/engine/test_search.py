@@ -36,7 +36,6 @@ SPACE = {
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run autotune in a folder."""
     program = [sys.executable, "-m", "autotune", *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(
@@ -46,7 +45,6 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A user's folder."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "mine.py").write_text(WORKLOAD)
     (folder / "space.yaml").write_text(yaml.safe_dump(SPACE))
@@ -89,7 +87,6 @@ def both(folder: Path) -> bool:
 
 
 def trained(out: Path) -> subprocess.CompletedProcess[str]:
-    """Run what a search has delivered for an epoch."""
     launcher = out / "launch.py"
     program: Sequence[str | Path] = [launcher if launcher.exists() else out / "train.py"]
     return subprocess.run(

@@ -36,14 +36,13 @@ FINAL = {"done", "failed", "cancelled"}
 
 @pytest.fixture
 def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """The service in a project of its own, with a cluster in its settings."""
     (tmp_path / "examples").mkdir()
     for name in (f"{WORKLOAD}.py", "workloads.toml"):
         shutil.copy(ROOT / "examples" / name, tmp_path / "examples")
     variables = {"AUTOTUNE_SERVICE_ENGINE": nodes.url, "PYTHONUNBUFFERED": "1", **QUIET}
     with (tmp_path / "service.log").open("wb") as log:
         process = subprocess.Popen(
-            [BIN / "autotune", "serve", "--port", "0"],
+            [BIN / "autotune", "serve", "--port", "0", "--no-keys"],
             cwd=tmp_path,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
@@ -56,26 +55,15 @@ def service(nodes: Nodes, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def client(service: subprocess.Popen[str], tmp_path: Path) -> Iterator[httpx.Client]:
-    """Whoever has the first key of the service."""
-    address = printed(service, r"(http://127\.0\.0\.1:\d+)")
-    key = (tmp_path / printed(service, r"First API key .*: in (.+);")).read_text("utf-8").strip()
-    header = {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=address, headers=header, timeout=60) as client:
+def client(service: subprocess.Popen[str]) -> Iterator[httpx.Client]:
+    assert service.stdout
+    address = re.search(r"http://127\.0\.0\.1:\d+", service.stdout.readline())
+    assert address
+    with httpx.Client(base_url=address[0], timeout=60) as client:
         yield client
 
 
-def printed(process: subprocess.Popen[str], pattern: str) -> str:
-    """Return what the service prints next."""
-    assert process.stdout
-    said = process.stdout.readline()
-    found = re.search(pattern, said)
-    assert found, said
-    return found[1]
-
-
 def ended(client: httpx.Client, job: str) -> dict[str, Any]:
-    """Wait until a job has ended; return it."""
     deadline = time.monotonic() + PATIENCE
     while True:
         found: dict[str, Any] = client.get(job).json()

@@ -39,13 +39,11 @@ SHORT, LONG = (
 
 
 def said(*words: str) -> str:
-    """Return what a command prints."""
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.strip()
 
 
 def until(look: Callable[[], bool]) -> None:
-    """Wait for something to become true."""
     deadline = time.monotonic() + SECONDS
     while not look():
         if time.monotonic() > deadline:
@@ -54,14 +52,12 @@ def until(look: Callable[[], bool]) -> None:
 
 
 def process(unit: str) -> dict[str, str]:
-    """Return what Linux tells of the main process of a unit."""
     number = said("systemctl", "show", "--property=MainPID", "--value", unit)
     lines = Path("/proc", number, "status").read_text("utf-8").splitlines()
     return {"Pid": number, **dict(line.split(":\t", 1) for line in lines)}
 
 
 def confined(unit: str) -> dict[str, Any]:
-    """Return who runs a unit, and what it may not do."""
     found = process(unit)
     return {
         "user": pwd.getpwuid(int(found["Uid"].split()[0])).pw_name,
@@ -72,11 +68,6 @@ def confined(unit: str) -> dict[str, Any]:
 
 
 def is_served() -> bool:
-    """Return whether the API is ready.
-
-    Raises:
-        RuntimeError: It is started again and again.
-    """
     if int(said("systemctl", "show", "--property=NRestarts", "--value", API)) > RESTARTS:
         raise RuntimeError("the API does not stay")
     check = f"import urllib.request; urllib.request.urlopen('{ADDRESS}/readyz', timeout=5)"
@@ -87,7 +78,6 @@ def is_served() -> bool:
 
 
 def new_key() -> str:
-    """Return a key, made as the operator makes one."""
     settings = ("--settings", "/etc/autotune/service.toml")
     lines = Path("/etc/autotune/environment").read_text("utf-8").splitlines()
     own = ["env", "HOME=/var/lib/autotune-api", *lines]

@@ -52,20 +52,12 @@ def services() -> dict[str, Any]:
 
 
 class Composition:
-    """What runs for the services.
-
-    Args:
-        place: A folder with the program in `opt`, `models`, and PostgreSQL's socket in `socket`.
-        database: Name of the database.
-    """
-
     def __init__(self, place: Path, database: str) -> None:
         self.place = place
         self._url = f"postgresql://autotune@/{database}?host=/run/postgresql"
         self._image, self._services = image(), services()
 
     def command(self, name: str) -> list[str]:
-        """Return what starts the API or a worker."""
         given = self._services[name].get("command", self._image["CMD"])
         return [*self._container(name), *self._image["ENTRYPOINT"], *given]
 
@@ -80,12 +72,10 @@ class Composition:
         return [*words, "caddy", "run", "--config", "/run/Caddyfile", "--adapter", "caddyfile"]
 
     def inside(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the API's container."""
         command = [*self._container("api"), *words]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def is_healthy(self) -> bool:
-        """Return what the composition's check of the API says."""
         _, *check = self._services["api"]["healthcheck"]["test"]
         return self.inside(*check).returncode == 0
 
@@ -114,7 +104,6 @@ def _set(variables: dict[str, str]) -> Iterator[str]:
 
 
 def until(look: Callable[[], bool]) -> None:
-    """Wait for something to become true."""
     deadline = time.monotonic() + SECONDS
     while not look():
         if time.monotonic() > deadline:
@@ -123,7 +112,6 @@ def until(look: Callable[[], bool]) -> None:
 
 
 def used(run: Composition) -> dict[str, Any]:
-    """Return what the client, a browser and a shell find."""
     root = run.place / "proxy" / "caddy" / "pki" / "authorities" / "local" / "root.crt"
     until(root.is_file)
     os.environ["SSL_CERT_FILE"] = str(root)
@@ -138,7 +126,6 @@ def used(run: Composition) -> dict[str, Any]:
 
 
 def by_client(key: str) -> dict[str, Any]:
-    """Return what becomes of a job."""
     options = SearchOptions(max_trials=3, budget=600)
     with Client(f"https://{HOST}", key, patience=SECONDS) as client:
         job = client.submit("digits", space="quick", options=options)
@@ -161,7 +148,6 @@ def by_browser(key: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Start all, use them, and end them."""
     run = Composition(Path(sys.argv[1]), sys.argv[2])
     commands = {"api": run.command("api"), "worker": run.command("worker"), "proxy": run.proxy()}
     with ExitStack() as stack:

@@ -31,37 +31,30 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Server:
-    """A PostgreSQL server of this test session."""
-
     binaries: Path
     folder: Path
     user: str | None
     """Who runs it; None for whoever runs the tests."""
 
     def url(self, name: str) -> str:
-        """Return the URL of one of its databases."""
         return f"postgresql+psycopg://autotune@/{name}?host={self.folder}"
 
     def run(self, program: str, *arguments: str) -> None:
-        """Run one of its programs."""
         own = [] if self.user is None else ["setpriv", *_identity(self.user)]
         command = [*own, str(self.binaries / program), "-D", str(self.folder / "data")]
         subprocess.run([*command, *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
     def execute(self, statement: str) -> None:
-        """Run a statement that no transaction may hold."""
         engine = create_engine(self.url("postgres"), isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             connection.execute(text(statement))
         engine.dispose()
 
     def start(self) -> None:
-        """Start it, reachable through a socket in its folder only."""
         options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
         self.run("pg_ctl", "-w", "-o", options, "-l", str(self.folder / "log"), "start")
 
     def restart(self) -> None:
-        """Stop it as if the power had failed, and start it again."""
         self.run("pg_ctl", "-m", "immediate", "stop")
         self.start()
 
@@ -91,7 +84,6 @@ def postgresql() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of an empty database with the schema."""
     path = tmp_path_factory.mktemp("schema") / "service.db"
     database = Database(f"sqlite:///{path}")
     make(database)
@@ -101,7 +93,6 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty database with the schema, of each kind."""
     if request.param == "sqlite":
         path = tmp_path / "service.db"
         shutil.copy(request.getfixturevalue("sqlite"), path)
@@ -116,7 +107,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
-    """An empty database of each kind."""
     database = Database(url)
     yield database
     database.close()
@@ -138,25 +128,26 @@ def settings(url: str, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def jobs(database: Database, settings: Settings) -> Jobs:
-    """The job service."""
     return Jobs(database, settings.registry(), settings.quotas)
 
 
 @pytest.fixture
 def asked() -> JobRequest:
-    """A request that makes a few trials."""
     return JobRequest(workload="digits", space="quick", budget=180, max_trials=3)
 
 
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
-@pytest.fixture
-def start_worker(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Start]:
-    """Start workers as processes of their own; they are killed at the end."""
+@pytest.fixture(autouse=True)
+def engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers, and the processes of attempts, find the engines of the tests."""
     monkeypatch.syspath_prepend(str(HERE))
+
+
+@pytest.fixture
+def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Start]:
+    """Start workers as processes of their own; they are killed at the end."""
     started = []
 
     def start(engine: str = "quick", **variables: str) -> subprocess.Popen[bytes]:

@@ -1,5 +1,7 @@
 """Engines for workers of the tests; the settings name them."""
 
+# ruff: noqa: N801 - as the settings name functions
+
 from __future__ import annotations
 
 import os
@@ -40,11 +42,15 @@ def _speed(configuration: Configuration) -> float:
     return 1000.0 * configuration.per_replica_batch**0.5 / configuration.replicas
 
 
-class Sleepers(FakeEngine):
+class quick(FakeEngine):
+    def __init__(self) -> None:
+        super().__init__(_speed)
+
+
+class sleepers(quick):
     """Each trial starts real processes in sessions of their own, and never ends."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Sleep until it is interrupted."""
         del request, watch
         own = [_sleeper() for _ in range(3)]
         while all(each.poll() is None for each in own):
@@ -52,11 +58,8 @@ class Sleepers(FakeEngine):
         raise AssertionError("a sleeper ended")
 
 
-class Stubborn(Sleepers):
-    """As before, and it swallows every interrupt."""
-
+class stubborn(sleepers):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Sleep whatever happens."""
         while True:
             try:
                 return super().run(request, watch)
@@ -64,20 +67,16 @@ class Stubborn(Sleepers):
                 continue
 
 
-class Slow(FakeEngine):
-    """Takes a moment of real time for each trial."""
-
+class slow(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer after a moment."""
         time.sleep(0.3)
         return super().run(request, watch)
 
 
-class Brief(FakeEngine):
+class brief(quick):
     """Each trial has two real processes for a moment, and crashes if one of them dies."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer after a moment, if both live that long."""
         ranks = [_sleeper("-I", "-S") for _ in range(2)]
         try:
             time.sleep(0.25)
@@ -89,11 +88,10 @@ class Brief(FakeEngine):
         return _DIED if died else super().run(request, watch)
 
 
-class Listening(FakeEngine):
+class listening(quick):
     """Each trial listens on every address until somebody has tried to connect."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer when somebody has tried."""
         result = super().run(request, watch)
         if not _is_trial(request):
             return result
@@ -105,21 +103,23 @@ class Listening(FakeEngine):
         return result
 
 
-class Deadly(FakeEngine):
-    """One configuration kills the whole process."""
-
+class deadly(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Die at some batch size, else answer."""
         if request.configuration.per_replica_batch == 128:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().run(request, watch)
 
 
-class Filling(FakeEngine):
+class full(quick):
+    def __init__(self) -> None:
+        super().__init__()
+        _fill()
+
+
+class filling(quick):
     """After two trials no file may grow any more, as on a full disk."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer twice, then try to write."""
         result = super().run(request, watch)
         if len(self.requests) > 2:
             _fill()
@@ -127,38 +127,26 @@ class Filling(FakeEngine):
         return result
 
 
-class Unsaved(FakeEngine):
-    """Puts a folder where the result's program should be written."""
-
+class unsaved(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Answer, once nothing can be saved."""
         if _is_trial(request):
             (_out(request) / "train.py").mkdir(exist_ok=True)
         return super().run(request, watch)
 
 
-class Broken(FakeEngine):
-    """Cannot start its processes."""
-
+class broken(quick):
     def machine(self) -> Machine:
-        """Fail."""
         raise EngineError(f"{Path.cwd()}/python cannot be started.")
 
 
-class Unprintable(FakeEngine):
-    """It says what the workload has said, which is not all text."""
-
+class unprintable(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Say it."""
         del request, watch
         raise FactoryFailed("The file caf\udce9\0 is missing.", "x" * 100_000)
 
 
-class Complaining(FakeEngine):
-    """Finds the workload wrong."""
-
+class complaining(quick):
     def machine(self) -> Machine:
-        """Fail."""
         raise FactoryFailed(f"{Path.cwd()}/examples/digits.py raised: no digits.")
 
 
@@ -168,76 +156,8 @@ def _is_trial(request: TrialRequest) -> bool:
 
 
 def _out(request: TrialRequest) -> Path:
-    """Return the folder of the attempt."""
     return next(each.parent for each in request.folder.parents if each.name == "trials")
 
 
 def _fill() -> None:
-    """Let no file of this process grow beyond a few pages."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
-
-
-def quick() -> FakeEngine:
-    """Return an engine that takes no time."""
-    return FakeEngine(_speed)
-
-
-def slow() -> FakeEngine:
-    """Return an engine that takes a moment."""
-    return Slow(_speed)
-
-
-def brief() -> FakeEngine:
-    """Return an engine with real processes for a moment."""
-    return Brief(_speed)
-
-
-def listening() -> FakeEngine:
-    """Return an engine whose trials listen."""
-    return Listening(_speed)
-
-
-def sleepers() -> FakeEngine:
-    """Return an engine with real processes."""
-    return Sleepers(_speed)
-
-
-def stubborn() -> FakeEngine:
-    """Return an engine with real processes that cannot be interrupted."""
-    return Stubborn(_speed)
-
-
-def deadly() -> FakeEngine:
-    """Return an engine that dies."""
-    return Deadly(_speed)
-
-
-def full() -> FakeEngine:
-    """Return an engine on a disk that is full already."""
-    _fill()
-    return FakeEngine(_speed)
-
-
-def filling() -> FakeEngine:
-    """Return an engine whose disk gets full."""
-    return Filling(_speed)
-
-
-def unsaved() -> FakeEngine:
-    """Return an engine after which no result can be saved."""
-    return Unsaved(_speed)
-
-
-def broken() -> FakeEngine:
-    """Return an engine that does not work."""
-    return Broken(_speed)
-
-
-def complaining() -> FakeEngine:
-    """Return an engine that dislikes the workload."""
-    return Complaining(_speed)
-
-
-def unprintable() -> FakeEngine:
-    """Return an engine that says what no database keeps as a text."""
-    return Unprintable(_speed)

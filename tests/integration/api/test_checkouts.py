@@ -6,7 +6,6 @@ import logging
 import shutil
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,6 @@ FACTORIES = "def model_fn(): ...\ndef dataset_fn(): ...\n"
 
 @pytest.fixture
 def commit(tmp_path: Path) -> Commits:
-    """Makes a commit of what is in a repository."""
     repository = tmp_path / "their models"
     repository.mkdir()
     _git(repository, "init", "--quiet", "--initial-branch=main")
@@ -65,20 +63,6 @@ def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) ->
     found = [checkouts.of(each) for each in (first, second)]
     assert [(each / "toy.py").read_text() for each in found if each] == ["one = 1", "two = 2"]
     assert not [each for each in (tmp_path / "checkouts").iterdir() if each.name[0] == "."]
-
-
-def test_a_repository_that_is_gone_is_not_asked_for_what_is_here(
-    commit: Commits, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A commit does not change."""
-    made = commit(toy="one = 1")
-    checkouts = Checkouts(tmp_path / "checkouts")
-    checkouts.fetch([made])
-    _repository(made).rename(tmp_path / "elsewhere")
-    with caplog.at_level(logging.ERROR):
-        checkouts.fetch([made])
-    assert not caplog.records
-    assert checkouts.of(made) is not None
 
 
 @pytest.mark.parametrize("wrong", ["commit", "repository"])
@@ -148,7 +132,6 @@ def test_files_come_as_they_are_in_the_commit(
 def test_the_log_has_no_password_of_a_repository(
     user: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor has what git says of it."""
     lost = Commit(repository=f"https://{user}127.0.0.1:1/models.git", commit="0" * 40)
     with caplog.at_level(logging.ERROR):
         Checkouts(tmp_path / "checkouts").fetch([lost])
@@ -162,7 +145,6 @@ LEADING_OUT = ("/etc/passwd", "../../../service.db", "here/../../service.db", ".
 
 @pytest.mark.parametrize("target", LEADING_OUT)
 def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, target: str) -> None:
-    """Whoever reads the files would read others."""
     repository = _repository(commit())
     (repository / "data.py").symlink_to(target)
     made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
@@ -170,20 +152,7 @@ def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, ta
     assert checkouts.of(made) is None
 
 
-def test_a_link_within_the_folder_is_kept(commit: Commits, tmp_path: Path) -> None:
-    """It leads to the file of the same commit."""
-    repository = _repository(commit(toy="one = 1"))
-    (repository / "models").mkdir()
-    (repository / "models" / "same.py").symlink_to("../toy.py")
-    made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
-    checkouts.fetch([made])
-    folder = checkouts.of(made)
-    assert folder is not None
-    assert (folder / "models" / "same.py").read_text() == "one = 1"
-
-
 def test_a_commit_that_is_too_large_is_refused(commit: Commits, tmp_path: Path) -> None:
-    """Before a file of it is written."""
     made = commit(toy="#" * 2000)
     small, large = (Checkouts(tmp_path / str(most), most) for most in (1000, 3000))
     small.fetch([made])
@@ -192,26 +161,14 @@ def test_a_commit_that_is_too_large_is_refused(commit: Commits, tmp_path: Path) 
     assert large.of(made) is not None
 
 
-def test_workers_that_fetch_at_once_share_what_they_have(commit: Commits, tmp_path: Path) -> None:
-    """One of them is sooner; the other's is thrown away."""
-    made = commit(toy="one = 1")
-    several = [Checkouts(tmp_path / "checkouts") for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda each: each.fetch([made]), several))
-    assert len({each.of(made) for each in several} - {None}) == 1
-    assert len(list((tmp_path / "checkouts").iterdir())) == 1
-
-
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_job_runs_the_code_of_its_commit(
     database: Database,
     settings: Settings,
     asked: JobRequest,
     commit: Commits,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It goes to no worker before the files are there, and tells which code it measured."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
     made = commit(toy=FACTORIES)
     declared = Declared(
         model="toy.py:model_fn",

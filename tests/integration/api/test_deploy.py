@@ -35,7 +35,6 @@ poll = 0.3
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the program, which nothing writes to."""
     folder = tmp_path_factory.mktemp("program")
     _install(folder / "source", folder / "opt")
     return folder / "opt"
@@ -153,11 +152,7 @@ def test_the_units_serve_under_systemd(place: Path) -> None:
 
 
 class Booted:
-    """A machine with the root file system of this one, whose changes are forgotten.
-
-    Args:
-        place: A folder with the program in `opt`, `models`, and PostgreSQL's socket in `socket`.
-    """
+    """A machine with the root file system of this one, whose changes are forgotten."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -178,7 +173,6 @@ class Booted:
         self._opt = _moved(place / "opt", place / "booted")
 
     def command(self) -> list[str]:
-        """Return what starts it, and ends when it does."""
         read = {
             self._opt: "/opt/autotune",
             self._place / "models": "/srv/models",

@@ -17,8 +17,6 @@ OWN = Path("/proc/self/ns/net")
 
 
 def refuses(code: int) -> Callable[[], None]:
-    """Return a system that allows no namespace."""
-
     def separate() -> None:
         raise OSError(code, os.strerror(code))
 
@@ -41,7 +39,6 @@ def test_an_error_of_any_kind_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_whoever_must_have_one_learns_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the reason and the setting."""
     monkeypatch.setattr(isolation, "_separate", refuses(errno.EPERM))
     with pytest.raises(SettingsError, match=r"not permitted.*isolation"):
         isolation.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -10,19 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.config import Config
-from sqlalchemy import Connection, insert, select
+from alembic.script import ScriptDirectory
+from sqlalchemy import insert, select
 from sqlmodel import col
 
 from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store import migrations
 from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
 from autotune.api.store.migrations import advice, check_schema, make, migrate
-from autotune.api.store.tables import LeaseRow
+from autotune.api.store.tables import MachineRow
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:
-    """Every process may do it at its start."""
     make(database)
     check_schema(database)
     assert "nothing to do" in advice(database)
@@ -30,7 +30,6 @@ def test_making_the_tables_again_changes_nothing(database: Database) -> None:
 
 @pytest.fixture
 def other(database: Database) -> Database:
-    """A database of a version that this one does not know."""
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE autotune_version SET version_num = '9999'")
     return database
@@ -40,30 +39,39 @@ def other(database: Database) -> Database:
 def test_a_database_of_another_version_is_named(
     other: Database, opened: Callable[[Database], None]
 ) -> None:
-    """With the command to run; nothing in it is changed."""
     with pytest.raises(OtherSchema, match="schema 9999") as raised:
         opened(other)
     assert "autotune database" in raised.value.next_step
     assert "Run that version" in advice(other)
 
 
+SECOND = """
+from alembic import op
+
+revision, down_revision = "second", "0.1.0"
+
+
+def upgrade():
+    op.execute("DELETE FROM machines")
+"""
+
+
 def test_an_earlier_database_is_migrated_by_its_command_alone(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A service that starts leaves it as it is."""
-    monkeypatch.setattr(migrations, "_known", lambda: ("0.1.0", "second"))
-    monkeypatch.setattr(migrations.command, "upgrade", upgrade_to_second)
+    with database.writing() as connection:
+        connection.execute(insert(MachineRow).values(devices="d", record="{}"))
+    shutil.copy(Path(migrations.__file__).with_name("v0_1_0.py"), tmp_path)
+    (tmp_path / "second.py").write_text(SECOND)
+    later = ScriptDirectory(str(tmp_path), version_locations=[str(tmp_path)])
+    monkeypatch.setattr(migrations, "_scripts", lambda: later)
     with pytest.raises(OtherSchema, match=r"schema 0\.1\.0"):
         make(database)
     assert "autotune database --migrate" in advice(database)
     migrate(database)
     check_schema(database)
-
-
-def upgrade_to_second(config: Config, _: str) -> None:
-    """Stand for a migration."""
-    connection: Connection = config.attributes["connection"]
-    connection.exec_driver_sql("UPDATE autotune_version SET version_num = 'second'")
+    with database.reading() as connection:
+        assert connection.execute(select(col(MachineRow.devices))).all() == []
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
@@ -94,8 +102,8 @@ def test_a_server_without_an_encoding_keeps_every_text(encoded: Database) -> Non
     make(encoded)
     with encoded.writing() as connection:
         text = "Z\u00fcrich \N{SNOWMAN}"
-        connection.execute(insert(LeaseRow).values(devices=text))
-        assert connection.execute(select(col(LeaseRow.devices))).scalar_one() == text
+        connection.execute(insert(MachineRow).values(devices=text, record="{}"))
+        assert connection.execute(select(col(MachineRow.devices))).scalar_one() == text
 
 
 @pytest.mark.parametrize("encoded", ["LATIN1"], indirect=True)
@@ -125,7 +133,6 @@ def test_a_process_waits_for_the_migration_of_another(database: Database) -> Non
 
 
 def test_a_new_file_to_which_another_connection_writes_is_waited_for(tmp_path: Path) -> None:
-    """SQLite would refuse at once to keep a log in it."""
     file = tmp_path / "fresh.db"
     ended: list[bool] = []
     database = Database(f"sqlite:///{file}")

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,6 @@ import psutil
 import pytest
 
 from autotune.api import isolation
-from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
@@ -26,10 +24,11 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import tuner
-from autotune.api.work.worker import Worker, main
+from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
 from autotune.reason import Outcome
+from benchmarks.service.site import until
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None
@@ -75,13 +74,6 @@ def reached(address: str, port: int) -> bool:
     return False
 
 
-def until(true: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.05)
-
-
 def _after_the_paths(extra: str) -> str:
     paths, _, rest = tuner._PROGRAM.partition("from ")
     return f"{paths}{extra}from {rest}"
@@ -100,7 +92,6 @@ def url(sqlite: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def job(jobs: Jobs) -> Job:
-    """A job of one trial that waits."""
     return jobs.submit(JobRequest(workload="digits", space="quick", max_trials=1), "me")
 
 
@@ -130,7 +121,6 @@ def test_an_operator_may_leave_searches_in_the_machine_s_network(
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
-    """They stay who they are, reach themselves, and nobody else."""
     done = subprocess.run(
         [sys.executable, "-c", AS_ORDINARY_USER],
         cwd=ROOT,
@@ -146,21 +136,9 @@ def test_an_ordinary_user_has_one_where_user_namespaces_are_allowed() -> None:
     assert int(outside) == errno.ECONNREFUSED
 
 
-def test_a_worker_that_must_have_one_says_why_it_cannot(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does not start, and the operator learns what to do."""
-    monkeypatch.setenv("AUTOTUNE_SERVICE_ISOLATION", "required")
-    monkeypatch.setenv("AUTOTUNE_SERVICE_DATA", str(settings.data))
-    monkeypatch.setattr(isolation, "refusal", lambda: "Operation not permitted")
-    with pytest.raises(SettingsError, match=r"Operation not permitted.*isolation"):
-        main([])
-
-
 def test_a_search_that_must_have_one_and_has_none_loses_no_job(
     jobs: Jobs, job: Job, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job waits for better times."""
     # As if the system had changed its mind since the worker was started.
     refusing = "from autotune.api import isolation as n; n.refusal = lambda: 'not today'; "
     monkeypatch.setattr(tuner, "_PROGRAM", _after_the_paths(refusing))
@@ -176,7 +154,6 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 def test_a_gang_trains_within_its_own_network(
     jobs: Jobs, database: Database, settings: Settings
 ) -> None:
-    """Its workers find each other by the loopback."""
     gang = {"strategies": ("multi_worker_mirrored",), "workers": (2,)}
     asked = JobRequest(workload="tiny_dense", space="quick", budget=60.0, **gang)
     job = jobs.submit(asked, "me")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -18,25 +16,13 @@ SLEEP = "import time; time.sleep(60)"
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that carries a marker."""
     process = subprocess.Popen([sys.executable, "-c", SLEEP], env={MARKER: "mine"})
     yield process
     process.kill()
     process.wait()
 
 
-def test_a_process_is_known_by_its_start(sleeper: subprocess.Popen[bytes]) -> None:
-    """The same process is the same, one that is gone is none."""
-    first = processes.identity(sleeper.pid)
-    assert first is not None
-    assert processes.identity(sleeper.pid) == first
-    sleeper.kill()
-    sleeper.wait()
-    assert processes.identity(sleeper.pid) is None
-
-
 def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
-    """A number that was recorded long ago may be anybody's today."""
     born = processes.identity(sleeper.pid)
     assert born is not None
     assert processes.recorded(born.model_copy(update={"started": born.started - 1})) == []
@@ -44,46 +30,3 @@ def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[
     (found,) = processes.recorded(born)
     found.kill()
     assert sleeper.wait(60) == -9
-
-
-def test_marked_processes_are_found_and_ended(sleeper: subprocess.Popen[bytes]) -> None:
-    """Only an equal marker counts."""
-    assert [each.pid for each in processes.marked("mine")] == [sleeper.pid]
-    assert processes.marked("min") == []
-    assert processes.end_all(lambda: processes.marked("mine"))
-    assert sleeper.wait(60) == -9
-
-
-def test_a_process_dies_with_its_parent() -> None:
-    """The kernel ends it, even if the parent could not."""
-    child = (
-        "import os, sys, time; from autotune.api.work.processes import die_with; "
-        "die_with(int(sys.argv[1])); print(os.getpid(), flush=True); time.sleep(60)"
-    )
-    parent = (
-        "import os, subprocess, sys; "
-        f"subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())]).wait()"
-    )
-    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    born = processes.identity(int(process.stdout.readline()))
-    process.kill()
-    process.communicate()
-    assert born is not None
-    deadline = time.monotonic() + 60
-    while processes.identity(born.pid) == born:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_a_process_whose_parent_is_gone_already_ends_itself() -> None:
-    """There is no moment in which it could be missed."""
-    code = "from autotune.api.work.processes import die_with; die_with(1); print('alive')"
-    ran = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
-    assert (ran.returncode, ran.stdout) == (1, b"")
-
-
-def test_the_host_is_this_boot() -> None:
-    """Process ids mean something within one boot and one namespace."""
-    assert processes.this_host() == processes.this_host()
-    assert os.uname().nodename not in processes.this_host()

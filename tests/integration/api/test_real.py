@@ -21,7 +21,6 @@ pytestmark = [pytest.mark.chaos, pytest.mark.long, pytest.mark.real]
 
 
 def until(true: Callable[[], bool], seconds: float = 300) -> float:
-    """Wait until something is true; return how long it took."""
     began = time.monotonic()
     while not true():
         assert time.monotonic() - began < seconds, "it took too long"

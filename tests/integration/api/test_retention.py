@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select, update
@@ -13,13 +12,12 @@ from autotune.api.errors import NotFound
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import State
-from autotune.api.store import attempts, removal as store, tables
+from autotune.api.store import attempts, tables, usage
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, JobOutcome, WorkerInfo
-from autotune.api.work.orders import jobs_folder
-from autotune.api.work.worker import DAY_SECONDS, Worker
+from autotune.api.work.worker import DAY_SECONDS, Worker, jobs_folder
 
 OF_A_JOB = (
     tables.events,
@@ -29,14 +27,7 @@ OF_A_JOB = (
 )
 
 
-@pytest.fixture(autouse=True)
-def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of attempts find the engines of the tests."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-
-
 def ended(jobs: Jobs, database: Database, days: float) -> Job:
-    """Return a job that was cancelled some days ago."""
     job = jobs.submit(JobRequest(workload="digits"), "me", f"key {days}")
     jobs.cancel(job.id, "me")
     age(database, job, days)
@@ -51,7 +42,6 @@ def age(database: Database, job: Job, days: float) -> None:
 
 
 def rows(database: Database, job: Job) -> list[int]:
-    """Return how many rows each table has of a job."""
     with database.reading() as connection:
         return [
             connection.execute(select(func.count()).where(each.c.job_id == job.id)).scalar_one()
@@ -60,7 +50,6 @@ def rows(database: Database, job: Job) -> list[int]:
 
 
 def tidy(database: Database, settings: Settings, days: int | None) -> None:
-    """Let a worker do its chores."""
     Worker(database, settings.model_copy(update={"retention_days": days}))._tidy()
 
 
@@ -82,34 +71,12 @@ def test_an_old_job_goes_with_all_its_rows_and_files(
 
 
 def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings: Settings) -> None:
-    """Only jobs that ended before the time are removed."""
     old, young = ended(jobs, database, 8), ended(jobs, database, 6)
     waiting = jobs.submit(JobRequest(workload="digits"), "me")
     tidy(database, settings, 7)
     assert {each.id for each in jobs.page(None).tunings} == {young.id, waiting.id}
     assert not any(rows(database, old))
     assert rows(database, young)[0] == 3
-
-
-def test_everything_is_kept_unless_the_operator_says_otherwise(
-    jobs: Jobs, database: Database, settings: Settings
-) -> None:
-    """Results are what people came for."""
-    job = ended(jobs, database, 10_000)
-    tidy(database, settings, None)
-    assert jobs.get(job.id, None).id == job.id
-
-
-def test_many_are_removed_in_several_transactions(
-    jobs: Jobs, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """None of them keeps others waiting for long, and all are done."""
-    monkeypatch.setattr("autotune.api.work.housekeeping.AT_ONCE", 2)
-    monkeypatch.setattr(store, "AT_ONCE", 2)
-    for days in range(8, 13):
-        ended(jobs, database, days)
-    tidy(database, settings, 7)
-    assert jobs.page(None).tunings == ()
 
 
 def test_files_that_no_job_has_any_more_go(
@@ -138,5 +105,5 @@ def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Databas
     attempts.finish(database, claimed.token, JobOutcome(state=State.FAILED))
     spent = jobs.activity().device_seconds
     age(database, job, 10)
-    assert store.remove_ended(database, DAY_SECONDS) == 1
+    assert usage.remove_ended(database, DAY_SECONDS) == 1
     assert jobs.activity().device_seconds == pytest.approx(spent) == pytest.approx(100, abs=5)

@@ -17,14 +17,14 @@ from sqlalchemy import update
 
 from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Ended
-from autotune.api.requests import JobRequest
+from autotune.api.requests import JobRequest, ListQuery
 from autotune.api.settings import Quotas
 from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.tables import jobs, leases as held, metadata
+from autotune.api.store.tables import jobs, metadata
 from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
 from autotune.api.workloads import Registered, Registry
 from tests.trials import ended_trial
@@ -37,8 +37,6 @@ DEVICES = st.sampled_from(["a", "b"])
 
 @dataclass
 class Model:
-    """A job as it should be."""
-
     state: State = State.QUEUED
     attempt: int = 0
     token: LeaseToken | None = None
@@ -49,8 +47,6 @@ class Model:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Calls the store in any order and compares."""
-
     database: Database
 
     def __init__(self) -> None:
@@ -64,13 +60,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def submit(self) -> None:
-        """Add a job."""
         job = self.service.submit(JobRequest(workload="digits", budget=60), "me")
         self.jobs[job.id] = Model()
 
     @rule(devices=DEVICES)
     def claim(self, devices: str) -> None:
-        """Claim what comes next, or nothing."""
         post = WorkerInfo(worker="w", devices=devices, host="h")
         claimed = attempts.claim(self.database, post, LEASE)
         expected = self._next(devices)
@@ -86,7 +80,6 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.jobs)
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
-        """Cancel any job."""
         job_id = data.draw(st.sampled_from([*self.jobs]))
         model = self.jobs[job_id]
         if model.state in (State.DONE, State.FAILED):
@@ -100,7 +93,6 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._holders())
     @rule(data=st.data())
     def record(self, data: st.DataObject) -> None:
-        """Record a trial, twice."""
         model = data.draw(st.sampled_from(self._holders()))
         report = AttemptReport(number=model.heard + 1, trial=ended_trial(len(model.trials)))
         assert attempts.record(self.database, model.token, report)
@@ -111,14 +103,12 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._holders())
     @rule(data=st.data())
     def renew(self, data: st.DataObject) -> None:
-        """Lengthen a lease."""
         model = data.draw(st.sampled_from(self._holders()))
         assert attempts.renew(self.database, model.token, LEASE) is model.state
 
     @precondition(lambda self: self._holders())
     @rule(data=st.data(), state=st.sampled_from([State.DONE, State.FAILED]))
     def finish(self, data: st.DataObject, state: State) -> None:
-        """End a job."""
         model = data.draw(st.sampled_from(self._holders()))
         wanted = State.CANCELLED if model.state is State.CANCELLING else state
         found = attempts.finish(self.database, model.token, JobOutcome(state=state))
@@ -128,7 +118,6 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._holders())
     @rule(data=st.data())
     def let_go(self, data: st.DataObject) -> None:
-        """End an attempt."""
         model = data.draw(st.sampled_from(self._holders()))
         wanted = State.CANCELLED if model.state is State.CANCELLING else State.QUEUED
         assert attempts.let_go(self.database, model.token, "died", "x") is wanted
@@ -138,22 +127,16 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self._holders())
     @rule(data=st.data())
     def lapse(self, data: st.DataObject) -> None:
-        """Let a lease end."""
         model = data.draw(st.sampled_from(self._holders()))
         assert model.token
-        mine = (
-            update(jobs).where(jobs.c.id == model.token.job_id),
-            update(held).where(held.c.job_id == model.token.job_id),
-        )
+        mine = update(jobs).where(jobs.c.id == model.token.job_id)
         with self.database.writing() as connection:
-            for each in mine:
-                connection.execute(each.values(expires_at=1.0))
+            connection.execute(mine.values(expires_at=1.0))
         self._over(model, model.state)
 
     @precondition(lambda self: self.old)
     @rule(data=st.data())
     def wake(self, data: st.DataObject) -> None:
-        """Write in the name of an attempt that is over."""
         token = data.draw(st.sampled_from(self.old))
         for write in (
             lambda: attempts.renew(self.database, token, LEASE),
@@ -168,8 +151,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def jobs_are_as_expected(self) -> None:
-        """Compare every job."""
-        found = {each.id: each for each in self.service.page("me", limit=100).tunings}
+        found = {each.id: each for each in self.service.page("me", ListQuery(limit=100)).tunings}
         assert {name: (job.state, job.attempt, job.trials) for name, job in found.items()} == {
             name: (model.state, model.attempt, len(model.trials))
             for name, model in self.jobs.items()
@@ -177,7 +159,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def events_have_no_gaps_and_one_end(self) -> None:
-        """Look through all events."""
         for name, model in self.jobs.items():
             shown = self.service.events(name, "me")
             assert [each.number for each in shown] == list(range(1, len(shown) + 1))

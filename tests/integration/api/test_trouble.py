@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import select
 
 from autotune.api.events import Released
 from autotune.api.requests import JobRequest
@@ -18,7 +17,6 @@ from autotune.api.store import attempts, tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
-from autotune.api.work import worker
 from autotune.api.work.messages import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
 from autotune.result import Result
@@ -26,27 +24,17 @@ from autotune.result import Result
 pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
-@pytest.fixture(autouse=True)
-def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processes of attempts find the engines of the tests."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-
-
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 class Pauses(Event):
-    """Keeps how long somebody would have waited for it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.seconds: list[float | None] = []
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Return at once."""
         self.seconds.append(timeout)
         return self.is_set()
 
@@ -98,7 +86,6 @@ def test_a_full_disk_fails_no_job(
 def test_a_folder_that_cannot_be_made_fails_no_job(
     jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
-    """The worker itself lives through it."""
     (tmp_path / "file").touch()
     paused = run(database, settings, "quick", data=tmp_path / "file")
     assert paused == [settings.patience.lease]
@@ -111,7 +98,6 @@ def test_a_folder_that_cannot_be_made_fails_no_job(
 def test_a_worker_that_pauses_can_be_stopped(
     jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
-    """Nobody waits for the end of the pause."""
     (tmp_path / "file").touch()
     patience = settings.patience.model_copy(update={"lease": 600.0})
     changes = {"patience": patience, "data": tmp_path / "file"}
@@ -137,16 +123,6 @@ def test_a_result_that_cannot_be_saved_is_not_lost(
     assert "cannot be written" in (place / "search.log").read_text()
 
 
-def test_the_files_of_a_result_lie_in_its_folder(
-    jobs: Jobs, job: Job, database: Database, settings: Settings
-) -> None:
-    """An operator finds what callers got."""
-    run(database, settings, "quick")
-    found = check_done(jobs, job, attempt=1)
-    saved = settings.data / "jobs" / job.id / "1" / "train.py"
-    assert saved.read_text() == found.script
-
-
 def test_a_broken_engine_is_told_to_the_operator(
     jobs: Jobs,
     job: Job,
@@ -154,7 +130,6 @@ def test_a_broken_engine_is_told_to_the_operator(
     settings: Settings,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Whoever asked gets a sentence without paths."""
     run(database, settings, "broken")
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.reason) == (State.FAILED, NO_ENGINE)
@@ -173,33 +148,11 @@ def test_what_is_wrong_with_a_workload_is_told_without_the_root(
     )
 
 
-@pytest.fixture
-def forgetful(
-    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """A worker that looks for old keys ten times a second."""
-    monkeypatch.setattr(worker, "FORGET_SECONDS", 0.1)
-    running = Worker(database, settings)
-    thread = Thread(target=running.run)
-    thread.start()
-    yield
-    running.stop()
-    thread.join()
-
-
-@pytest.mark.usefixtures("forgetful")
-def test_old_idempotency_keys_are_forgotten_again_and_again(database: Database) -> None:
-    """A worker that runs for months does not only look when it starts."""
-    old = insert(tables.idempotency).values(
-        project="me", key="k", fingerprint="f", job_id="j", created_at=0.0
-    )
-    left = select(func.count()).select_from(tables.idempotency)
-    for _ in range(3):
-        with database.writing() as connection:
-            connection.execute(old)
-        deadline, count = time.monotonic() + 60, 1
-        while count:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-            with database.reading() as connection:
-                count = connection.execute(left).scalar_one()
+def test_a_workload_may_say_what_is_no_text(
+    jobs: Jobs, job: Job, database: Database, settings: Settings
+) -> None:
+    """Its job fails at once and tells why, instead of dying again and again."""
+    run(database, settings, "unprintable")
+    ended = jobs.get(job.id, None)
+    assert (ended.state, ended.attempt) == (State.FAILED, 1)
+    assert (ended.reason or "").startswith("The file caf?? is missing. xxx")

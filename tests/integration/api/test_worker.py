@@ -26,21 +26,15 @@ from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from autotune.reason import Excluded, Outcome
+from benchmarks.service.site import until
 from tests.trials import ended_trial
 
-pytestmark = [pytest.mark.chaos, pytest.mark.long]
-
-PATIENCE = 300.0
+pytestmark = [
+    pytest.mark.chaos,
+    pytest.mark.long,
+    pytest.mark.parametrize("url", ["sqlite"], indirect=True),
+]
 Start = Callable[..., subprocess.Popen[bytes]]
-
-
-def until(true: Callable[[], bool], seconds: float = PATIENCE) -> float:
-    """Wait until something is true; return how long it took."""
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < seconds, "it took too long"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def markers(database: Database) -> list[str]:
@@ -49,17 +43,14 @@ def markers(database: Database) -> list[str]:
 
 
 def living(database: Database) -> list[psutil.Process]:
-    """Return the processes of all attempts."""
     return [one for each in markers(database) for one in processes.marked(each)]
 
 
 def alive(database: Database) -> int:
-    """Return how many processes of any attempt live."""
     return len(living(database))
 
 
 def check_ended_once(jobs: Jobs, job: Job) -> Job:
-    """Make sure that nothing is lost and nothing is there twice."""
     shown = jobs.events(job.id, None)
     assert [each.number for each in shown] == list(range(1, len(shown) + 1))
     assert [each for each in shown if isinstance(each.body, Ended)] == [shown[-1]]
@@ -91,7 +82,6 @@ def test_a_job_is_run_to_its_recommendation(
     assert worker.wait(10) == 0
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("point", FailPoint)
 def test_a_crash_anywhere_loses_nothing(
     jobs: Jobs,
@@ -115,7 +105,6 @@ def test_a_crash_anywhere_loses_nothing(
 
 
 @pytest.mark.parametrize("engine", ["sleepers", "stubborn"])
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_cancelled_job_is_gone_within_ten_seconds(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start, engine: str
 ) -> None:
@@ -132,11 +121,9 @@ def test_a_cancelled_job_is_gone_within_ten_seconds(
     assert check_ended_once(jobs, job).state is State.CANCELLED
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_cancelled_job_keeps_what_was_found(
     jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
-    """A search that can still answer does so on its way out."""
     job = jobs.submit(asked.model_copy(update={"max_trials": 50}), "me")
     start_worker("slow")
     until(lambda: jobs.get(job.id, None).trials >= 3)
@@ -148,7 +135,6 @@ def test_a_cancelled_job_keeps_what_was_found(
     assert jobs.recommendation(job.id, None).interrupted
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_search_that_overruns_its_budget_is_ended(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
@@ -164,7 +150,6 @@ def test_a_search_that_overruns_its_budget_is_ended(
     assert alive(database) == 0
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_no_process_outlives_a_killed_worker(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
@@ -176,7 +161,6 @@ def test_no_process_outlives_a_killed_worker(
     assert until(lambda: alive(database) == 0) < 10
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_stopped_worker_that_wakes_is_refused(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings, start_worker: Start
 ) -> None:
@@ -195,7 +179,6 @@ def test_a_stopped_worker_that_wakes_is_refused(
     assert check_done(jobs, job) == before
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_worker_that_is_told_to_stop_puts_its_job_back(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
@@ -209,7 +192,6 @@ def test_a_worker_that_is_told_to_stop_puts_its_job_back(
     assert jobs.get(job.id, None).state is State.QUEUED
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_what_kills_its_worker_twice_is_set_aside(
     jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
@@ -225,29 +207,9 @@ def test_what_kills_its_worker_twice_is_set_aside(
     assert {each.configuration.per_replica_batch for each in crashed} == {128}
 
 
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_a_job_survives_a_crash_of_the_database(
-    jobs: Jobs,
-    asked: JobRequest,
-    database: Database,
-    start_worker: Start,
-    request: pytest.FixtureRequest,
-) -> None:
-    """The server is stopped as by a power cut while trials run, and the job goes on."""
-    job = jobs.submit(asked.model_copy(update={"max_trials": 6}), "me")
-    start_worker("slow")
-    until(lambda: jobs.get(job.id, None).trials >= 2)
-    request.getfixturevalue("postgresql").restart()
-    until(lambda: jobs.get(job.id, None).state in FINAL)
-    check_done(jobs, job)
-    assert alive(database) == 0
-
-
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_job_that_always_dies_fails(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
-    """It is not tried for ever."""
     job = jobs.submit(asked, "me")
     worker = Worker(database, settings.model_copy(update={"deaths": 2, "engine": "os:abort"}))
     until(lambda: not worker.run_one() and jobs.get(job.id, None).state in FINAL)
@@ -257,7 +219,6 @@ def test_a_job_that_always_dies_fails(
     assert "crashed 2 times" in ended.reason
 
 
-@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_a_job_knows_the_code_that_it_measured(
     jobs: Jobs, database: Database, settings: Settings, tmp_path: Path, asked: JobRequest
 ) -> None:

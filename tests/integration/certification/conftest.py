@@ -27,7 +27,6 @@ Certifier = Callable[..., Certificate]
 
 @pytest.fixture
 def certified(engine: LocalEngine, tmp_path: Path) -> Certifier:
-    """Return a function that certifies a model and a dataset of a program."""
 
     def run(
         model: str,
@@ -54,5 +53,4 @@ def certified(engine: LocalEngine, tmp_path: Path) -> Certifier:
 
 
 def check(certificate: Certificate, name: str) -> Check:
-    """Return one check of a certificate."""
     return next(each for each in certificate.checks if each.name == name)

@@ -25,7 +25,6 @@ SHARDED = {"dataset_takes": ("input_context",)}
 
 
 def failures(certificate: Certificate) -> set[str]:
-    """Return the names of the checks that failed."""
     return {each.name for each in certificate.checks if each.finding is Finding.FAILED}
 
 

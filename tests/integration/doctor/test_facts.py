@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from autotune.doctor.code.kinds import Kind
-from autotune.doctor.rules._devices import read_device
-from autotune.doctor.rules._old_calls import Old
-from autotune.doctor.rules.deprecated_call import DEPRECATED
-from autotune.doctor.rules.keras_2_call import NAMES as KERAS_2
-from autotune.doctor.rules.removed_call import REMOVED
+from autotune.doctor.rules.devices import read_device
+from autotune.doctor.rules.keras_2 import NAMES as KERAS_2
+from autotune.doctor.rules.old_calls import DEPRECATED, REMOVED, Old
 
 from .conftest import TryOut
 

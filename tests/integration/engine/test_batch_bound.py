@@ -9,13 +9,7 @@ import pytest
 
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.workload import (
-    Factory,
-    Workload,
-    WorkloadFacts,
-    script_from_text,
-    script_workload,
-)
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real
 
@@ -47,8 +41,8 @@ def pairs(_, found):
 
 
 @pytest.fixture
-def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at a script with a model of these layers."""
+def inspect(inspect_script: Inspect) -> Inspect:
+    """Return a function that inspects a script whose model has these layers."""
 
     def inspect(
         *layers: str,
@@ -61,9 +55,7 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
         stack = ", ".join([given, *layers, "layers.Flatten()", "layers.Dense(1)"])
         model = f"model = keras.Sequential([{stack}])"
         compiled = FIT.replace('"{optimizer}"', optimizer if "(" in optimizer else f"'{optimizer}'")
-        path = tmp_path / "train.py"
-        path.write_text("\n".join([HEAD, first, model, compiled.replace("{loss}", loss)]))
-        return engine.execute(InspectionRequest(script_workload(script_from_text(str(path)))))
+        return inspect_script("\n".join([HEAD, first, model, compiled.replace("{loss}", loss)]))
 
     return inspect
 

@@ -39,7 +39,6 @@ FIT = "model_of().fit(np.ones((64, 8)), np.ones((64, 1)), batch_size=16, verbose
 
 @pytest.fixture
 def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult]:
-    """Return a function that runs a workload for some windows."""
 
     def timed(workload: Workload) -> RunResult:
         facts = engine.execute(InspectionRequest(workload))

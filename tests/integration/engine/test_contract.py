@@ -22,12 +22,10 @@ class TestLocalEngine(ProcessContract):
 
     @classmethod
     def new_engine(cls) -> LocalEngine:
-        """Return an engine with a fork server of its own."""
         return LocalEngine()
 
     @pytest.fixture
     def engine(self, engine: LocalEngine) -> LocalEngine:
-        """Return the engine of all tests here."""
         return engine
 
     @pytest.fixture(autouse=True)
@@ -37,5 +35,4 @@ class TestLocalEngine(ProcessContract):
         monkeypatch.setattr("autotune.engine.local.exclusive", here)
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
-        """Return a request for the program that behaves so."""
         return request_of(behaviour, folder, (Role(), Role(index=1)))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.workload import WorkloadFacts, script_from_text, script_workload
+from autotune.workload import WorkloadFacts
 
 pytestmark = pytest.mark.real
 
@@ -34,15 +31,8 @@ class Own(keras.Sequential):
 
 
 @pytest.fixture
-def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at the text of a script."""
-
-    def inspect(text: str) -> WorkloadFacts:
-        path = tmp_path / "train.py"
-        path.write_text(HEAD + text + "\nmodel.fit(x, y, batch_size=16)\n")
-        return engine.execute(InspectionRequest(script_workload(script_from_text(str(path)))))
-
-    return inspect
+def inspect(inspect_script: Inspect) -> Inspect:
+    return lambda text: inspect_script(f"{HEAD}{text}\nmodel.fit(x, y, batch_size=16)\n")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +67,7 @@ def test_a_step_that_needs_eager_execution_says_why(inspect: Inspect, value: str
     compiled = "model = Own(stack)\nmodel.compile('sgd', 'mse', run_eagerly=True)"
     facts = inspect(OWN.format(value) + compiled)
     assert facts.eager
-    assert "in train.py line 9" in facts.uncompilable
+    assert "in my train.py line 9" in facts.uncompilable
 
 
 def test_a_train_function_of_its_own_is_found(inspect: Inspect) -> None:

@@ -1,8 +1,9 @@
-"""Workers that train together also end together, and the first real error is the one told."""
+"""Workers that train together also end together; the exchange of gradients can be taken out."""
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,27 +44,23 @@ def test_the_first_real_error_is_told(
     assert reason_text(result.reason).startswith(reason)
 
 
-def test_a_member_that_blocks_at_its_start_is_a_hang(engine: LocalEngine, tmp_path: Path) -> None:
-    """A worker that never joins makes the trial hang at its start, by its limit."""
-    program = f"import json, os, time\nif {MINE} == 1: time.sleep(1000)\n" + LOOP
-    limits = Limits(start=3.0)
+@pytest.mark.parametrize(
+    ("before", "within", "limits", "phase"),
+    [
+        ("time.sleep(1000)", "pass", Limits(start=3.0), Phase.START),
+        ("pass", "os.kill(os.getpid(), 19)", Limits(window=3.0), Phase.STEADY),
+    ],
+    ids=["at its start", "in the middle"],
+)
+def test_a_worker_that_blocks_is_a_hang(
+    engine: LocalEngine, tmp_path: Path, before: str, within: str, limits: Limits, phase: Phase
+) -> None:
+    """It keeps the others waiting for the limit of its phase only."""
+    lines = f"        if call == 20 and {MINE} == 1: {within}\n        call += 1"
+    program = f"import json, os, time\nif {MINE} == 1: {before}\n"
+    program += LOOP.replace("        call += 1", lines)
     result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
-    assert (result.outcome, result.reason) == (
-        Outcome.HUNG,
-        Overdue(phase=Phase.START, seconds=3.0),
-    )
-
-
-def test_a_worker_that_freezes_ends_the_group(engine: LocalEngine, tmp_path: Path) -> None:
-    """A worker that is stopped in the middle keeps the others waiting for its limit only."""
-    line = f"        if call == 20 and {MINE} == 1: os.kill(os.getpid(), 19)\n        call += 1"
-    program = "import json, os\n" + LOOP.replace("        call += 1", line)
-    limits = Limits(window=3.0)
-    result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
-    assert (result.outcome, "no step finished" in reason_text(result.reason)) == (
-        Outcome.HUNG,
-        True,
-    )
+    assert (result.outcome, result.reason) == (Outcome.HUNG, Overdue(phase=phase, seconds=3.0))
 
 
 def test_a_worker_that_works_longer_is_told_from_the_others(
@@ -85,7 +82,6 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """Return a port that another program listens on."""
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))  # noqa: S104 - as TensorFlow binds
         taken.listen()
@@ -103,3 +99,33 @@ def test_a_taken_port_is_replaced(
     result = engine.execute(request, stop_at_once)
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
     assert json.loads(request.folder.joinpath("request.json").read_text())
+
+
+EXCHANGES = ("CollectiveReduceV2", "CollectiveGatherV2")
+WORK = ("MatMul", "ResourceGather", "AssignSubVariableOp", "ResourceScatterAdd", "Sum")
+"""What a step of a dense and an embedding layer computes and updates, in either case."""
+
+
+@pytest.mark.parametrize("workers", [1, 2], ids=["replicas", "workers"])
+def test_replicas_keep_their_gradients_to_themselves(
+    engine: LocalEngine, tmp_path: Path, workers: int
+) -> None:
+    """Dense gradients are no longer added up nor sparse ones gathered; the work is the same."""
+    roles = tuple(Role(index=each) for each in range(workers))
+
+    def operations(*, exchanges: bool) -> dict[str, int]:
+        folder = tmp_path / f"{exchanges}"
+        request = request_for("reduces", folder, roles=roles, exchanges=exchanges)
+        result = engine.execute(request, lambda _: None)
+        printed = (folder / "output-0.txt").read_text("utf-8")
+        # TensorFlow writes to the same file, and perhaps into the same line.
+        told = re.search(r'\{"[^{}]*\}', printed)
+        assert told, f"{result}\n{printed}"
+        found: dict[str, int] = json.loads(told[0])
+        return found
+
+    together, apart = operations(exchanges=True), operations(exchanges=False)
+    assert all(together.get(each, 0) > 0 for each in EXCHANGES)
+    assert not any("Collective" in each for each in apart)
+    assert {each: together.get(each) for each in WORK} == {each: apart.get(each) for each in WORK}
+    assert together["MatMul"] > 0

@@ -14,8 +14,7 @@ from autotune.config import Configuration
 from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.learn import LearningRequest
-from autotune.engine.tasks.train import TrialRequest, trial_request
+from autotune.engine.tasks.train import LearningRequest, TrialRequest, trial_request
 from autotune.reason import Completed, Outcome
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing.fake import fake_learning
@@ -58,7 +57,6 @@ class Own(keras.Sequential):
 
 @pytest.fixture
 def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
-    """Return a function that makes a request for a training of a model."""
 
     def request_of(
         body: str, configuration: Configuration, learning: Learning | None = None
@@ -79,7 +77,6 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
 
 @pytest.fixture
 def learn(engine: LocalEngine, request_of: Requested) -> Learn:
-    """Return a function that has a model looked at."""
 
     def learn(
         optimizer: str = STILL,

@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from autotune.engine import helper
 from autotune.engine.base import Limits
+from autotune.engine.fork_client import ForkClient
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
 from autotune.reason import Orphaned, Outcome
@@ -136,3 +138,24 @@ def test_a_process_that_ignores_signals_is_ended(engine: LocalEngine, tmp_path: 
     assert "3 s" in reason_text(result.reason)
     assert "train.py" in result.detail
     assert not psutil.Process(engine.start().pid).children()
+
+
+SERVER = """
+import socket, sys
+channel = socket.socket(fileno=int(sys.argv[2]))
+channel.recv(4096)
+channel.sendall(b'{"pid": 7}\\n{"exited": 7, "status": 512}\\n')
+channel.recv(4096)
+"""
+"""Answers the first order by a child that is gone at once."""
+
+
+def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its start and its end may come together, and are told apart."""
+    monkeypatch.setattr(helper, "_PROGRAM", SERVER)
+    client = ForkClient({})
+    try:
+        assert client.fork({}) == 7
+        assert client.exits == {7: 512}
+    finally:
+        client.close()

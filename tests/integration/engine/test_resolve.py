@@ -15,12 +15,10 @@ from tests.fleet import fleet_package
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder in which a distribution declares the engine `fleet`."""
     return fleet_package(tmp_path)
 
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:
-    """Run a command in a process that finds the package, and return what it printed."""
     done = subprocess.run(
         [sys.executable, "-m", "autotune", *arguments],
         cwd=folder,

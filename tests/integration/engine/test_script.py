@@ -37,17 +37,8 @@ it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
 
 
 @pytest.fixture
-def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that looks at the text of a script."""
-
-    def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
-        path = tmp_path / "my train.py"
-        path.write_text(HEAD + text)
-        return engine.execute(
-            InspectionRequest(script_workload(script_from_text(str(path), arguments, fit)))
-        )
-
-    return inspect
+def inspect(inspect_script: Inspect) -> Inspect:
+    return lambda text, *arguments, **fit: inspect_script(HEAD + text, *arguments, **fit)
 
 
 def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:

@@ -41,7 +41,6 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(tmp_path: Path, notes: Path) -> Callable[..., TrialRequest]:
-    """Return a function that makes a request for a cluster of a chief, two workers, a server."""
 
     def make(policy: ShardPolicy = "data") -> TrialRequest:
         configuration = Configuration(
@@ -70,7 +69,6 @@ def served(tmp_path: Path, notes: Path) -> Callable[..., TrialRequest]:
 
 
 def told_in(notes: Path) -> dict[str, set[int]]:
-    """Return the examples that each worker has trained on."""
     told: dict[str, set[int]] = {}
     for line in notes.read_text(encoding="ascii").splitlines() if notes.exists() else ():
         worker, example = line.split()

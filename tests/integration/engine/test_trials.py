@@ -30,7 +30,6 @@ TELL = f"{HEAD}    print(json.dumps([{WHAT}]))\n"
 
 @pytest.fixture
 def run(engine: LocalEngine, tmp_path: Path) -> Run:
-    """Return a function that runs a program, given by name or as text."""
 
     def run(program: str, folder: str = "trial", **fields: object) -> RunResult:
         return engine.execute(request_for(program, tmp_path / folder, **fields), stop_at_once)
@@ -38,22 +37,11 @@ def run(engine: LocalEngine, tmp_path: Path) -> Run:
     return run
 
 
-def test_the_folder_may_have_any_name(run: Run) -> None:
-    """Spaces, quotes and newlines in a folder's name do no harm."""
-    assert run("ticks", "a b\n'c' \"d\" é").outcome is Outcome.MEASURED
-
-
 def test_a_full_disk_is_named(run: Run) -> None:
     """Also where the process can leave no word of it."""
     result = run("full_disk")
     assert result.outcome is Outcome.CRASHED
     assert "the disk is full" in reason_text(result.reason)
-
-
-def test_garbage_is_collected(run: Run, tmp_path: Path) -> None:
-    """Only the import of TensorFlow goes without."""
-    run("import gc\ndef main(argv, callbacks):\n    print(gc.isenabled())\n")
-    assert (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0] == "True"
 
 
 def test_a_program_finds_what_it_would_find_by_itself(
@@ -117,14 +105,6 @@ def test_a_fault_shows_where_it_happened(run: Run) -> None:
     assert result.reason == Killed(signal=signal.SIGSEGV)
     assert "the last words" in result.detail
     assert "train.py" in result.detail
-
-
-def test_a_loss_that_is_no_number_is_told_with_its_step(run: Run) -> None:
-    """The reason tells by which step it happened and what to try."""
-    result = run("nan")
-    assert result.outcome is Outcome.FAILED
-    assert "nan by step" in reason_text(result.reason)
-    assert "learning rate" in reason_text(result.reason)
 
 
 def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:

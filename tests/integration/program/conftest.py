@@ -53,8 +53,8 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
     jobs["defaults"] = job(folder, "one_device")
     for name, each in jobs.items():
         each["result"] = str(folder / f"{name}.json")
-    (folder / "jobs.json").write_text(json.dumps(list(jobs.values())), encoding="utf-8")
-    start(folder, HERE / "run_programs.py", folder / "jobs.json")
+    orders = "\n".join(map(json.dumps, jobs.values()))
+    start(folder, HERE / "run_programs.py", orders=orders)
     results = {name: Path(each["result"]) for name, each in jobs.items()}
     return {name: json.loads(path.read_text()) for name, path in results.items() if path.exists()}
 
@@ -85,7 +85,6 @@ def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[st
 
 
 def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
-    """Start a gang as a user would, and return what it printed."""
     own = folder / name
     own.mkdir()
     (own / "train.py").write_text(golden_texts()[f"{name}.py"], encoding="utf-8")
@@ -93,12 +92,15 @@ def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> 
     return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
 
 
-def start(folder: Path, *command: str | Path) -> str:
-    """Run a Python program in this folder, and return what it printed."""
+def start(
+    folder: Path, *command: str | Path, cwd: Path = HERE, orders: str = "", **variables: str
+) -> str:
+    """Run a Python program, and return what it printed."""
     result = subprocess.run(
         [sys.executable, *command],
-        cwd=HERE,
-        env={**ENVIRONMENT, "CALLS": str(folder / "calls")},
+        cwd=cwd,
+        input=orders or None,
+        env={**ENVIRONMENT, "CALLS": str(folder / "calls"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -125,7 +127,6 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def learned(folder: Path) -> Any:
-    """Return the weights that a program saved, by the program's name."""
     return lambda name: weights(folder / f"{name}.keras")
 
 

@@ -1,8 +1,9 @@
 """Runs programs one after the other, each in a process of its own, after a single import.
 
-Reads a list of jobs as JSON from its first argument and writes what each did beside it. Every job
-is a fork of this process, which imports TensorFlow and computes nothing: so no job sees another's
-devices, threads or seeds, and none of them pays for the import again.
+Reads an order from each line of stdin, and answers it with the program's exit code. Each is run in
+a fork of this process, which imports TensorFlow and computes nothing: so none sees another's
+devices, threads or seeds, and none of them pays for the import again. Where a `result` is ordered,
+what the program did is noted there; others are run as `python PROGRAM` would.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ class Recorder(keras.callbacks.Callback):
         self.seeds: list[list[list[int]]] = []
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Note the states of the generators, replica by replica."""
         del logs
         for variable in self.model.non_trainable_variables:
             if variable.name == "seed_generator_state":
@@ -43,7 +43,6 @@ class Recorder(keras.callbacks.Callback):
                 self.seeds.append([each.numpy().tolist() for each in copies])
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note a call."""
         self.batches.append(batch)
         loss = (logs or {})["loss"]
         self.kinds.add("number" if isinstance(loss, float) else "tensor")
@@ -56,40 +55,52 @@ class Recorder(keras.callbacks.Callback):
         self.epochs.append({name: float(value) for name, value in (logs or {}).items()})
 
     def summary(self) -> dict[str, Any]:
-        """Return all notes."""
         model = {"jit": self.model.jit_compile, "k": self.model.steps_per_execution}
         names = ("batches", "losses", "epochs", "seeds", "updates")
         notes = {name: getattr(self, name) for name in names}
         return {**model, **notes, "kinds": sorted(self.kinds)}
 
 
-def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a program and return what it did and what it printed."""
+def note(order: dict[str, Any]) -> None:
+    """Run a program with a recorder, and write down what it did and what it printed."""
     recorder = Recorder()
-    program = runpy.run_path(job["program"])
+    program = runpy.run_path(order["program"])
     # Functions look names up where they were defined, which is not the copy that runpy returns.
     scope = program["main"].__globals__
     scope.update(program)
-    replaced = runpy.run_path(job["replaced_by"]) if "replaced_by" in job else {}
+    replaced = runpy.run_path(order["replaced_by"]) if "replaced_by" in order else {}
     scope.update({f"{role}_fn": factory for role, factory in replaced.items() if role in ROLES})
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            scope["main"](job["arguments"], callbacks=[recorder])
+            scope["main"](order["arguments"], callbacks=[recorder])
         except SystemExit as exc:
-            return {"exit": exc.code, "printed": printed.getvalue()}
-    return {**recorder.summary(), "printed": printed.getvalue()}
+            found = {"exit": exc.code}
+        else:
+            found = recorder.summary()
+    Path(order["result"]).write_text(json.dumps({**found, "printed": printed.getvalue()}))
 
 
-def run_apart(job: dict[str, Any]) -> int:
-    """Run a program in a fork; return its process id."""
+def run(order: dict[str, Any]) -> None:
+    """Run a program as a user would."""
+    os.environ.update(order["environment"])
+    sys.argv = [order["program"], *order["arguments"]]
+    sys.path[0] = str(Path(order["program"]).parent)
+    runpy.run_path(order["program"], run_name="__main__")
+
+
+def run_apart(order: dict[str, Any]) -> int:
+    """Run a program in a fork; return its exit code."""
     child = os.fork()
     if child:
-        return child
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # Answers alone are read there.
     status = 1
     try:
-        Path(job["result"]).write_text(json.dumps(run(job)), encoding="utf-8")
+        (note if "result" in order else run)(order)
         status = 0
+    except SystemExit as exc:
+        status = 1 if exc.code else 0
     except BaseException:  # noqa: BLE001 - whatever it is, it belongs into the report
         traceback.print_exc()
     finally:
@@ -99,5 +110,5 @@ def run_apart(job: dict[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    for each in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        os.waitpid(run_apart(each), 0)
+    for line in sys.stdin:
+        print(run_apart(json.loads(line)), flush=True)  # noqa: T201 - the answer

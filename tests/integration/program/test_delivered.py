@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,8 @@ from autotune.workload import (
     factory_from_text,
     script_workload,
 )
+
+from .conftest import start
 
 pytestmark = pytest.mark.real
 
@@ -69,23 +68,6 @@ def factories_by_value() -> dict[str, Factory]:
     return {"model": factory_from_callable(make), "dataset": factory_from_callable(main)}
 
 
-def start(command: list[str | Path], folder: Path) -> str:
-    """Run a program in a folder, and return what it printed."""
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, **quiet},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=500,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
 def test_a_gang_keeps_the_names_of_a_notebooks_helpers(tmp_path: Path) -> None:
     """Helpers called `software` and `platform` serve the factories, and workers compare theirs."""
     workload = Workload(**factories_by_value())
@@ -95,7 +77,7 @@ def test_a_gang_keeps_the_names_of_a_notebooks_helpers(tmp_path: Path) -> None:
     program = render(gang, workload, FACTS, MACHINE)
     (tmp_path / "train.py").write_text(program.train, encoding="utf-8")
     (tmp_path / "launch.py").write_text(program.launch or "", encoding="utf-8")
-    assert "loss:" in start([tmp_path / "launch.py"], tmp_path)
+    assert "loss:" in start(tmp_path, "launch.py", cwd=tmp_path)
 
 
 def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +95,7 @@ def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.Monk
     out.mkdir()
     text = render(Configuration(), workload, FACTS, MACHINE).train
     (out / "train.py").write_text(text, encoding="utf-8")
-    assert "loss:" in start([out / "train.py"], elsewhere)
+    assert "loss:" in start(out, out / "train.py", cwd=elsewhere)
 
 
 ENDS = """
@@ -140,4 +122,4 @@ def test_a_generator_that_ends_gives_every_batch(tmp_path: Path) -> None:
     )
     text = render(pair, script_workload(Script(path="mine.py")), facts, MACHINE).train
     (tmp_path / "train.py").write_text(text)
-    assert "updates: 8\n" in start(["train.py"], tmp_path)
+    assert "updates: 8\n" in start(tmp_path, "train.py", cwd=tmp_path)

@@ -6,10 +6,7 @@ The table in docs/scripts.md names a test for each row.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +18,11 @@ from autotune.program import render
 from autotune.workload import FitData, FitFacts, Script, WorkloadFacts, script_workload
 from tests.golden import CPUS
 
+from .conftest import HERE, start
+
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 Done = dict[str, dict[str, Any]]
-HERE = Path(__file__).parent
 SCRIPT = "compared.py"
 FACTS = WorkloadFacts(
     examples=64,
@@ -55,21 +53,12 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def noted(folder: Path, name: str) -> dict[str, Any]:
     """Run a program of the folder and return what the script has noted."""
     to = folder / f"{name}.json"
-    told = {"DONE": str(to), "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    subprocess.run(
-        [sys.executable, f"{name}.py"],
-        cwd=folder,
-        env={**os.environ, **told},
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
+    start(folder, f"{name}.py", cwd=folder, DONE=str(to))
     found: dict[str, Any] = json.loads(to.read_text())
     return found
 
 
 def hooks(found: dict[str, Any], *names: str) -> list[list[Any]]:
-    """Return the calls of some hooks."""
     return [each for each in found["notes"] if each[0] in names]
 
 

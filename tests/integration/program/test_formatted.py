@@ -17,7 +17,6 @@ PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
 
 
 def test_the_programs_are_formatted(tmp_path: Path) -> None:
-    """Neither the formatter nor the linter has anything to change in a program."""
     shutil.copy(GOLDEN / "ruff.toml", tmp_path)
     for name in PROGRAMS:
         (tmp_path / name).write_text(golden_texts()[name], encoding="utf-8")
@@ -28,7 +27,6 @@ def test_the_programs_are_formatted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["plain", "it's", 'a "b"', "' and \"", '\'""', "a\nb", "\\'\""])
 def test_strings_are_quoted_as_the_formatter_does(value: str) -> None:
-    """The formatter leaves a literal as it is."""
     line = f"x = {literal(value)}\n"
     ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "-"]
     done = subprocess.run(ruff, input=line, capture_output=True, text=True, check=True)

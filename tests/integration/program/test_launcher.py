@@ -67,7 +67,6 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
 
 def wait_for_end(worker: int) -> None:
-    """Wait until a worker is gone."""
     deadline = time.monotonic() + 300
     with suppress(ProcessLookupError):
         while time.monotonic() < deadline:
@@ -76,7 +75,6 @@ def wait_for_end(worker: int) -> None:
 
 
 def wait_for_workers(gang: subprocess.Popen[str]) -> None:
-    """Wait until both workers have said that they are ready."""
     for _ in range(2):
         assert "ready" in (gang.stdout.readline() if gang.stdout else "")
 

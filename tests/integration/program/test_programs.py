@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.integration.program.conftest import ALONE
+from .conftest import ALONE
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -27,16 +27,11 @@ Learned = Callable[[str], dict[str, np.ndarray]]
 
 @pytest.mark.parametrize("name", ALONE)
 def test_a_program_trains(done: Done, name: str) -> None:
-    """Its losses are finite, and its callbacks are called once per call of several steps."""
+    """Its losses are finite, its epochs whole, its callbacks called once per call of steps."""
     steps = STEPS_PER_CALL.get(name, 1)
+    assert done[name]["updates"] == [8, 16]
     assert all(math.isfinite(each) for each in done[name]["losses"])
     assert [each // steps for each in done[name]["batches"]] == [*range(math.ceil(8 / steps))] * 2
-
-
-@pytest.mark.parametrize("name", ALONE)
-def test_an_epoch_has_the_steps_that_it_should_have(done: Done, name: str) -> None:
-    """Where they are no whole number of calls, the last call is shorter."""
-    assert done[name]["updates"] == [8, 16]
 
 
 def test_xla_is_on_only_where_it_was_chosen(done: Done) -> None:
@@ -55,7 +50,6 @@ def test_xla_is_on_only_where_it_was_chosen(done: Done) -> None:
 def test_weights_do_not_depend_on_the_configuration(
     distance: Distance, done: Done, name: str
 ) -> None:
-    """At the same global batch every way of training gives what one device gives."""
     assert done[name]["epochs"][-1] == pytest.approx(done["one_device"]["epochs"][-1], abs=1e-4)
     assert distance("one_device", name) < 1e-4
 
@@ -100,7 +94,6 @@ def test_callbacks_of_the_workload_are_called_in_every_worker(folder: Path) -> N
 
 @pytest.mark.usefixtures("gangs")
 def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> None:
-    """Generators start apart in the replicas of one process, and in the workers of a gang."""
     [(first, second)] = done["by_value"]["seeds"]
     assert first != second
     lines = (folder / "workers_source" / "calls").read_text().splitlines()
@@ -163,7 +156,6 @@ def test_a_program_explains_itself(done: Done) -> None:
 
 
 def test_an_epoch_takes_all_examples_once(done: Done) -> None:
-    """64 examples are 8 steps of 8, and one line is printed for each epoch."""
     assert done["defaults"]["batches"] == list(range(8))
     assert done["defaults"]["printed"].count("loss:") == 1
 
@@ -176,5 +168,4 @@ def test_a_lone_worker_says_so(done: Done) -> None:
 
 
 def test_what_is_not_filled_in_ends_the_program(done: Done) -> None:
-    """With a sentence that names the value."""
     assert done["not_filled_in"]["exit"] == "Fill in count at the top of this program first."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,9 +17,11 @@ from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.golden import CPUS
 
+from .conftest import ENVIRONMENT, HERE
+
 pytestmark = pytest.mark.real
 
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = HERE / "programs"
 FACTOR, WARM = 1.41, 8
 """Steps of the warm-up."""
 ONE = Configuration(per_replica_batch=64)
@@ -32,14 +33,13 @@ SERVED = Configuration(
     strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
 )
 Run = Callable[..., dict[str, Any]]
-ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 Start = Callable[[Path, list[str], dict[str, str]], int]
 
 
 @pytest.fixture(scope="module")
 def alone() -> Iterator[Start]:
     """Return a function that runs a program of one process, which imports nothing anew."""
-    command = [sys.executable, PROGRAMS.with_name("forks.py")]
+    command = [sys.executable, HERE / "run_programs.py"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as forks:
         asked, answers = forks.stdin, forks.stdout

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,8 @@ from autotune.workload import (
     script_workload,
 )
 from tests.golden import CPUS
-from tests.integration.program.conftest import ENVIRONMENT, HANGS
+
+from .conftest import start
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -88,16 +87,7 @@ def program_of(folder: Path, configuration: Configuration) -> Path:
 def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
     """Run the program, and return what each of its processes has found."""
     folder.mkdir()
-    done = subprocess.run(
-        [sys.executable, program_of(folder, configuration)],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    start(folder, program_of(folder, configuration), cwd=folder)
     return [json.loads(each.read_text()) for each in sorted(folder.glob("found*.json"))]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,20 +12,20 @@ import pytest
 from autotune.machine import free_ports
 from tests.golden import golden_texts
 
+from .conftest import ENVIRONMENT, HERE
+
 pytestmark = pytest.mark.real
 
-HERE = Path(__file__).parent
 OTHER = "import tensorflow as tf\n\nkeras.__version__ = '2.0.0'\n"
 
 
 def start(index: int, program: Path, addresses: list[str]) -> subprocess.Popen[str]:
     """Start a worker by hand, as on a machine of its own."""
     task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
     return subprocess.Popen(
         [sys.executable, program, "--steps-per-epoch", "8"],
         cwd=HERE,
-        env={**os.environ, **quiet, "TF_CONFIG": json.dumps(task)},
+        env={**ENVIRONMENT, "TF_CONFIG": json.dumps(task)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

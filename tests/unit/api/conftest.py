@@ -27,7 +27,6 @@ DIGITS = Declared(
 
 @pytest.fixture(scope="session")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of an empty database with the schema."""
     path = tmp_path_factory.mktemp("schema") / "service.db"
     database = Database(f"sqlite:///{path}")
     make(database)
@@ -37,7 +36,6 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database(schema: Path, tmp_path: Path) -> Iterator[Database]:
-    """An empty database."""
     shutil.copy(schema, tmp_path / "service.db")
     database = Database(f"sqlite:///{tmp_path / 'service.db'}")
     yield database
@@ -46,23 +44,19 @@ def database(schema: Path, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def registry() -> Registry:
-    """One workload, called digits."""
     return Registry({"digits": registered(DIGITS)})
 
 
 @pytest.fixture
 def quotas() -> Quotas:
-    """Two jobs may wait."""
     return Quotas(queued=2)
 
 
 @pytest.fixture
 def jobs(database: Database, registry: Registry, quotas: Quotas) -> Jobs:
-    """The job service."""
     return Jobs(database, registry, quotas)
 
 
 @pytest.fixture
 def asked() -> JobRequest:
-    """The shortest request."""
     return JobRequest(workload="digits")

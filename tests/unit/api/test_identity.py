@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from autotune.api.callers import Caller, Scope
 from autotune.api.errors import KeyRefused, ScopeMissing
-from autotune.api.identity import TrustedProxy
+from autotune.api.identity import Caller, Scope, TrustedProxy
 
 PROXY = TrustedProxy.model_validate(
     {
@@ -23,7 +22,6 @@ PROXY = TrustedProxy.model_validate(
 
 
 def found(groups: str, peer: str = "10.1.2.3", user: Sequence[str] = ("anna",)) -> Caller | None:
-    """Return who is found."""
     shown = {PROXY.user: user, PROXY.groups: [groups]}
     return PROXY.caller(peer, lambda name: shown[name])
 
@@ -40,23 +38,19 @@ def test_groups_give_scopes_in_one_project() -> None:
 
 @pytest.mark.parametrize("peer", ["11.0.0.1", "::2", "", "somewhere", "unix:"])
 def test_other_addresses_name_nobody(peer: str) -> None:
-    """Whatever they send."""
     assert found("team", peer) is None
 
 
 def test_a_proxy_that_names_nobody_lets_a_key_decide() -> None:
-    """Programs pass it without signing in."""
     assert found("team", user=()) is None
 
 
 @pytest.mark.parametrize("user", [("",), ("a\x07",), ("x" * 201,), ("anna", "otto")])
 def test_an_odd_name_is_refused(user: tuple[str, ...]) -> None:
-    """Nobody is meant by it."""
     with pytest.raises(KeyRefused):
         found("team", user=user)
 
 
 def test_whoever_is_in_no_group_is_refused() -> None:
-    """By a sentence of its own: a key would not help."""
     with pytest.raises(ScopeMissing, match="None of your groups"):
         found("teams")

@@ -16,7 +16,6 @@ from autotune.api.store.migrations import check_schema, make
 
 @pytest.fixture
 def write() -> Iterator[Callable[[LogStyle], None]]:
-    """Has a process write its log that writes none yet."""
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
 
@@ -35,7 +34,6 @@ Write = Callable[[LogStyle], None]
 def test_a_line_of_json_has_the_sentence_and_its_fields(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For machines; what another part says has its text alone."""
     write(LogStyle.JSON)
     with about(request="r1"):
         log("Job 100% claimed.", logging.WARNING, job="j", seconds=1.5, nothing=None)
@@ -52,21 +50,9 @@ def test_a_line_of_json_has_the_sentence_and_its_fields(
     assert (others["level"], others["message"]) == ("ERROR", "it failed")
 
 
-def test_an_error_is_one_line_of_json(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its traceback."""
-    write(LogStyle.JSON)
-    try:
-        int("x\ny")
-    except ValueError:
-        logging.getLogger("other").exception("failed")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "ValueError: invalid literal" in json.loads(line)["exception"]
-
-
 def test_a_line_for_people_has_all_in_brackets(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As ever."""
     write(LogStyle.TEXT)
     log("Job claimed.", job="j")
     assert "INFO Job claimed. [job=j]" in capsys.readouterr().err
@@ -75,7 +61,6 @@ def test_a_line_for_people_has_all_in_brackets(
 def test_looks_at_the_schema_are_not_logged(
     write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A worker makes several in a second."""
     write(LogStyle.TEXT)
     database = Database(f"sqlite:///{tmp_path}/service.db")
     make(database)

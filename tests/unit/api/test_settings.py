@@ -16,20 +16,13 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of the machine's own."""
     monkeypatch.delenv(FILE, raising=False)
 
 
 def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
-    """Without settings the service works where the examples are."""
     settings = load_settings(root=ROOT, data=Path("data"))
     assert settings.database_url.startswith("sqlite:////")
     assert "digits" in settings.registry().workloads
-
-
-def test_without_examples_nothing_is_registered(tmp_path: Path) -> None:
-    """An installed service offers only what the operator registers."""
-    assert load_settings(root=tmp_path).registry().workloads == {}
 
 
 def test_a_changed_file_registers_other_workloads(
@@ -49,7 +42,6 @@ def test_a_changed_file_registers_other_workloads(
 
 
 def test_the_file_registers_workloads(tmp_path: Path) -> None:
-    """Names, factories and parameters come from TOML."""
     path = tmp_path / "service.toml"
     path.write_text(
         'devices = "lab"\n[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
@@ -63,7 +55,6 @@ def test_the_file_registers_workloads(tmp_path: Path) -> None:
 def test_the_environment_wins_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A variable changes a setting without touching the file."""
     path = tmp_path / "service.toml"
     path.write_text("[quotas]\nqueued = 3\n")
     monkeypatch.setenv(FILE, str(path))
@@ -80,6 +71,8 @@ def test_the_environment_wins_over_the_file(
         "isolation = 'mostly'\n",
         "[quotas]\nqueued = 0\n",
         "[web]\nhosts = ['a*b']\n",
+        "[proxy]\nprojects = {a = {project = 'b'}}\n",
+        "[proxy]\naddresses = ['::1']\n",
         "not toml",
     ],
 )
@@ -89,6 +82,8 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError):
         load_settings(path)
+    with pytest.raises(SettingsError, match=r"Settings file .* not found"):
+        load_settings(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("parameter", ['_units = { type = "int" }', 'name = { type = "str" }'])
@@ -110,14 +105,7 @@ def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPat
         load_settings().registry()
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """A mistyped path is no reason to run with defaults."""
-    with pytest.raises(SettingsError, match=r"Settings file .* not found"):
-        load_settings(tmp_path / "none.toml")
-
-
 def test_a_password_is_not_shown() -> None:
-    """The database's URL appears in no text of the settings."""
     settings = load_settings(database="postgresql://me:secret@host/db")
     assert "secret" not in repr(settings)
     assert "secret" in settings.database_url
@@ -139,16 +127,6 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     assert settings.network == given
 
 
-def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
-    """Otherwise whoever sends a header would be let in, or nobody."""
-    path = tmp_path / "service.toml"
-    for text in ('[proxy]\nprojects = {a = {project = "b"}}\n', '[proxy]\naddresses = ["::1"]\n'):
-        path.write_text(text)
-        with pytest.raises(SettingsError, match="proxy"):
-            load_settings(path)
-    assert load_settings().proxy is None
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -161,7 +139,6 @@ def test_a_proxy_needs_addresses_and_groups(tmp_path: Path) -> None:
 def test_a_setting_that_is_gone_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str
 ) -> None:
-    """In the file and in the environment, with what to do instead."""
     path = tmp_path / "service.toml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as file:
@@ -170,3 +147,15 @@ def test_a_setting_that_is_gone_is_named(
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
         load_settings()
     assert str(file.value) == str(variable.value)
+
+
+def test_the_name_of_the_devices_outlives_that_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container has another host's name at each start, and the same data folder."""
+    monkeypatch.setattr("platform.node", lambda: "pod-1")
+    first = load_settings(data=tmp_path).named_devices()
+    monkeypatch.setattr("platform.node", lambda: "pod-2")
+    assert load_settings(data=tmp_path).named_devices() == first
+    assert first.startswith("pod-1-")
+    assert [each.name for each in tmp_path.iterdir()] == ["devices"]

@@ -21,7 +21,6 @@ def test_only_listed_steps_are_taken(before: State, after: State) -> None:
 
 
 def test_every_state_can_come_to_an_end() -> None:
-    """No job is caught in a state that leads nowhere."""
     for state in UNFINISHED:
         reached = {state}
         for _ in State:

@@ -15,14 +15,6 @@ def test_an_accuracy_is_reached_between_two_looks(target: float, seconds: float 
     assert seconds_to(CURVE, target) == (seconds and pytest.approx(seconds))
 
 
-def test_the_page_says_who_is_sooner() -> None:
-    """Of what half the time is taken, it is there twice as soon."""
-    quick = [(seconds / 2, accuracy) for seconds, accuracy in CURVE]
-    lines = list(told({OWN: [CURVE, CURVE], DELIVERED: [quick, quick]}))
-    assert lines[-1] == "- The delivered program is there 2 (2 to 2) times as soon."
-    assert any("| 1.000 (1.000 to 1.000) | 1.000 (1.000 to 1.000) |" in line for line in lines)
-
-
 def test_the_page_says_what_was_not_reached() -> None:
     """No ratio follows then."""
     low = [(1.0, 0.5), (2.0, 0.6)]

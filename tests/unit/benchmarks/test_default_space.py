@@ -57,14 +57,6 @@ def test_quiet_and_busy_machines_have_goals_of_their_own() -> None:
     assert "does not run" in text
 
 
-def test_a_training_beside_another_program_and_one_after_it_have_goals_of_their_own() -> None:
-    """What is best of a busy machine is not what is best of a quiet one."""
-    searches = searched(0.6, busy=1), searched(0.98, busy=1, trained_busy=1)
-    text = "\n".join(figures([row(*searches)]))
-    assert "| 1 core busy | quiet | lowest share | >= 80% | 60.0% | 1 | short |" in text
-    assert "| 1 core busy | 1 core busy | lowest share | >= 80% | 98.0% | 1 | reached |" in text
-
-
 def test_a_verdict_to_distribute_is_held_against_the_best_known_of_one_device() -> None:
     """It is wrong if significantly slower; a tie is neither wrong nor granted."""
     slower, tie, faster = (

@@ -8,13 +8,10 @@ from autotune.stats import Interval
 from benchmarks.links.bench import (
     GANGS,
     GRADIENTS,
-    MARGIN,
     STEP,
     Case,
     Judged,
-    break_even,
     speedup,
-    told,
 )
 
 SLOW = 12.5e6
@@ -59,26 +56,3 @@ def test_a_verdict_is_right_if_the_link_says_the_same(
 ) -> None:
     """Undecided is no answer where the link is clear."""
     assert judged(bandwidth, verdict).right is right
-
-
-def test_gangs_pay_from_the_break_even_on() -> None:
-    """There they are just as much faster than one device as the margin asks."""
-    for hosts, line in zip(GANGS, break_even(), strict=True):
-        bandwidth = float(line.split()[4].replace(",", "")) * 125e3
-        assert speedup(hosts, bandwidth) == pytest.approx(1 + MARGIN, rel=0.02)
-
-
-def test_a_row_tells_prediction_and_verdict() -> None:
-    """A gang without a run was stopped early."""
-    assert str(judged(SLOW, "one device")).endswith("| one device | stopped early | one device |")
-    row = str(judged(FAST, "distribute", Interval(low=1.8, value=1.9, high=2.0)))
-    assert "| unshaped | 4,000 | 2 |" in row
-    assert row.endswith("| distribute | 1.9 (1.8 to 2) | distribute |")
-
-
-def test_the_page_counts_what_was_right() -> None:
-    """Below the rows, with an interval for the share."""
-    found = [judged(SLOW, "one device"), judged(FAST, "distribute"), judged(FAST, "undecided")]
-    lines = [*told(found, "60s")]
-    assert sum(line.startswith("| unshaped") for line in lines) == len(found)
-    assert any(line.startswith("- Right: 2 of 3 (") for line in lines)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from autotune.config import Configuration
 from autotune.stats import Interval
-from benchmarks.peers.compare import ROWS, done, read_rows
 from benchmarks.peers.findings import Row, Truth
-from benchmarks.peers.job import Entry
-from benchmarks.peers.progress import close_since, incumbents
 from benchmarks.peers.table import figures
 
 ONE = Configuration()
@@ -68,16 +63,6 @@ def test_what_failed_in_half_of_its_runs_is_no_best() -> None:
     assert known.ratio(TWO, ONE) is None
 
 
-def test_a_part_is_not_run_again(tmp_path: Path) -> None:
-    """A part has its rows or has to be run."""
-    (tmp_path / ROWS).write_text(row(ONE, seed=3).model_dump_json() + "\n")
-    known = read_rows(tmp_path)
-    assert done(known, "digits", 3)
-    assert not done(known, "digits", 4)
-    assert not done(known, "lstm", 3)
-    assert read_rows(tmp_path / "nothing") == []
-
-
 def test_the_page_has_the_n_that_there_are() -> None:
     """Median and lowest share, those that never came close, and wrong ones with their interval."""
     rows = [row(TWO), row(ONE, seed=1, share=about(0.5, 1.1), seconds_to_close=None)]
@@ -87,20 +72,3 @@ def test_the_page_has_the_n_that_there_are() -> None:
         "| Optuna loop | 2 | 12 | 0.70, 0.50 | never, never in 1 of 2 | 1 of 2 (9.5% to 90.5%) |"
         in text
     )
-
-
-def test_close_means_for_good() -> None:
-    """Who falls back was not there yet."""
-    assert close_since([(1.0, 0.96), (2.0, 0.5), (3.0, 0.97), (4.0, 0.99)]) == 3.0
-    assert close_since([(1.0, 0.96), (2.0, None)]) is None
-
-
-def test_the_incumbent_is_the_fastest_by_its_mean() -> None:
-    """Until something is recommended."""
-    log = [
-        Entry(seconds=1, what="trial", configuration=ONE, number=0, rate=100),
-        Entry(seconds=2, what="trial", configuration=TWO, number=1, rate=120),
-        Entry(seconds=3, what="trial", configuration=TWO, number=2, rate=70),
-        Entry(seconds=4, what="recommendation", configuration=TWO),
-    ]
-    assert incumbents(log) == [(1, ONE), (2, TWO), (3, ONE), (4, TWO)]

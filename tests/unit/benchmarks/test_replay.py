@@ -94,21 +94,6 @@ def test_every_table_can_be_recorded_again() -> None:
     assert set(RECORDED) <= found <= {c.name for c in CHARACTERS}
 
 
-def test_a_search_gets_a_share_of_a_pass_by_the_size_of_its_space() -> None:
-    """A space of few configurations gets the larger share."""
-    world = world_of(table_of(run_at(100, 0)))
-    assert AS_RECORDED.budget(world) == pytest.approx(0.3 * 4.0)
-    assert ALIKE.budget(world) == 180.0
-
-
-def test_single_runs_can_be_the_truth() -> None:
-    """Then nothing is drawn towards configurations that are alike."""
-    other = Configuration(per_replica_batch=64)
-    runs = [*(run_at(rate, turn) for turn, rate in enumerate((90, 100, 110))), run_at(50, 0, other)]
-    raw = world_of(table_of(*runs), alike=False).rates
-    assert raw[other] == pytest.approx(50 * 64)
-
-
 def test_the_profile_gets_its_part_of_a_replayed_budget() -> None:
     """What a search costs includes what it reserves, so it stays near its budget as a whole."""
     world = world_of(tables.read(FOLDER / "conv.json.xz"))

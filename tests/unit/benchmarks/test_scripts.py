@@ -31,13 +31,3 @@ def test_what_came_of_each_is_counted() -> None:
     ) in text
     assert "Delivered is 12.5% from promised in the median, 20.0% at most, of 2 programs" in text
     assert "holds 1 of 2" in text
-
-
-def test_a_line_holds_what_there_is() -> None:
-    """Nothing that a script has printed breaks the table."""
-    lines = [*figures([SLOWER, REFUSED], "2 cores")]
-    assert (
-        "| slower.py | undecided: batch 64 | 100.0 (90.0 to 110.0) | 80.0 (0.800 times) | no "
-        "| was stopped \\| after 60 s |"
-    ) in lines
-    assert "| refused.py | none | nothing | none | no | Error: no fit was called |" in lines

@@ -63,15 +63,6 @@ def test_an_answer_that_is_no_success_is_told(address: str) -> None:
     assert burst(address, calls, 0.0).wrong == CONNECTIONS // 2
 
 
-def test_calls_with_a_body_send_it() -> None:
-    """Its length is told, and the method is another one."""
-    (sent,) = Calls(paths=["/here"], key="k", body='{"a": 1}').requests("host")
-    head, _, body = sent.decode().partition("\r\n\r\n")
-    assert head.startswith("POST /here HTTP/1.1\r\nHost: host\r\nAuthorization: Bearer k\r\n")
-    assert head.endswith(f"Content-Length: {len(body)}")
-    assert body == '{"a": 1}'
-
-
 def test_a_missed_goal_is_seen_in_the_table() -> None:
     """So is a reached one; what has no goal has no word."""
     rows = [

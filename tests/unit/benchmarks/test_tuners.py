@@ -46,25 +46,9 @@ def test_a_tuner_uses_its_time_and_repeats_nothing(tuner: Tuner) -> None:
     assert len(meter.tried) == len(set(meter.tried)) == 8
 
 
-@pytest.mark.parametrize("tuner", [at_random, tpe, tpe_in_proportion])
-def test_a_tuner_ends_when_all_is_tried(tuner: Tuner) -> None:
-    """However much time is left."""
-    meter = Meter(1000.0)
-    tuner(POOL, meter, 0)
-    assert len(meter.tried) <= len(POOL)
-
-
 def test_the_best_are_measured_again_and_luck_is_forgotten() -> None:
     """Three of them, twice each, and only that counts."""
     meter = Meter(100.0, lucky=POOL[0])
     assert with_best_again(at_random)(POOL, meter, 0) == BEST
     assert len(meter.tried) == len(POOL) + 6
     assert meter.tried[-6:-3] == meter.tried[-3:]
-
-
-def test_time_is_kept_for_measuring_again() -> None:
-    """Of ten trials' time four go into the search."""
-    meter = Meter(10.0)
-    with_best_again(at_random)(POOL, meter, 0)
-    assert len(meter.tried) == 10
-    assert len(set(meter.tried)) == 4

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.callers import Scope
 from autotune.api.errors import KeyRefused
+from autotune.api.identity import Scope
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Key, Keyring
 from autotune.api.store.database import Database

@@ -7,51 +7,66 @@ from collections.abc import Iterator
 
 import pytest
 
-from autotune.doctor.check import check_text
 from autotune.doctor.rule import HERE
-from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
-from tests.unit.doctor.forms import batches, beside, parts, seeds, threads, twice
+from tests.unit.doctor.forms import (
+    batches,
+    beside,
+    parts,
+    precision,
+    seeds,
+    threads,
+    twice,
+    variants,
+)
+from tests.unit.doctor.programs import filled, found, marked, programs
 
-NAMED = re.compile(r"^#: (.+)\n((?:(?!#: ).*\n)*)", re.MULTILINE)
 STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
-WORDS = {"START": threads.START, "MADE": beside.MADE, "STEP": beside.STEP}
 KINDS = [
-    (threads.RULE, threads.IMPORTS, threads.BAD, threads.GOOD),
-    (batches.RULE, batches.IMPORTS, batches.BAD, batches.GOOD),
-    (batches.WHOLE_RULE, batches.IMPORTS, batches.WHOLE_BAD, batches.WHOLE_GOOD),
-    (seeds.RULE, seeds.IMPORTS, seeds.BAD, seeds.GOOD),
-    (beside.RULE, beside.IMPORTS, beside.BAD, beside.GOOD),
-    (parts.RULE, parts.IMPORTS, parts.BAD, parts.GOOD),
-    (twice.RULE, twice.IMPORTS, twice.BAD, twice.GOOD),
+    *((each, "") for each in (batches, beside, parts, seeds, threads, twice)),
+    (batches, "WHOLE_"),
 ]
 
 
-def programs(*, good: bool) -> Iterator[object]:
-    for rule, imports, bad_ones, good_ones in KINDS:
-        for name, code in NAMED.findall(good_ones if good else bad_ones):
-            lines = [WORDS.get(each, each).strip("\n") for each in code.split("\n")]
-            own = re.search(r"^strategy = ", code, re.MULTILINE)
-            head = STRATEGY.sub("", imports) if own else imports
-            yield pytest.param(rule, head + "\n".join(lines), id=f"{rule}: {name}")
+def forms(kind: str) -> Iterator[object]:
+    for module, which in KINDS:
+        rule = getattr(module, f"{which}RULE")
+        for name, code, _ in programs(module, f"{which}{kind}"):
+            own = STRATEGY.search(code)
+            head = STRATEGY.sub("", module.IMPORTS) if own else module.IMPORTS
+            yield pytest.param(rule, head + filled(code, module), id=f"{rule}: {name}")
 
 
-def found_in(rule: str, code: str) -> list[int]:
-    report = check_text(Text(file="train.py", content=code), {rule: rules()[rule]})
-    return [each.place.line for each in report.findings]
+def rows() -> Iterator[object]:
+    for module in (precision, variants):
+        for name, code, ends in programs(module, "PROGRAMS"):
+            for end in ends.splitlines():
+                fill, _, expected = end.removeprefix("#=").rpartition("->")
+                whole = code.replace("@@", fill.strip().replace("|", "\n"))
+                program = module.HEAD + filled(whole, module)
+                yield pytest.param(program, expected.split(), id=f"{name}: {fill.strip()}")
 
 
-@pytest.mark.parametrize(("rule", "code"), [*programs(good=False)])
+@pytest.mark.parametrize(("rule", "code"), [*forms("BAD")])
 def test_every_form_is_found(rule: str, code: str) -> None:
     """In the marked lines and nowhere else."""
-    lines = enumerate(code.split("\n"), start=1)
-    marked = [number for number, line in lines if line.endswith(HERE)]
-    assert marked
-    assert found_in(rule, code) == marked
+    assert marked(code)
+    assert [line for name, line in found(code) if name == rule] == marked(code)
 
 
-@pytest.mark.parametrize(("rule", "code"), [*programs(good=True)])
+@pytest.mark.parametrize(("rule", "code"), [*forms("GOOD")])
 def test_what_looks_alike_is_left_alone(rule: str, code: str) -> None:
     """Nothing is found by the rule of the mistake."""
-    assert HERE not in code
-    assert found_in(rule, code) == []
+    assert rule not in [name for name, _ in found(code.replace(f"  {HERE}", ""))]
+
+
+@pytest.mark.parametrize(("code", "expected"), [*rows()])
+def test_what_is_wrong_is_found_and_nothing_else(code: str, expected: list[str]) -> None:
+    """By the rules that stand beside it."""
+    assert [name for name, _ in found(code)] == expected
+
+
+def test_every_program_is_read() -> None:
+    """None has lost its name or what is expected of it; 77 were found when all began."""
+    for module in (precision, variants):
+        assert module.PROGRAMS.count("#: ") == len([*programs(module, "PROGRAMS")])
+    assert variants.PROGRAMS.count("\n#= ") == 77

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
-from autotune.doctor.check import check_text
-from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from tests.unit.doctor import programs
 
 HEAD = "import json, os, sys\nimport keras\nimport numpy as np\nimport tensorflow as tf\n"
 WORKERS = "tf.distribute.MultiWorkerMirroredStrategy()"
@@ -20,11 +16,8 @@ FIT = "keras-fit-on-workers"
 ACCUMULATION = "accumulation-on-replicas"
 
 
-def found(code: str, head: str = HEAD) -> list[tuple[str, int]]:
-    """Return the rules that find something, each with the line below the imports."""
-    lines = len(head.splitlines())
-    report = check_text(Text(file="train.py", content=head + textwrap.dedent(code)), rules())
-    return [(each.rule, each.place.line - lines) for each in report.findings]
+def found(code: str) -> list[tuple[str, int]]:
+    return programs.found(code, HEAD)
 
 
 STARTS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.doctor.target import NEWEST, required_version
+from autotune.doctor.settings import NEWEST, required_version
 
 
 @pytest.mark.parametrize(

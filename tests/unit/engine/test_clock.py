@@ -11,13 +11,10 @@ from autotune.engine.child.clock import SHORTEST_WINDOW, Clock
 
 
 class Report:
-    """Keeps what the clock reports."""
-
     def __init__(self) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
 
     def write(self, event: str, **fields: object) -> None:
-        """Keep an event."""
         self.events.append((event, fields))
 
     @property
@@ -27,13 +24,10 @@ class Report:
 
 
 class Time:
-    """A clock that is moved by hand."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
 
@@ -49,8 +43,8 @@ def time() -> Time:
 
 @pytest.fixture
 def clock(report: Report, time: Time) -> Clock:
-    clock = Clock(report, time, worked=lambda: 2 * time.now)
-    clock.begin()
+    clock = Clock(report, now=time, worked=lambda: 2 * time.now)
+    clock.on_train_begin()
     return clock
 
 
@@ -68,8 +62,8 @@ def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -
 def test_a_window_tells_what_callbacks_took(report: Report, time: Time) -> None:
     """Not with what they took of the first call."""
     taken = [{"Watch": 9.0}, {"Watch": 0.5}, {}]
-    clock = Clock(report, time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
-    clock.begin()
+    clock = Clock(report, now=time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
+    clock.on_train_begin()
     for _ in range(3):
         step(clock, time, 1.0)
     assert [each[1].get("callbacks") for each in report.events[-2:]] == [{"Watch": 0.5}, None]
@@ -99,7 +93,7 @@ def test_windows_follow_one_another_without_gaps(clock: Clock, report: Report, t
 def test_training_begins_once(clock: Clock, report: Report, time: Time) -> None:
     """A second `fit` does not start the clock again."""
     step(clock, time, 1.0)
-    clock.begin()
+    clock.on_train_begin()
     assert report.names.count("train_begin") == 1
 
 

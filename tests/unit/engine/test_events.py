@@ -49,13 +49,3 @@ def test_a_disk_that_takes_half_a_line_is_an_error(path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert EventReader(path).read() == []
-
-
-def test_a_reader_may_be_closed_twice(path: Path) -> None:
-    """Closing is harmless, whether or not the file was ever there."""
-    reader = EventReader(path)
-    reader.close()
-    path.touch()
-    reader.read()
-    reader.close()
-    reader.close()

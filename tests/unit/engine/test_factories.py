@@ -55,10 +55,3 @@ def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], wor
     with pytest.raises(FactoryFailed) as caught:
         LoadedFactory("dataset", function, fixed).fill(OFFERED)
     assert words in f"{caught.value.cause} {caught.value.next_step}"
-
-
-def test_only_named_parameters_are_declared() -> None:
-    """A parameter that has no name of its own cannot be asked for."""
-    assert LoadedFactory("model", open_ended, {}).parameters == ()
-    assert LoadedFactory("model", positional, {}).parameters == ()
-    assert LoadedFactory("model", optional, {}).parameters == ("folder", "input_context")

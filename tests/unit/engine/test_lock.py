@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
+import signal
 import stat
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +18,16 @@ import pytest
 
 from autotune.engine import lock as module
 from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive
-from autotune.errors import EngineError, UsageError
+from autotune.errors import EngineError, Interrupted, UsageError
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from autotune.engine.lock import exclusive
+with exclusive("theirs:model_fn", print, [Path(sys.argv[1])]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -26,18 +37,24 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def told() -> list[object]:
-    """What the user was told."""
     return []
 
 
 def locked(file: Path) -> bool:
-    """Whether somebody holds the lock."""
     with file.open() as opened:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False
+
+
+def signed(file: Path) -> Holder:
+    """Return who holds the machine, as it says itself."""
+    with file.open() as opened:
+        found = module._holder(opened.fileno())
+    assert found
+    return found
 
 
 def test_a_free_machine_is_taken_at_once(tmp_path: Path, told: list[object]) -> None:
@@ -164,7 +181,6 @@ def test_a_claim_waits_for_nobody_and_keeps_others_waiting(tmp_path: Path) -> No
 
 
 def claims(places: list[Path], *seconds: float | None) -> list[Claim]:
-    """Return claims of different searches with these budgets."""
     return [Claim(f"search {n}", places, each) for n, each in enumerate(seconds)]
 
 
@@ -183,16 +199,6 @@ def test_who_comes_first_gets_it_first(tmp_path: Path) -> None:
     second.release()
     assert third.take() is None
     third.release()
-
-
-def test_a_newcomer_waits_behind_those_who_wait(tmp_path: Path) -> None:
-    """Also in the moment in which the machine is free."""
-    holder, first, late = claims([tmp_path], None, None, None)
-    holder.take()
-    first.take()
-    holder.release()
-    assert late.take()
-    assert first.take() is None
 
 
 def test_the_latest_time_follows_from_the_budgets(tmp_path: Path) -> None:
@@ -214,21 +220,17 @@ def test_what_was_waited_is_told_as_past() -> None:
     assert "so far" not in str(Wait(holder=None, waited=59))
 
 
-def test_a_ticket_that_was_left_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """Its process is gone, and so is its lock."""
+def test_a_place_whose_process_is_gone_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """The kernel takes back what it held."""
     holder, first, second = claims([tmp_path], None, None, None)
     holder.take()
     first.take()
     assert second.take()
-    for ticket in tmp_path.glob("autotune-queue-*/*"):
-        copy = ticket.with_name(f"{'0' * 20}-{ticket.name[-3:]}")
-        copy.write_bytes(ticket.read_bytes())  # As if its process had been killed.
+    assert first._file is not None
+    os.close(first._file)
     holder.release()
-    assert first.take() is None
-    first.release()
     assert second.take() is None
     second.release()
-    assert not list(tmp_path.glob("autotune-queue-*/*"))
 
 
 def test_who_is_first_and_stopped_is_passed_by(
@@ -245,38 +247,17 @@ def test_who_is_first_and_stopped_is_passed_by(
     assert second.take() is None
 
 
-@pytest.mark.parametrize("trap", [symlink, pipe])
-def test_a_trap_in_place_of_the_queue_costs_only_the_order(
-    tmp_path: Path, trap: Callable[[Path, Path], None]
+def test_places_that_the_kernel_does_not_give_cost_only_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is written elsewhere, and the machine is had all the same."""
-    elsewhere, places = tmp_path / "elsewhere", [tmp_path / "shared"]
-    elsewhere.mkdir()
-    places[0].mkdir()
-    maker = Claim("makes the file", places)
-    maker.take()
-    maker.release()
-    queue = next(places[0].glob("autotune-queue-*"))
-    shutil.rmtree(queue)
-    trap(queue, elsewhere)
-    with exclusive("mine", print, places):
-        assert locked(places[0] / NAME)
-    assert list(elsewhere.iterdir()) == []
-
-
-def test_every_user_can_queue(tmp_path: Path) -> None:
-    """Whatever the mask of whoever came first; only one's own ticket can be removed."""
-    before = os.umask(0o077)
-    try:
-        holder, first = claims([tmp_path], None, None)
-        holder.take()
-        first.take()
-    finally:
-        os.umask(before)
-    (queue,) = tmp_path.glob("autotune-queue-*")
-    (ticket,) = queue.iterdir()
-    assert stat.S_IMODE(queue.stat().st_mode) == 0o1777
-    assert stat.S_IMODE(ticket.stat().st_mode) == 0o644
+    """The machine is had all the same, and let go of."""
+    monkeypatch.setattr(module.fcntl, "F_OFD_GETLK", -1)
+    holder, other = claims([tmp_path], None, None)
+    assert holder.take() is None
+    assert other.take()
+    holder.release()
+    assert other.take() is None
+    other.release()
 
 
 def test_a_search_of_the_same_name_does_not_share_the_machine(tmp_path: Path) -> None:
@@ -290,3 +271,64 @@ def test_a_search_of_the_same_name_does_not_share_the_machine(tmp_path: Path) ->
         second = pool.submit(exclusive("mine", tell, [tmp_path]).__enter__)
         with pytest.raises(EngineError, match="Another search"):
             second.result()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    call = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_the_second_waits_and_is_told_for_whom(
+    tmp_path: Path, other: subprocess.Popen[str]
+) -> None:
+    """The kernel drops the lock of a process that was killed; then the next one goes on."""
+    told: list[str] = []
+
+    def tell(wait: Wait | str) -> None:
+        told.append(str(wait))
+        other.kill()
+
+    since = signed(tmp_path / NAME).since
+    with exclusive("mine", tell, [tmp_path]):
+        assert other.wait() == -signal.SIGKILL
+    assert len(told) == 1
+    began = time.strftime("%H:%M", time.localtime(since))
+    assert told[0].startswith(f"Another search (process {other.pid}, started {began}")
+    assert told[0].endswith(
+        "theirs:model_fn) is running on this machine; waiting for it to finish."
+    )
+
+
+@pytest.mark.usefixtures("other")
+def test_who_waits_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and then, so that nobody takes it for dead; Ctrl-C ends it as an interruption."""
+    monkeypatch.setattr(module, "REMIND_SECONDS", 0.05)
+    told: list[str] = []
+
+    def tell(wait: Wait | str) -> None:
+        told.append(str(wait))
+        if len(told) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted) as caught, exclusive("mine", tell, [tmp_path]):
+        pytest.fail("the machine was taken")
+    assert caught.value.exit_code == 130
+    assert signed(tmp_path / NAME).what == "theirs:model_fn"
+
+
+def test_a_forked_process_does_not_keep_the_lock(tmp_path: Path) -> None:
+    """A notebook may leave processes behind that hold all of its open files."""
+    with exclusive("mine", print, [tmp_path]):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+    try:
+        assert not locked(tmp_path / NAME)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -13,14 +13,20 @@ from typing import Any
 
 import pytest
 
-from autotune.engine import events, links, ray_group as group, ray_hosts as hosts, user_code as code
+from autotune.engine import events, ray, ray_hosts as hosts, user_code as code
 from autotune.engine.bridge import Gone, Node
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import MemoryUse, Report
 from autotune.engine.lock import Holder, Wait
-from autotune.engine.ray import RayEngine
-from autotune.engine.ray_agent import HostFacts, News, Order
-from autotune.engine.ray_group import RemoteGroup
+from autotune.engine.ray import RayEngine, RemoteGroup
+from autotune.engine.ray_agent import (
+    HostFacts,
+    News,
+    Order,
+    answer_pings,
+    hold_port,
+    measure_link,
+)
 from autotune.engine.ray_hosts import Hosts, RemoteHost
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import InspectionRequest
@@ -30,7 +36,7 @@ from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
 from autotune.machine import Machine
-from autotune.reason import Exited, HostLost, Orphaned, Outcome
+from autotune.reason import Exited, HostLost, Orphaned, Outcome, Reason
 from autotune.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -38,6 +44,7 @@ from tests.trials import request_for
 
 TWO = (Role(), Role(index=1, host=1))
 Say = Callable[..., Any]
+WorkersOf = Callable[["Agents"], RemoteGroup]
 
 
 class Agents:
@@ -59,7 +66,6 @@ class Agents:
         self.calls: list[tuple[str, str, tuple[Any, ...]]] = []
 
     def ask(self, agent: str, method: str, *arguments: Any) -> Future[Any]:
-        """Answer a call."""
         self.calls.append((agent, method, arguments))
         future: Future[Any] = Future()
         found = self.says.get(method, lambda *_: None)(agent, *arguments)
@@ -72,7 +78,6 @@ class Agents:
         return future
 
     def asked(self, method: str) -> list[tuple[str, tuple[Any, ...]]]:
-        """Return who was asked for this, and with what."""
         return [(agent, arguments) for agent, each, arguments in self.calls if each == method]
 
 
@@ -81,18 +86,24 @@ def remote_hosts(agents: Agents) -> list[RemoteHost]:
     return [RemoteHost(agents, node) for node in nodes]  # type: ignore[arg-type] # stands in
 
 
-def gang_of(agents: Agents, folder: Path) -> tuple[RemoteGroup, TrialRequest]:
-    request = request_for("fit", folder, roles=TWO)
-    given = TrialFolder(folder).create()
+@pytest.fixture
+def request_of_two(tmp_path: Path) -> TrialRequest:
+    return request_for("fit", tmp_path / "run", roles=TWO)
+
+
+@pytest.fixture
+def workers_of(request_of_two: TrialRequest) -> WorkersOf:
+    """Return a function that gives the workers of a run on the hosts of some agents."""
+    given = TrialFolder(request_of_two.folder).create()
     given.script.write_text("")
     given.request.write_text("{}")
-    return RemoteGroup(remote_hosts(agents), request, given, "train"), request
+    return lambda agents: RemoteGroup(remote_hosts(agents), request_of_two, given, "train")
 
 
-def test_a_gang_is_told_the_addresses_of_its_hosts(tmp_path: Path) -> None:
+def test_workers_are_told_the_addresses_of_their_hosts(workers_of: WorkersOf) -> None:
     """Each agent holds a port, learns those of all, and starts what is its own."""
     agents = Agents()
-    gang_of(agents, tmp_path / "run")[0].start()
+    workers_of(agents).start()
     orders: list[Order] = [arguments[0] for _, arguments in agents.asked("begin")]
     assert [each.addresses for each in orders] == [["10.0.0.0:7000", "10.0.0.1:7001"]] * 2
     assert [each.members for each in orders] == [[0], [1]]
@@ -100,78 +111,76 @@ def test_a_gang_is_told_the_addresses_of_its_hosts(tmp_path: Path) -> None:
 
 
 def test_a_silent_host_is_lost_and_the_others_are_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers_of: WorkersOf, request_of_two: TrialRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host that does not answer for so long is named, and every other one is told to end."""
-    for module in (group, hosts):
+    for module in (ray, hosts):
         monkeypatch.setattr(module, "SILENCE_SECONDS", 0.05)
-    monkeypatch.setattr(group, "_LATE_SECONDS", 0.01)
+    monkeypatch.setattr(ray, "_LATE_SECONDS", 0.01)
     agents = Agents(poll=lambda key, _: ... if key == "1" else News())
-    gang, request = gang_of(agents, tmp_path / "run")
-    result = TrialRun(request.roles, request.limits, gang).run()
+    result = TrialRun(TWO, request_of_two.limits, workers_of(agents)).run()
     lost = HostLost(host="host1 (10.0.0.1)", silent=0.05)
     assert (result.outcome, result.reason) == (Outcome.CRASHED, lost)
     assert agents.asked("end") == [("0", ())]
     assert agents.asked("drop") == [("", ("1",))]
 
 
-def test_an_agent_that_is_gone_is_a_lost_host(tmp_path: Path) -> None:
-    """It is known at once, and no silence is waited for."""
-    agents = Agents(poll=lambda *_: Gone("The actor died."))
-    gang, _ = gang_of(agents, tmp_path / "run")
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (Gone("The actor died."), HostLost(host="host0 (10.0.0.0)")),
+        (News(lost=Orphaned()), Orphaned()),
+    ],
+    ids=["agent", "fork server"],
+)
+def test_the_loss_of_an_agent_is_that_of_a_host(
+    workers_of: WorkersOf, said: object, reason: Reason
+) -> None:
+    """It is known at once; in place of a fork server the agent starts another for the next run."""
+    workers = workers_of(Agents(poll=lambda *_: said))
     with pytest.raises(WorkersLost) as caught:
-        gang.listen(0.01)
-    assert caught.value.reason == HostLost(host="host0 (10.0.0.0)")
+        workers.listen(0.01)
+    assert caught.value.reason == reason
+    assert workers.lost == (reason if isinstance(reason, HostLost) else None)
 
 
-def test_a_fork_server_that_is_gone_loses_no_host(tmp_path: Path) -> None:
-    """The run has crashed, and the agent starts another one for the next."""
-    agents = Agents(poll=lambda *_: News(lost=Orphaned()))
-    gang, _ = gang_of(agents, tmp_path / "run")
-    with pytest.raises(WorkersLost) as caught:
-        gang.listen(0.01)
-    assert (caught.value.reason, gang.lost) == (Orphaned(), None)
-
-
-def test_times_are_those_of_the_tuner(tmp_path: Path) -> None:
+def test_times_are_those_of_the_tuner(workers_of: WorkersOf) -> None:
     """A host's clock may be far ahead; what it reports is dated as if it were the tuner's."""
     report = Report(0, {"event": events.STARTED, "at": time.monotonic() + 5000})
     ahead = Agents(
         clock=lambda _: time.monotonic() + 5000, poll=lambda *_: News([report], {0: Exited(code=3)})
     )
-    gang, _ = gang_of(ahead, tmp_path / "run")
+    workers = workers_of(ahead)
     begun = time.monotonic()
-    gang.start()
-    (first, *_) = gang.listen(0.01)
+    workers.start()
+    (first, *_) = workers.listen(0.01)
     assert begun - 1 < first.event["at"] < time.monotonic() + 1
-    assert gang.exits() == {0: Exited(code=3)}
+    assert workers.exits() == {0: Exited(code=3)}
 
 
-def test_memory_is_that_of_the_host_where_it_is_too_much(tmp_path: Path) -> None:
+def test_memory_is_that_of_the_host_where_it_is_too_much(workers_of: WorkersOf) -> None:
     """Together it is the sum; what exceeds its host's limit is told with that limit."""
     uses = {"0": MemoryUse(10, 100, exceeded=False), "1": MemoryUse(20, 50, exceeded=False)}
-    agents = Agents(poll=lambda key, _: News(memory=uses[key]))
-    gang, _ = gang_of(agents, tmp_path / "run")
-    gang.listen(0.01)
-    assert gang.memory() == MemoryUse(30, 150, exceeded=False)
+    workers = workers_of(Agents(poll=lambda key, _: News(memory=uses[key])))
+    workers.listen(0.01)
+    assert workers.memory() == MemoryUse(30, 150, exceeded=False)
     uses["1"] = MemoryUse(60, 50, exceeded=True)
-    gang.listen(0.01)
-    assert gang.memory() == uses["1"]
+    workers.listen(0.01)
+    assert workers.memory() == uses["1"]
 
 
 def test_what_processes_leave_is_brought_home_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers_of: WorkersOf, request_of_two: TrialRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each file arrives whole, also one that takes more than one piece."""
-    monkeypatch.setattr(group, "PIECE", 4)
+    monkeypatch.setattr(ray, "PIECE", 4)
     left = {"output-0.txt": b"all that it printed", "answer-0.json": b"{}"}
     agents = Agents(
         end=lambda key: {name: len(text) for name, text in left.items() if key == "0"},
         take=lambda _, name, offset: left[name][offset : offset + 4],
     )
-    gang, request = gang_of(agents, tmp_path / "run")
-    gang.end()
-    assert {name: (request.folder / name).read_bytes() for name in left} == left
+    workers_of(agents).end()
+    assert {name: (request_of_two.folder / name).read_bytes() for name in left} == left
 
 
 @pytest.mark.parametrize(
@@ -222,7 +231,7 @@ def test_a_host_that_went_between_runs_ends_none() -> None:
 
 def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user is told on which machine and for whom, once, and it goes on when that has ended."""
-    monkeypatch.setattr(hosts, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr("autotune.engine.lock.POLL_SECONDS", 0.001)
     holder = Holder(pid=7, since=time.time(), what="theirs")
     busy = iter([Wait(holder=holder, before=2)] * 3)
     agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
@@ -345,7 +354,7 @@ def test_code_beyond_the_limit_is_refused_where_it_is_needed(
 def test_a_held_port_is_free_for_a_server_that_reuses_addresses() -> None:
     """So does TensorFlow's; the kernel gives the port to nobody who asks for any."""
     with ExitStack() as held:
-        port = links.hold(held)
+        port = hold_port(held)
         with socket.socket() as server:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             server.bind(("", port))
@@ -356,9 +365,9 @@ def test_a_held_port_is_free_for_a_server_that_reuses_addresses() -> None:
 
 def test_a_link_is_measured() -> None:
     """To a host that answers; to one that does not there is none."""
-    found = links.measure("127.0.0.1", links.answer(5.0))
+    found = measure_link("127.0.0.1", answer_pings(5.0))
     assert found is not None
     assert 0 < found.latency < 1
     assert found.bandwidth > 0
     with ExitStack() as held:
-        assert links.measure("127.0.0.1", links.hold(held)) is None
+        assert measure_link("127.0.0.1", hold_port(held)) is None

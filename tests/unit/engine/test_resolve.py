@@ -18,7 +18,6 @@ from tests.fleet import fleet_package
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder in which a distribution declares the engine `fleet`."""
     return fleet_package(tmp_path)
 
 
@@ -89,15 +88,12 @@ def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
 
 
 class Busy(FakeEngine):
-    """Another search holds the machine."""
-
     def __init__(self) -> None:
         super().__init__(lambda _: 1.0)
 
     def reserved(
         self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
-        """Tell of whom it waits."""
         holder = Holder(pid=7, since=0, what="theirs", seconds=60)
         notify(Wait(holder=holder, before=1, until=1e9))
         return super().reserved(what, notify, seconds)

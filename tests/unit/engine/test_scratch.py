@@ -24,12 +24,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_files_are_found_by_their_relative_paths() -> None:
-    """Those in folders too."""
-    with working_copy():
-        assert Path("data/a.csv").read_text() == "1,2"
-
-
 def test_what_is_written_lies_in_the_copy(here: Path) -> None:
     """Old files, new ones, and whole folders that are removed."""
     with working_copy():
@@ -48,13 +42,6 @@ def test_the_original_cannot_be_changed_by_its_path(here: Path) -> None:
     with working_copy(), pytest.raises(PermissionError, match="may not change"):
         (here / "model.keras").unlink()
     (here / "model.keras").write_text("mine")
-
-
-def test_a_file_of_the_original_has_a_counterpart(here: Path) -> None:
-    """What lies elsewhere is its own."""
-    with working_copy() as copy:
-        assert copy.counterpart(here / "data" / "a.csv").samefile("data/a.csv")
-        assert copy.counterpart(here.parent) == here.parent
 
 
 def test_a_large_file_is_read_and_not_overwritten(

@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.train import LearningRequest
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.stats.gradients import Unpredictable
 from autotune.testing.contract import Behaviour
@@ -18,12 +18,10 @@ from tests.trials import request_of
 
 @pytest.fixture
 def task(tmp_path: Path) -> LearningRequest:
-    """A training at a batch of 32 whose gradients are taken."""
     return LearningRequest(trial=request_of(Behaviour.MEASURED, tmp_path, ()))
 
 
 def ended(phase: Phase) -> RunResult:
-    """Return the result of a run that a limit has ended."""
     return RunResult(
         outcome=Outcome.HUNG, reason=Overdue(phase=phase, seconds=9.0), wall_seconds=9.0
     )

@@ -54,42 +54,28 @@ class Scripted(WorkerGroup):
         """Start nothing."""
 
     def listen(self, seconds: float) -> list[Report]:
-        """Tell one thing, or that all are lost."""
         del seconds
         if not self._told and "lost" in self._later:
             raise WorkersLost(Orphaned())
-        return self.read()
-
-    def read(self) -> list[Report]:
-        """Tell one thing."""
         told, self._told = self._told[:1], self._told[1:]
         return told
 
     def exits(self) -> Mapping[int, Exit]:
-        """Let the second worker die when all is told."""
         found = self._later.get("exit")
         return {1: found} if found and not self._told else {}  # type: ignore[dict-item]
 
     def memory(self) -> MemoryUse:
-        """Hold too much when all is told."""
         return MemoryUse(9, 8, exceeded="large" in self._later and not self._told)
 
-    def last_words(self, member: int) -> str:
-        """Say who it is."""
-        return f"words of {member}"
-
-    def stack(self, member: int) -> str:
-        """Say who it is."""
-        return f"stack of {member}"
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        return f"{'stack' if stack else 'words'} of {member}"
 
     def end(self) -> None:
-        """Note it."""
         self.ended = True
 
 
 @pytest.fixture
 def request_of_two(tmp_path: Path, workload: Workload) -> TrialRequest:
-    """A trial of two workers."""
     return TrialRequest(
         configuration=Configuration(),
         script="",
@@ -144,38 +130,27 @@ def test_a_run_ends_with_what_becomes_of_its_workers(
     assert words.lower() in reason_text(result.reason).lower()
 
 
-def trouble(at: float, reason: str, *, consequence: bool = False) -> Trouble:
-    return Trouble(
-        at=at, ending=Ending(Outcome.FAILED, Message(text=reason)), consequence=consequence
-    )
+FIRST = Trouble(at=1, ending=Ending(Outcome.FAILED, Message(text="first")))
+LATER = Trouble(at=2, ending=Ending(Outcome.FAILED, Message(text="later")))
+SOCKET = Trouble(at=0, ending=Ending(Outcome.FAILED, Message(text="socket")), consequence=True)
 
 
-def test_no_trouble_no_ending() -> None:
-    """A healthy gang goes on."""
-    assert root_cause((), now=5.0) is None
-
-
-def test_the_first_cause_wins() -> None:
-    """Of several causes the earliest is told, in whatever order they are heard."""
-    ending = root_cause((trouble(2, "later"), trouble(1, "first")), now=2)
-    assert ending is not None
-    assert ending.reason == Message(text="first")
-
-
-def test_a_cause_beats_earlier_consequences() -> None:
-    """A consequence that is heard first is not told once the cause is known."""
-    ending = root_cause((trouble(1, "socket", consequence=True), trouble(2, "cause")), now=2)
-    assert ending is not None
-    assert ending.reason == Message(text="cause")
-
-
-def test_a_lone_consequence_waits_for_its_cause() -> None:
-    """It becomes the reason only when nothing better shows itself in time."""
-    lone = (trouble(1, "socket", consequence=True),)
-    assert root_cause(lone, now=1 + GRACE / 2) is None
-    ending = root_cause(lone, now=1 + 2 * GRACE)
-    assert ending is not None
-    assert ending.reason == Message(text="socket")
+@pytest.mark.parametrize(
+    ("troubles", "now", "told"),
+    [
+        ((), 5.0, None),
+        ((LATER, FIRST), 2.0, FIRST),
+        ((SOCKET, LATER), 2.0, LATER),
+        ((SOCKET,), GRACE / 2, None),
+        ((SOCKET,), 2 * GRACE, SOCKET),
+    ],
+    ids=["none", "the first", "a cause before consequences", "waits", "nothing better"],
+)
+def test_the_root_cause_is_told(
+    troubles: tuple[Trouble, ...], now: float, told: Trouble | None
+) -> None:
+    """The earliest one; what only tells that another has gone waits a while for its cause."""
+    assert root_cause(troubles, now) == (told and told.ending)
 
 
 def after(*events: tuple[str, float]) -> Watchdog:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
+from autotune.api.http.service import open_service
 from autotune.api.settings import load_settings
 from autotune.testing import FAKE_MACHINE
 from tools.docs.pages import ROOT
@@ -23,11 +24,7 @@ MADE = {"/v1/tunings": "ID", "/repeat": "OTHER"}
 
 
 class Service:
-    """Answers the calls of a page.
-
-    Args:
-        client: Reaches the application.
-    """
+    """Answers the calls of a page."""
 
     def __init__(self, client: TestClient) -> None:
         self._client = client
@@ -58,8 +55,8 @@ class Service:
 def service(data: Path) -> Iterator[Service]:
     """Give a service with the shipped examples, and no worker."""
     settings = load_settings(data=data, root=ROOT, machine=FAKE_MACHINE)
-    with TestClient(create_app(settings, keys=False), base_url=BASE) as client:
-        yield Service(client)
+    with closing(open_service(settings, keys=False)) as opened:
+        yield Service(TestClient(create_app(opened), base_url=BASE))
 
 
 def _parser() -> argparse.ArgumentParser:

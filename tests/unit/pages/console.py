@@ -28,11 +28,7 @@ Check = Callable[[Sequence[str]], None]
 
 
 class Console:
-    """Takes the commands of a page, one after the other.
-
-    Args:
-        service: Answers the calls to the service.
-    """
+    """Takes the commands of a page, one after the other."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

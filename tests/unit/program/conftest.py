@@ -6,5 +6,4 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden programs")

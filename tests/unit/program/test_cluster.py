@@ -52,19 +52,6 @@ def test_workers_get_the_gpus() -> None:
     assert "nvidia.com/gpu: 2" in (gang[JOBSET] or "")
     assert (cluster_files(SERVED, GPUS)[JOBSET] or "").count("nvidia.com/gpu") == 1
     assert "GPUS = 2" in (gang[RAY] or "")
-    every = "".join(str(each) for each in cluster_files(SERVED, CPUS).values())
-    assert "GPUS" not in every
-    assert "gpu:" not in every
-    assert "gpus-per" not in every
-
-
-def test_whoever_waits_for_orders_ends_with_the_chief() -> None:
-    """Workers and servers never end by themselves."""
-    files = cluster_files(SERVED, CPUS)
-    assert "--wait=30" in (files[SLURM] or "")
-    done = yaml.safe_load(files[JOBSET] or "")["spec"]["successPolicy"]
-    assert done == {"operator": "All", "targetReplicatedJobs": ["chief"]}
-    assert "successPolicy" not in (cluster_files(GANG, CPUS)[JOBSET] or "")
 
 
 def test_one_process_needs_no_cluster() -> None:

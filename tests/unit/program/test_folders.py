@@ -41,7 +41,6 @@ def finder(program: Path) -> Find:
 
 
 def write(path: Path) -> Path:
-    """Make a file with its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     return path

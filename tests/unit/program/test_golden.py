@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.program import render
-from tests.golden import CASES, CPUS, golden_texts
+from tests.golden import golden_texts
 
 GOLDEN = Path(__file__).with_name("golden")
 WHOLE = (
@@ -33,14 +32,12 @@ def kept(name: str) -> tuple[Path, str]:
 
 
 def difference(one: str, other: str) -> str:
-    """Return what differs between two texts."""
     texts = [golden_texts()[name].splitlines(keepends=True) for name in (one, other)]
     return "".join(unified_diff(*texts, one, other, n=1))
 
 
 @pytest.mark.parametrize("name", golden_texts())
 def test_a_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
-    """Every program, and every file that starts one."""
     path, text = kept(name)
     if request.config.getoption("--update-golden", default=False):
         path.write_text(text, encoding="utf-8")
@@ -53,15 +50,8 @@ def test_nothing_else_is_kept() -> None:
     assert files == {kept(name)[0] for name in golden_texts()}
 
 
-def test_rendering_is_repeatable() -> None:
-    """The same values give the same text."""
-    case = CASES["workers_source"]
-    assert render(*case, CPUS) == render(*case, CPUS)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_stand_alone(name: str) -> None:
-    """No program imports autotune, and each is valid Python."""
     text = golden_texts()[name]
     compile(text, name, "exec")
     assert "import autotune" not in text

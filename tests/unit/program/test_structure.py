@@ -6,7 +6,7 @@ import ast
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from pydantic import BaseModel, Field
 
 from autotune.axis import Axis, AxisRole, Line, Place
@@ -46,7 +46,7 @@ texts = st.one_of(st.text(max_size=30), nasty, st.just(ATTACK))
 values = st.one_of(texts, st.integers(-(10**9), 10**9), st.booleans(), st.floats())
 
 
-def rendered(name: str, value: Scalar, folder: str = "here") -> Program:
+def rendered(name: str, value: Scalar, folder: str) -> Program:
     """Render a program in which a value stands wherever values can stand."""
     arguments = (("fixed", value),)
     source = Source(text="import helpers", expression="helpers.f", roots=(("helpers", folder),))
@@ -81,6 +81,7 @@ def outline(text: str | None) -> list[str]:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @settings(max_examples=25, deadline=None)
+@example(value=ATTACK, folder="here")
 @given(value=values, folder=texts)
 def test_a_value_reaches_the_factories_and_nothing_else(
     name: str, value: Scalar, folder: str
@@ -96,15 +97,6 @@ def test_a_value_reaches_the_factories_and_nothing_else(
         plain = rendered(name, "plain", "here")
         assert outline(program.train) == outline(plain.train)
         assert outline(program.launch) == outline(plain.launch)
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_three_quotes_and_a_statement_stay_a_text(name: str) -> None:
-    """Such a value of a user's own axis ran a statement when the trial began."""
-    program = rendered(name, ATTACK)
-    tree = ast.parse(program.train)
-    assert ATTACK not in (ast.get_docstring(tree, clean=False) or "")
-    assert not [each for each in ast.walk(tree) if getattr(each, "attr", "") == "system"]
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,20 +6,13 @@ import ast
 
 from hypothesis import given, strategies as st
 
-from autotune.program.imports import imports_in, sections
-from autotune.program.text import call, literal, paragraph
+from autotune.program.text import call, imports_in, literal, paragraph, sections
 from autotune.value import Scalar
 
 
 @given(st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()))
 def test_a_literal_gives_its_value_back(value: Scalar) -> None:
-    """Whatever an argument holds, the program passes the same."""
     assert eval(literal(value), {"float": float}) == value  # noqa: S307 - our own text
-
-
-def test_infinity_can_be_written() -> None:
-    """Floats that Python has no literal for are made from text."""
-    assert literal(float("-inf")) == 'float("-inf")'
 
 
 def test_a_call_takes_as_few_lines_as_fit() -> None:
@@ -32,14 +25,12 @@ def test_a_call_takes_as_few_lines_as_fit() -> None:
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{3,20}", fullmatch=True), st.integers(), max_size=9))
 def test_a_call_of_any_length_is_valid(arguments: dict[str, int]) -> None:
-    """Breaking lines does not change what is called."""
     pairs = [(f"{name}_", str(value)) for name, value in arguments.items()]
     tree = ast.parse(call("f", pairs, before="x = ", indent=0))
     assert len(next(n for n in ast.walk(tree) if isinstance(n, ast.Call)).keywords) == len(pairs)
 
 
 def test_a_paragraph_is_filled_to_the_width() -> None:
-    """Text is broken between words, and later lines are indented."""
     lines = paragraph("word " * 40, indent=4).splitlines()
     assert len(lines) == 3
     assert all(line.startswith("    word") and len(line) <= 100 for line in lines[1:])

@@ -9,7 +9,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Limits
-from autotune.engine.tasks.learn import LearningRequest
+from autotune.engine.tasks.train import LearningRequest
 from autotune.errors import NothingMeasured, UsageError
 from autotune.options import PROFILE_SHARE, SearchOptions
 from autotune.program import Program, render

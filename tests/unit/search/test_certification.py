@@ -15,8 +15,7 @@ from autotune.reason import Message
 from autotune.reason.sentences import reason_text
 from autotune.result import Result
 from autotune.testing import FakeEngine
-from autotune.testing.fake import Faults, fake_learning
-from autotune.testing.observations import Fault
+from autotune.testing.fake import Fault, Faults, fake_learning
 
 from .conftest import Tuner, speed
 

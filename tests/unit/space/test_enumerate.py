@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from autotune.config import Configuration
+from autotune.config import Configuration, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
@@ -65,14 +65,12 @@ def test_the_batch_of_a_script_is_tried_too() -> None:
 
 
 def test_a_fixed_global_batch_is_divided_between_replicas() -> None:
-    """Every configuration takes the same number of examples per step."""
     space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=64)
     assert {c.global_batch for c in space.configurations} == {64}
     assert {c.per_replica_batch for c in space.distributed} == {32}
 
 
 def test_an_odd_global_batch_leaves_one_device() -> None:
-    """A batch that is not divisible is refused with the rule."""
     space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=65)
     assert not space.distributed
     assert "is not divisible" in rules(space)
@@ -88,7 +86,6 @@ def test_eager_execution_is_the_users_own_and_nobody_elses() -> None:
 
 
 def test_what_cannot_be_compiled_stays_on_one_device() -> None:
-    """Every configuration runs eagerly then, and replicas are excluded with the reason."""
     axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
     space = found(axes, facts={"eager": True, "uncompilable": "TypeError in train.py line 9"})
     assert not space.distributed
@@ -117,7 +114,6 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
 
 
 def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
-    """The bound holds for the sum over the replicas."""
     space = found({"per_replica_batch": [32, 64], "replicas_per_worker": [2]}, max_global_batch=64)
     assert {c.global_batch for c in space.configurations} == {32, 64}
 
@@ -219,51 +215,38 @@ def test_asynchronous_strategies_need_to_be_allowed() -> None:
     assert [(c.workers, c.servers, c.processes) for c in allowed.distributed] == [(2, 1, 4)]
 
 
-def test_an_axis_that_nobody_takes_is_an_error() -> None:
-    """A name that is no axis must be a parameter of a factory."""
-    with pytest.raises(SpaceError, match="image_size"):
-        found({"image_size": [96]})
-
-
 def test_an_axis_of_the_users_own_reaches_the_factory() -> None:
-    """Values of an own axis are arguments of the configuration."""
     space = found({"units": [8, 16]}, strategies=["one_device"], facts={"model_takes": ("units",)})
     assert [c.arguments for c in space.configurations] == [(("units", 8),), (("units", 16),)]
 
 
-def test_parallel_calls_are_an_axis_only_for_a_factory_that_takes_them() -> None:
-    """Without the parameter the axis has one value."""
-    axes = {"num_parallel_calls": ["auto", 4]}
-    declared = {"dataset_takes": ("num_parallel_calls",)}
+@pytest.mark.parametrize(
+    ("axis", "facts"),
+    [
+        ("num_parallel_calls", {"dataset_takes": ("num_parallel_calls",)}),
+        ("py_dataset_workers", {"returned": Returned(by_python=True)}),
+        ("py_dataset_workers", {"fit": FitFacts(data=FitData.PY_DATASET)}),
+    ],
+)
+def test_an_axis_of_some_inputs_has_one_value_with_others(axis: str, facts: dict[str, Any]) -> None:
+    """A factory declares the parameter; a `PyDataset` has workers, whoever gives it."""
+    axes = {axis: [default_of(axis), 4]}
     assert len(found(axes, strategies=["one_device"]).configurations) == 1
-    assert len(found(axes, strategies=["one_device"], facts=declared).configurations) == 2
-
-
-def test_dataset_workers_are_an_axis_only_for_a_dataset_that_has_them() -> None:
-    """Whether a factory returns it, or a script gives it to `fit`."""
-    axes = {"py_dataset_workers": [0, 4]}
-    returned = {"returned": Returned(by_python=True)}
-    given = {"fit": FitFacts(data=FitData.PY_DATASET)}
-    assert len(found(axes, strategies=["one_device"]).configurations) == 1
-    for facts in (returned, given):
-        assert len(found(axes, strategies=["one_device"], facts=facts).configurations) == 2
+    assert len(found(axes, strategies=["one_device"], facts=facts).configurations) == 2
 
 
 def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:
-    """The message names the number of examples."""
     with pytest.raises(DatasetTooSmall, match="10 examples"):
         found({}, facts={"examples": 10})
 
 
 def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
-    """Asking for a strategy which is not in the space names those that are."""
     space = parse_space({"strategies": ["one_device"]}, where="test")
     with pytest.raises(SpaceError, match="tpu"):
         candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions(strategies=("tpu",)))
 
 
 def test_an_endless_product_is_refused() -> None:
-    """A space too large to count is refused before it is counted."""
     wide = list(range(1, 61))
     axes = {"per_replica_batch": wide, "prefetch": wide, "private_threadpool_size": wide}
     with pytest.raises(SpaceError, match="combinations"):

@@ -20,7 +20,6 @@ FOUR = Configuration(
 
 
 def facts(title: str, replicas: int = 1, workers: int = 1) -> WorkloadFacts:
-    """Return what is known of a script that makes a strategy."""
     own = OwnStrategy(title=title, replicas=replicas, workers=workers)
     return WorkloadFacts(examples=640, usual_batch=64, fit=FitFacts(own_strategy=own))
 

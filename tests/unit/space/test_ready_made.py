@@ -10,7 +10,7 @@ from autotune.config import axes, default_of
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.space import candidates, ready_made
-from autotune.space.ready_made import kind_of
+from autotune.space.schema import kind_of
 from autotune.strategies import strategy
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 

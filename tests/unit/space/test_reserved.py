@@ -22,7 +22,6 @@ class Untouched(FakeEngine):
         super().__init__(lambda _: 1.0)
 
     def machine(self) -> Machine:
-        """Fail."""
         raise AssertionError("the machine was asked for")
 
 
@@ -56,9 +55,10 @@ def test_what_autotune_passes_to_the_dataset_cannot_be_fixed(
     assert remedy in caught.value.next_step
 
 
-def test_a_model_may_have_a_batch_size_of_its_own(workload: Workload) -> None:
-    """Only the dataset factory is given one by autotune."""
-    check_arguments(fixing(workload, "model", batch_size=64), ())
+def test_what_autotune_does_not_pass_may_be_fixed(workload: Workload) -> None:
+    """Only the dataset factory is given a batch size; all else is the user's business."""
+    check_arguments(fixing(workload, "model", batch_size=64), ("units",))
+    check_arguments(fixing(workload, "dataset", image_size=96), ("units",))
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,10 @@ def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: 
         check_arguments(fixing(workload, role, units=3), ("units",))
 
 
-def test_other_arguments_may_be_fixed(workload: Workload) -> None:
-    """An argument that is neither an axis nor autotune's is the user's business."""
-    check_arguments(fixing(workload, "dataset", image_size=96), ("units",))
-
-
 def test_a_search_refuses_them_before_it_looks_at_the_machine(workload: Workload) -> None:
-    """The engine may take seconds to start; none of them are spent."""
+    """The engine may take seconds to start; none of them are spent. Nor for a wrong space."""
     fixed = fixing(workload, "dataset", batch_size=64)
     with pytest.raises(ConfigurationError):
         dry_run(TuningRequest(workload=fixed, out=Path("out")), Untouched())
-
-
-def test_a_search_looks_for_its_space_before_the_machine(workload: Workload) -> None:
-    """A name that is none is known at once."""
-    request = TuningRequest(workload=workload, space="nosuch", out=Path("out"))
     with pytest.raises(SpaceError, match="nosuch"):
-        dry_run(request, Untouched())
+        dry_run(TuningRequest(workload=workload, space="nosuch", out=Path("out")), Untouched())

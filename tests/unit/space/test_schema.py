@@ -35,7 +35,6 @@ def test_ready_made_spaces_are_valid_and_named_by_their_file(path: Path) -> None
     ],
 )
 def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
-    """`auto` is the space of the fastest devices that there are."""
     assert space_for(fake_machine(**machine)).name == expected
 
 
@@ -57,7 +56,6 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
     ],
 )
 def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
-    """Each mistake gets one line that names the axis and the value."""
     with pytest.raises(SpaceError) as caught:
         parse_space(data, where="my.yaml")
     assert said in str(caught.value)
@@ -127,7 +125,6 @@ def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
     ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "Available: ")]
 )
 def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
-    """Whoever mistyped one of autotune's axes is told which was meant."""
     space = parse_space({"strategies": ["one_device"], "axes": {axis: [1, 2]}}, where="own")
     with pytest.raises(SpaceError, match=hint):
         candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions())

@@ -31,12 +31,10 @@ SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_
 def reason(
     configuration: Configuration, machine: Machine = CPUS, facts: WorkloadFacts = FACTS
 ) -> str | None:
-    """Return why a configuration is illegal."""
     return strategy(configuration.strategy).why_illegal(configuration, machine, facts)
 
 
 def test_a_file_is_a_strategy() -> None:
-    """Every strategy is found, by the name of its file."""
     assert list(strategies()) == [
         *("central_storage", "mirrored", "multi_worker_mirrored"),
         *("one_device", "parameter_server", "tpu"),
@@ -45,7 +43,6 @@ def test_a_file_is_a_strategy() -> None:
 
 
 def test_an_unknown_strategy_brings_a_suggestion() -> None:
-    """The error names what was probably meant, or else all there are."""
     with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
         strategy("miror")
     with pytest.raises(ConfigurationError, match="Available: central_storage, mirrored, multi"):
@@ -78,7 +75,6 @@ def test_a_strategy_describes_itself(each: Strategy) -> None:
     ],
 )
 def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -> None:
-    """Nothing speaks against a configuration that works."""
     assert reason(configuration, machine) is None
 
 
@@ -123,7 +119,6 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
 def test_what_cannot_run_is_refused(
     configuration: Configuration, machine: Machine, words: str
 ) -> None:
-    """The reason is a sentence that names what is in the way."""
     found = str(reason(configuration, machine))
     assert words in found
     assert found.endswith(".")
@@ -168,13 +163,6 @@ def test_what_the_data_is_may_be_in_the_way(
 ) -> None:
     """Files that there was no time to count are not said to be missing."""
     assert words in str(reason(configuration, machine, facts))
-
-
-def test_only_parameter_servers_change_the_training() -> None:
-    """Whether replicas wait for each other is a property of the strategy."""
-    assert [name for name, each in strategies().items() if each.asynchronous] == [
-        "parameter_server"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +220,6 @@ def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def placed(strategy_name: str, machine: Machine, **fields: Any) -> list[tuple[str, int, object]]:
-    """Return name, host and GPUs of each process."""
     roles = strategy(strategy_name).roles(Configuration(strategy=strategy_name, **fields), machine)
     return [(role.name, role.host, role.gpus) for role in roles]
 

@@ -22,7 +22,6 @@ class TestFakeEngine(WrapperContract):
 
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return the fake one itself."""
         return engine
 
 
@@ -33,7 +32,6 @@ class TestCountingEngine(WrapperContract):
 
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return it with a clock of its own."""
         return cast("Engine", Counting(engine))
 
 
@@ -48,14 +46,12 @@ def test_every_task_is_in_the_contract() -> None:
 
 
 def test_a_table_gives_the_speeds_that_it_holds(tmp_path: Path) -> None:
-    """A recorded configuration runs at its speed; another one has failed, with the reason."""
     engine = FakeEngine(table({Configuration(): 320.0}), between=0, within=0)
     made = TestFakeEngine().make_request(Behaviour.MEASURED, tmp_path / "one")
     assert engine.execute(made, lambda _: None).reason == Message(text="not in the table")
 
 
 def test_noise_is_as_large_as_it_was_told(tmp_path: Path) -> None:
-    """Fresh runs of one configuration scatter by the standard deviation between runs."""
     engine = FakeEngine(lambda _: 100.0, between=0.2, within=0.0)
     logs = [math.log(_rate(engine, tmp_path / str(n))) for n in range(200)]
     mean = sum(logs) / len(logs)

@@ -37,7 +37,6 @@ BUSY = {
 
 @pytest.fixture
 def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with factories, in the working folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "file.py"
     path.write_text("def make(): model.fit(x)")
@@ -86,23 +85,6 @@ def test_callbacks_count() -> None:
     assert len({fingerprint(model), fingerprint(model, callbacks), fingerprint(callbacks)}) == 3
 
 
-def test_an_installed_module_counts_by_name() -> None:
-    """Its file is not looked for, and neither is one that is gone."""
-    installed = Factory(name="make", module="json")
-    assert fingerprint(installed) == fingerprint(installed)
-    gone = Factory(name="make", module="gone", root="nowhere")
-    assert fingerprint(gone) == fingerprint(gone)
-
-
-def test_the_identity_leaves_the_data_out(code: Path) -> None:
-    """It tells edited factories from other data."""
-    factory = factory_from_text(f"{code.name}:make")
-    workload = Workload(model=factory, dataset=factory)
-    other = FAKE_FACTS.model_copy(update={"element": "TensorSpec(shape=(9,))"})
-    assert workload.fingerprint(FAKE_FACTS) != workload.fingerprint(other)
-    assert workload.identity == workload.model_copy().identity
-
-
 @pytest.mark.parametrize("edit", ["# why\n{}", "{}  # todo", "\n\n{}\n"])
 @pytest.mark.parametrize("name", ["file.py:make", "file.py"])
 def test_a_comment_is_no_other_workload(code: Path, edit: str, name: str) -> None:
@@ -124,6 +106,7 @@ def test_which_fit_is_meant_counts_by_its_number(code: Path) -> None:
     """A line above it moves it, and changes nothing."""
     code.write_text("one.fit(x)\ntwo.fit(x)\n")
     one, two = (script_from_text("file.py", fit=each).identity for each in (1, 2))
+    assert script_from_text("file.py", ["--deep"]).identity not in (one, two)
     code.write_text("# a comment\none.fit(x)\ntwo.fit(x)\n")
     assert script_from_text("file.py", fit=2).identity == two != one
 
@@ -153,9 +136,11 @@ def test_what_a_notebook_printed_does_not_count(code: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(BUSY))
 def test_what_a_busy_machine_varies_does_not_count(code: Path, name: str) -> None:
-    """Counts, times and samples differ between inspections of one workload."""
+    """Counts, times and samples differ between inspections; another element is other data."""
     factory = factory_from_text(f"{code.name}:make")
     workload = Workload(model=factory, dataset=factory)
+    others = FAKE_FACTS.model_copy(update={"element": "TensorSpec(shape=(9,))"})
+    assert workload.fingerprint(FAKE_FACTS) != workload.fingerprint(others)
     other = FAKE_FACTS.model_copy(update={name: BUSY[name]})
     assert getattr(FAKE_FACTS, name) != BUSY[name]
     assert workload.fingerprint(FAKE_FACTS) == workload.fingerprint(other)

@@ -23,7 +23,6 @@ for _ in range(2):
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder that holds a script."""
     (tmp_path / "train.py").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -58,25 +57,13 @@ def test_a_fit_is_chosen_by_number_name_or_line(fit: str | int | None, line: int
 
 @pytest.mark.parametrize("fit", ["0", "4", "student", "line 3"])
 def test_a_fit_that_is_not_there_is_an_error(fit: str) -> None:
-    """The error lists those that are."""
     with pytest.raises(FactoryNotFound, match=r"no call of fit .* 2: teacher, line 2; 3: make"):
         script_from_text("train.py", (), fit)
 
 
 def test_a_script_that_is_not_there_is_an_error() -> None:
-    """As a factory's file is."""
     with pytest.raises(FactoryNotFound, match=r"File other.py not found"):
         script_from_text("other.py")
-
-
-def test_another_text_or_argument_is_another_workload(here: Path) -> None:
-    """What was found for one does not hold for the other."""
-    before = script_from_text("train.py")
-    same = before.identity
-    assert script_from_text("train.py").identity == same
-    assert script_from_text("train.py", ["--deep"]).identity != same
-    (here / "train.py").write_text(f"{TEXT}\nchanged = True")
-    assert before.identity != same
 
 
 def test_a_notebook_is_its_cells_without_magics(here: Path) -> None:

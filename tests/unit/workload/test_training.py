@@ -18,7 +18,6 @@ STEP = (
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with modules beside the script."""
     (tmp_path / "loops.py").write_text("def go(m):\n    while True: m.train_on_batch(1, 2)\n")
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "__init__.py").touch()
@@ -79,7 +78,6 @@ def test_a_script_of_another_framework_is_told(here: Path, library: str) -> None
 
 
 def test_a_script_that_python_cannot_read_is_told(here: Path) -> None:
-    """With the line."""
     (here / "train.py").write_text("model.fit(1)\ndef (:")
     with pytest.raises(FactoryNotFound, match=r"train.py cannot be read as Python.*line 2"):
         script_from_text("train.py")

@@ -10,7 +10,7 @@ from contextlib import suppress
 import psutil
 from sqlalchemy import update
 
-from autotune.api.store.tables import jobs, leases
+from autotune.api.store.tables import jobs
 
 from .world import Part, World
 
@@ -25,13 +25,6 @@ OTHERS = {"frozen": 0.04, "clock moved": 0.02, "database restarted": 0.01, "disk
 
 
 class Acts:
-    """Does it, and counts what was done.
-
-    Args:
-        world: To whom.
-        lease: Seconds of a lease; who is stopped for longer has lost it.
-    """
-
     def __init__(self, world: World, lease: float) -> None:
         self._world = world
         self._lease = lease
@@ -41,7 +34,6 @@ class Acts:
 
     @property
     def kills(self) -> int:
-        """How many processes were killed."""
         return sum(self.done[name] for name in KILLS)
 
     def act(self) -> None:
@@ -63,12 +55,10 @@ class Acts:
             self.done["died of something else"] += each.revive()
 
     def undo_all(self) -> None:
-        """Leave nothing stopped, and room on the disk."""
         self._due = [(0.0, undo) for _, undo in self._due]
         self.tick()
 
     def _kill(self) -> bool:
-        """Kill one of those that are at work."""
         world = self._world
         searches, ranks = world.family()
         victims: dict[str, Sequence[psutil.Process | Part]] = {
@@ -99,12 +89,10 @@ class Acts:
         }
 
     def _choose(self) -> None:
-        """Choose who is killed next, once there is one."""
         self._next = self._world.random.choices(list(KILLS), list(KILLS.values()))[0]
         self._since = time.monotonic()
 
     def _freeze(self) -> bool:
-        """Stop a worker until long after its lease."""
         among = self._world.holding()
         if among:
             victim = self._world.random.choice(among)
@@ -121,9 +109,7 @@ class Acts:
         """Have every lease end an hour sooner or later, as if the database's clock had moved."""
         by = self._world.random.choice((-HOUR, HOUR))
         with self._world.database.writing() as connection:
-            for table in (jobs, leases):
-                moved = {"expires_at": table.c.expires_at + by}
-                connection.execute(update(table).values(moved))
+            connection.execute(update(jobs).values(expires_at=jobs.c.expires_at + by))
         return True
 
     def _restart_database(self) -> bool:

@@ -14,14 +14,7 @@ UNFINISHED = {"state": ["queued", "running", "cancelling"], "limit": 100}
 
 
 class Customer(Thread):
-    """Keeps some jobs waiting; cancels a few; sends a few requests twice.
-
-    Args:
-        address: Where the API is.
-        asked: What it asks for.
-        seed: Of its choices.
-        most: Jobs that it keeps waiting.
-    """
+    """Keeps some jobs waiting; cancels a few; sends a few requests twice."""
 
     def __init__(self, address: str, asked: Mapping[str, object], seed: int, most: int) -> None:
         super().__init__(daemon=True)
@@ -44,7 +37,6 @@ class Customer(Thread):
         self._client.close()
 
     def run(self) -> None:
-        """Ask again and again."""
         try:
             while not self._enough.is_set():
                 self._look_and_ask()

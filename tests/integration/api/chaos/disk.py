@@ -14,17 +14,10 @@ _BALLAST = "ballast"
 
 
 class Disk:
-    """A folder on a small file system.
-
-    Args:
-        folder: Where it is.
-    """
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def fill(self) -> None:
-        """Leave no room."""
         with (self.folder / _BALLAST).open("wb", buffering=0) as ballast, suppress(OSError):
             while True:
                 ballast.write(b"x" * 2**20)
@@ -33,7 +26,6 @@ class Disk:
                 ballast.write(b"x" * 512)
 
     def empty(self) -> None:
-        """Give the room back."""
         (self.folder / _BALLAST).unlink(missing_ok=True)
 
 

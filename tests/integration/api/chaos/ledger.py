@@ -24,12 +24,7 @@ _ENDED = (jobs.c.id, jobs.c.state, jobs.c.events, jobs.c.trials, jobs.c.ended_at
 
 
 class Ledger:
-    """Looks now and then, and remembers what must not change any more.
-
-    Args:
-        database: Where the jobs are.
-        lease: Seconds of a lease.
-    """
+    """Looks now and then, and remembers what must not change any more."""
 
     def __init__(self, database: Database, lease: float) -> None:
         self._database = database
@@ -39,7 +34,6 @@ class Ledger:
         self.ended: dict[str, Row[Any]] = {}
 
     def check(self) -> None:
-        """Make sure that all is as it must be."""
         with self._database.reading() as connection:
             self._check_attempts(connection)
             self._check_devices(connection)
@@ -50,7 +44,6 @@ class Ledger:
         assert not swept & markers_alive(), "a process outlived its attempt"
 
     def left_over(self) -> set[str]:
-        """Return the markers of attempts of which a process lives."""
         with self._database.reading() as connection:
             known = set(connection.execute(select(attempts.c.marker)).scalars())
         return known & markers_alive()
@@ -62,7 +55,6 @@ class Ledger:
             assert self._over.setdefault((row.job_id, row.number), row) == row
 
     def _check_devices(self, connection: Connection) -> None:
-        """One job at a time is measured on the same devices."""
         # What ends later than any lease was given before the clock was put back.
         until = Now() + self._lease
         live = (jobs.c.state.in_(HELD), jobs.c.expires_at > Now(), jobs.c.expires_at <= until)
@@ -78,7 +70,6 @@ class Ledger:
         return fresh
 
     def _check_whole(self, job_id: str) -> None:
-        """Nothing of a job is lost and nothing is there twice."""
         shown = []
         while page := self._jobs.events(job_id, None, after=len(shown)):
             shown += page
@@ -108,6 +99,5 @@ def _swept(connection: Connection) -> list[str]:
 
 
 def trials_recorded(database: Database) -> int:
-    """Return how many trials there are."""
     with database.reading() as connection:
         return connection.execute(select(func.count()).select_from(trials)).scalar_one()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 import httpx2 as httpx
@@ -12,6 +12,7 @@ import httpx2 as httpx
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.states import State
 from autotune.api.store.database import Database
+from benchmarks.service.site import until
 
 from .acts import KILLS, OTHERS, Acts
 from .customer import Customer
@@ -26,17 +27,7 @@ LEFT_SECONDS = 600.0
 
 
 class Run:
-    """Kills until it has killed enough, then waits for the end of every job.
-
-    Args:
-        world: The service.
-        database: A look at its database that nobody else uses.
-        lease: Seconds of a lease.
-        asked: What the customer asks for.
-        seed: Of all choices.
-        pause: Mean seconds between two kills.
-        waiting: How many jobs wait, or run, at a time.
-    """
+    """Kills until it has killed enough, then waits for the end of every job."""
 
     def __init__(
         self,
@@ -59,13 +50,9 @@ class Run:
         self._looked = 0.0
 
     def go(self, kills: int, seconds: float) -> str:
-        """Kill so often, but not for longer than that; return what happened in a line.
-
-        Raises:
-            AssertionError: Something was lost, doubled or left over.
-        """
+        """Kill so often, but not for longer than that; return what happened in a line."""
         self._customer.start()
-        _until(self._begun, START_SECONDS)
+        until(self._begun, START_SECONDS)
         began = time.monotonic()
         while self._acts.kills < kills and time.monotonic() - began < seconds:
             self._world_turns()
@@ -114,12 +101,12 @@ class Run:
         states = {row.id: State(row.state) for row in self._ledger.ended.values()}
         cancelled = {each for each, state in states.items() if state is State.CANCELLED}
         assert cancelled <= self._customer.cancelled
-        _until(lambda: not self._ledger.left_over(), 60)
+        until(lambda: not self._ledger.left_over(), 60)
         assert self._over_http() == states
 
     def _over_http(self) -> dict[str, State]:
         with httpx.Client(base_url=self._world.address, timeout=20) as client:
-            _until(lambda: _ready(client), 60)
+            until(lambda: _ready(client), 60)
             return {
                 each: State(client.get(f"/v1/tunings/{each}").json()["state"])
                 for each in self._accepted
@@ -145,10 +132,3 @@ def _ready(client: httpx.Client) -> bool:
     with suppress(httpx.TransportError):
         return client.get("/readyz").status_code == 200
     return False
-
-
-def _until(true: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.1)

@@ -36,8 +36,6 @@ REAL = {"workload": "tiny_dense", "space": "quick", "budget": 60}
 
 @dataclass(frozen=True)
 class Ground:
-    """Where a run takes place."""
-
     folder: Path
     url: str
     world: Callable[..., World]
@@ -72,7 +70,6 @@ def run(
     pause: float,
     waiting: int,
 ) -> str:
-    """Run, and return the summary."""
     changes = {
         "PATIENCE": PATIENCE.model_dump_json(),
         "DEATHS": "1000000",
@@ -120,7 +117,6 @@ def test_fifty_kills_lose_or_double_nothing(ground: Ground) -> None:
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("ground", ["empty sqlite", "empty postgresql"], indirect=True)
 def test_no_kill_loses_or_doubles_anything(ground: Ground, tell: Callable[[str], None]) -> None:
-    """The same a thousand times, on both kinds of database."""
     tell(run(ground, "service_engines:brief", devices=2, kills=KILLS, pause=0.05, waiting=4))
 
 
@@ -131,5 +127,4 @@ def test_no_kill_loses_or_doubles_anything(ground: Ground, tell: Callable[[str],
 def test_no_kill_loses_anything_of_real_searches(
     ground: Ground, tell: Callable[[str], None]
 ) -> None:
-    """As before, a few times, with TensorFlow's processes."""
     tell(run(ground, LOCAL, devices=1, kills=min(KILLS, 6), pause=5.0, waiting=4))

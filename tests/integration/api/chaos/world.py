@@ -36,24 +36,16 @@ worker.main([])
 
 
 class Part:
-    """A process that is started again when it dies.
-
-    Args:
-        start: Starts it.
-    """
-
     def __init__(self, start: Callable[[], Process]) -> None:
         self._start = start
         self.process = start()
         self.frozen = False
 
     def kill(self) -> None:
-        """Kill it and start it again."""
         self.end()
         self.process = self._start()
 
     def end(self) -> None:
-        """Kill it."""
         self.process.kill()
         self.process.wait()
         self.frozen = False
@@ -61,17 +53,14 @@ class Part:
             self.process.stdout.close()
 
     def freeze(self) -> None:
-        """Stop it, as a machine that sleeps."""
         self.process.send_signal(signal.SIGSTOP)
         self.frozen = True
 
     def thaw(self) -> None:
-        """Let it go on."""
         self.process.send_signal(signal.SIGCONT)
         self.frozen = False
 
     def revive(self) -> bool:
-        """Start it again if it has died; return whether it had."""
         died = self.process.poll() is not None
         if died:
             self.kill()
@@ -86,8 +75,6 @@ def _free_port() -> int:
 
 @dataclass(kw_only=True)
 class World:
-    """The service with its surroundings."""
-
     site: Site
     database: Database
     random: Random
@@ -102,14 +89,12 @@ class World:
     workers: list[Part] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Start everything."""
         self.api = Part(self._api)
         for number in range(self.devices * 2):
             self.workers.append(Part(partial(self._worker, number)))
 
     @property
     def address(self) -> str:
-        """Where the API is, however often it is started."""
         return f"http://127.0.0.1:{self.port}"
 
     def _api(self) -> Process:
@@ -129,7 +114,6 @@ class World:
         return self.site.launch(["-c", ELSEWHERE] if machine else WORKER, ROOT, **given)
 
     def holding(self) -> list[Part]:
-        """Return the workers that have a job and live."""
         query = select(attempts.c.worker).join(jobs, jobs.c.id == attempts.c.job_id)
         current = (jobs.c.attempt == attempts.c.number, jobs.c.expires_at > Now())
         with self.database.reading() as connection:
@@ -138,20 +122,17 @@ class World:
         return [each for each in self.workers if each.process.pid in pids and not each.frozen]
 
     def family(self) -> tuple[list[psutil.Process], list[psutil.Process]]:
-        """Return the processes of searches, and those of their trials."""
         found, workers = living(), {each.process.pid for each in self.workers}
         searches = [process for process, parent in found.items() if parent in workers]
         pids = {each.pid for each in searches}
         return searches, [process for process, parent in found.items() if parent in pids]
 
     def serving(self) -> list[Part]:
-        """Return the API, if it takes calls."""
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return [self.api]
         return []
 
     def close(self) -> None:
-        """End everything."""
         for each in (self.api, *self.workers):
             each.end()
 

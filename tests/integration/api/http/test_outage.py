@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import httpx2 as httpx
 import pytest
@@ -16,25 +16,8 @@ ASKED = {"workload": "digits", "space": "quick", "budget": 180, "max_trials": 3}
 PATIENCE = '{"lease": 5.0, "renewal": 0.3, "poll": 0.1, "idle": 0.1}'
 
 
-class Server(Protocol):
-    """PostgreSQL, as the fixture gives it."""
-
-    def start(self) -> None:
-        """Start it."""
-
-    def run(self, program: str, *arguments: str) -> None:
-        """Run one of its programs."""
-
-    def url(self, name: str) -> str:
-        """Return the URL of one of its databases."""
-
-    def execute(self, statement: str) -> None:
-        """Run a statement."""
-
-
 @pytest.fixture
-def site(postgresql: Server, tmp_path: Path) -> Site:
-    """A service on PostgreSQL."""
+def site(postgresql: Any, tmp_path: Path) -> Site:
     postgresql.execute("CREATE DATABASE outage TEMPLATE schema")
     return Site(
         folder=tmp_path,
@@ -45,8 +28,7 @@ def site(postgresql: Server, tmp_path: Path) -> Site:
 
 
 @pytest.fixture
-def client(site: Site, postgresql: Server) -> Iterator[httpx.Client]:
-    """A caller of the API, beside which a worker runs."""
+def client(site: Site, postgresql: Any) -> Iterator[httpx.Client]:
     api = site.start("serve", "api", "--port", "0", "--no-keys")
     worker = site.start("serve", "worker")
     with running(api, worker), httpx.Client(base_url=address_of(api), timeout=30) as client:
@@ -56,7 +38,7 @@ def client(site: Site, postgresql: Server) -> Iterator[httpx.Client]:
 
 @pytest.mark.real
 def test_calls_tell_that_the_database_is_gone_and_all_goes_on_after_it(
-    client: httpx.Client, postgresql: Server
+    client: httpx.Client, postgresql: Any
 ) -> None:
     """Reads, requests and cancelling answer 503; the job at hand and the accepted ones end."""
     accepted = [client.post("/v1/tunings", json=ASKED).json()["id"] for _ in range(2)]
@@ -95,7 +77,7 @@ def _check_gone(client: httpx.Client, job: str) -> None:
 
 
 @pytest.mark.real
-def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: Server) -> None:
+def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: Any) -> None:
     """The stream is not cut, and every event comes once and in order."""
     where = client.post("/v1/tunings", json=ASKED).headers["location"]
     numbers = []

@@ -58,7 +58,6 @@ ASKED = {"workload": "digits", "space": "quick"}
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an API that believes headers of 127.0.0.1."""
     folder = tmp_path_factory.mktemp("service")
     site = Site(
         folder=folder,
@@ -73,7 +72,6 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def proxy(api: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the proxy."""
     folder = tmp_path_factory.mktemp("proxy")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -99,7 +97,6 @@ def _answers(address: str) -> bool:
 
 
 def browser(proxy: str, name: str, **headers: str) -> httpx.Client:
-    """Return a browser of somebody who has signed in at the proxy."""
     own = {"Origin": proxy, "Sec-Fetch-Site": "same-origin", **headers}
     return httpx.Client(base_url=proxy, auth=(name, PASSWORD), headers=own)
 
@@ -122,7 +119,6 @@ def test_people_are_let_in_by_their_groups(proxy: str) -> None:
 
 
 def test_what_a_caller_says_through_the_proxy_counts_for_nothing(proxy: str) -> None:
-    """The proxy puts its own word in the place of theirs."""
     with browser(proxy, "eve", **FORGED) as eve:
         assert eve.get("/v1/tunings").status_code == 403
 

@@ -18,11 +18,11 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
 from autotune.api.http.app import create_app
+from autotune.api.http.service import open_service
+from autotune.api.identity import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
 from autotune.api.store.auth import Keyring
-from autotune.api.store.jobs import open_database
 from autotune.api.work.worker import Worker
 from autotune.testing import FAKE_MACHINE
 
@@ -43,8 +43,6 @@ section 5.1)."""
 
 @dataclass(frozen=True)
 class Target:
-    """An application with a job that is done."""
-
     app: FastAPI
     secret: str
     job: str
@@ -92,18 +90,19 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def target(own_settings: Settings) -> Iterator[Target]:
-    """The application, after a worker has done a job."""
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.syspath_prepend(str(ENGINES))
-        database = open_database(own_settings)
-        stack.callback(database.close)
-        secret = Keyring(database).hand_out("schemathesis", list(Scope), "schemathesis").secret
-        app = create_app(own_settings)
+        service = open_service(own_settings, keys=True)
+        stack.callback(service.close)
+        secret = (
+            Keyring(service.database).hand_out("schemathesis", list(Scope), "schemathesis").secret
+        )
+        app = create_app(service)
         with TestClient(app, headers={"Authorization": f"Bearer {secret}"}) as client:
             asked = {"workload": "digits", "space": "quick", "max_trials": 3}
             job = client.post("/v1/tunings", json=asked).json()["id"]
-            Worker(database, own_settings).run_one()
+            Worker(service.database, own_settings).run_one()
             assert client.get(f"/v1/tunings/{job}").json()["state"] == "done"
         yield Target(app, secret, job)
 
@@ -116,7 +115,6 @@ def test_every_answer_is_as_documented(target: Target) -> None:
 
 
 def test_every_answer_about_a_job_that_is_done_is_as_documented(target: Target) -> None:
-    """As before, where there is something to answer with."""
     options = {
         "parameters": {"path.job_id": target.job},
         "phases": {"stateful": {"enabled": False}},

@@ -18,7 +18,6 @@ def plain() -> keras.Model:
 
 
 def noisy() -> keras.Model:
-    """Return a network with dropout and normalization."""
     layers = keras.layers
     return compiled(
         [layers.Flatten(), layers.Dense(16), layers.BatchNormalization(), layers.Dropout(0.5)]
@@ -26,12 +25,10 @@ def noisy() -> keras.Model:
 
 
 def recurrent() -> keras.Model:
-    """Return a recurrent network, with dropout inside."""
     return compiled([keras.layers.LSTM(8, dropout=0.3)])
 
 
 def compiled(layers: list[keras.Layer]) -> keras.Model:
-    """Return a classifier that ends in some layers."""
     model = keras.Sequential([keras.Input((STEPS, FEATURES)), *layers, keras.layers.Dense(3)])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer=keras.optimizers.Adam(0.01), loss=loss, metrics=["accuracy"])
@@ -39,7 +36,6 @@ def compiled(layers: list[keras.Layer]) -> keras.Model:
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:
-    """Return the features and labels of all examples."""
     numbers = np.random.default_rng(0).standard_normal((EXAMPLES, STEPS, FEATURES))
     return numbers.astype(np.float32), numbers[:, 0, :3].argmax(axis=1).astype(np.int32)
 
@@ -52,20 +48,17 @@ def shuffled() -> tf.data.Dataset:
 
 
 def sharded(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Return every n-th example, where n is the number of pipelines."""
     dataset = tf.data.Dataset.from_tensor_slices(arrays())
     return dataset.shard(input_context.num_input_pipelines, input_context.input_pipeline_id)
 
 
 def from_files(folder: str) -> tf.data.Dataset:
-    """Return the examples in all files of a folder."""
     files = sorted(str(path) for path in Path(folder).glob("*.bin"))
     records = tf.data.FixedLengthRecordDataset(files, 4 * STEPS * FEATURES)
     return records.map(parsed)
 
 
 def parsed(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return features and label of a record."""
     numbers = tf.reshape(tf.io.decode_raw(record, tf.float32), (STEPS, FEATURES))
     return numbers, tf.argmax(numbers[0, :3], output_type=tf.int32)
 

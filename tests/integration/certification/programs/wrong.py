@@ -17,18 +17,14 @@ EXAMPLES = 256
 
 
 class OwnStep(keras.Model):
-    """A network with a training step of its own."""
-
     def __init__(self) -> None:
         super().__init__()
         self.out = keras.layers.Dense(1)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the prediction."""
         return self.out(inputs)
 
     def gradients(self, data: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Return the loss of this replica's batch and what follows from it."""
         inputs, labels = data
         with tf.GradientTape() as tape:
             # The mistake: a mean over what this replica sees, where the sum of all is taken later.
@@ -58,7 +54,6 @@ class Drifting(OwnStep):
 
 
 def right() -> keras.Model:
-    """Return a model without a mistake."""
     model = keras.Sequential([keras.Input((FEATURES,)), keras.layers.Dense(1)])
     return compiled(model, keras.optimizers.SGD(0.01))
 
@@ -99,12 +94,10 @@ class LateDropout(keras.Layer):
     """Makes its dropout, and with it the generator of random numbers, only when it is built."""
 
     def build(self, shape: Any) -> None:
-        """Make the layer."""
         self.drop = keras.layers.Dropout(0.5)
         self.drop.build(shape)
 
     def call(self, inputs: tf.Tensor, *, training: bool = False) -> tf.Tensor:
-        """Drop half."""
         return self.drop(inputs, training=training)
 
 
@@ -117,7 +110,6 @@ class Late(keras.Model):
         self.out = keras.layers.Dense(1)
 
     def call(self, inputs: tf.Tensor, *, training: bool = False) -> tf.Tensor:
-        """Return the prediction."""
         return self.out(self.late(inputs, training=training))
 
 
@@ -127,13 +119,11 @@ def late_dropout() -> keras.Model:
 
 
 def compiled(model: keras.Model, optimizer: keras.optimizers.Optimizer) -> keras.Model:
-    """Return the model, ready to train."""
     model.compile(optimizer=optimizer, loss="mse")
     return model
 
 
 def data() -> tf.data.Dataset:
-    """Return single examples."""
     numbers = np.random.default_rng(0).standard_normal((EXAMPLES, FEATURES)).astype(np.float32)
     return tf.data.Dataset.from_tensor_slices((numbers, numbers.sum(axis=1, keepdims=True)))
 
@@ -145,7 +135,6 @@ def ignoring(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
 
 
 def sharded(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Give every worker its share."""
     return data().shard(input_context.num_input_pipelines, input_context.input_pipeline_id)
 
 

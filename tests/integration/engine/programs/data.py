@@ -57,12 +57,10 @@ class Adversaries(keras.Model):
         self.judge = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
 
     def compile(self, makers: keras.Optimizer, judges: keras.Optimizer) -> None:
-        """Take an optimizer for each."""
         super().compile()
         self.makers, self.judges = makers, judges
 
     def train_step(self, real: Any) -> dict[str, Any]:
-        """Train both."""
         with tf.GradientTape(persistent=True) as tape:
             made = self.judge(self.maker(tf.random.normal((tf.shape(real)[0], 4))))
             loss = tf.reduce_mean(made) - tf.reduce_mean(self.judge(real))
@@ -120,11 +118,9 @@ class Batches(keras.utils.PyDataset):
     """All examples, the last of them in a batch of another size than the others."""
 
     def __len__(self) -> int:
-        """The number of batches."""
         return 4
 
     def __getitem__(self, index: int) -> Any:
-        """One of the batches."""
         chosen = slice(30 * index, 30 * index + 30)
         return X[chosen], Y[chosen]
 

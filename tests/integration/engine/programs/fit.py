@@ -9,21 +9,18 @@ import tensorflow as tf
 
 
 def model_fn() -> keras.Model:
-    """Build and compile one layer."""
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     return model
 
 
 def dataset_fn() -> tf.data.Dataset:
-    """Return ones."""
     return tf.data.Dataset.from_tensor_slices((np.ones((64, 8)), np.ones((64, 1))))
 
 
 def main(
     argv: Sequence[str] | None = None, callbacks: Sequence[keras.callbacks.Callback] = ()
 ) -> None:
-    """Train."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

@@ -19,11 +19,9 @@ class Telling(keras.Model):
         self.total = self.add_weight(shape=(), initializer="zeros", name="total")
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the weight for every example."""
         return self.total + 0.0 * inputs
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        """Take a step in which the weight grows by one."""
         inputs, _ = data
         with tf.GradientTape() as tape:
             loss = -tf.reduce_mean(self(inputs))
@@ -41,7 +39,6 @@ class Notes(keras.callbacks.Callback):
         self.path = path
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Write a line."""
         del batch
         if logs:
             with Path(self.path).open("a", encoding="ascii") as notes:
@@ -49,7 +46,6 @@ class Notes(keras.callbacks.Callback):
 
 
 def model_fn() -> keras.Model:
-    """Compile the model."""
     model = Telling()
     model.compile(optimizer=keras.optimizers.SGD(1.0), loss="mse")
     return model
@@ -65,5 +61,4 @@ def dataset_fn(input_context: tf.distribute.InputContext | None = None) -> tf.da
 
 
 def callbacks_fn(path: str) -> list[keras.callbacks.Callback]:
-    """Return the callback that writes."""
     return [Notes(path)]

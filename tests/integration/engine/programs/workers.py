@@ -21,30 +21,25 @@ class Met(keras.utils.PyDataset):
     """Each batch of threads waits for another, which one worker alone would never make."""
 
     def __init__(self, **options: Any) -> None:
-        """Begin with no epoch."""
         super().__init__(**options)
         self.meeting = threading.Barrier(2, timeout=60)
         self.made = 0
         self.epochs: list[int] = []
 
     def __len__(self) -> int:
-        """The number of batches."""
         return BATCHES
 
     def __getitem__(self, index: int) -> Any:
-        """Make a batch, as soon as another is made too."""
         looked_at = not self.made
         if self.workers > 1 and not self.use_multiprocessing and not looked_at:
             self.meeting.wait()
         return self.batch(index)
 
     def batch(self, index: int) -> Any:
-        """The number of the batch, and the process."""
         self.made += 1
         return np.full((3, 1), index, np.float32), np.full((3, 1), os.getpid(), np.int64)
 
     def on_epoch_end(self) -> None:
-        """Count what was made before it."""
         self.epochs.append(self.made)
 
 
@@ -52,14 +47,12 @@ class Broken(Met):
     """Its third batch cannot be made, and no other waits for it."""
 
     def __getitem__(self, index: int) -> Any:
-        """Fail in time."""
         if index == 2:
             raise ValueError("the third batch")
         return self.batch(index)
 
 
 def read(source: Any, *, workers: int = 0) -> tuple[list[int], set[int]]:
-    """Return the numbers of the batches of an epoch, and who made them."""
     batches = list(read_by_python(source, shuffle=False, workers=workers).as_numpy_iterator())
     return [int(x[0, 0]) for x, _ in batches], {int(y[0, 0]) for _, y in batches}
 

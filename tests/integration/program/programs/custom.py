@@ -42,7 +42,6 @@ class Calls(keras.callbacks.Callback):
         self.stops = '"index": 1' in os.environ.get("TF_CONFIG", "")
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Write down the state of the model's random numbers."""
         del logs
         note(f"seed {self.model.seeds.state.numpy().tolist()}")
 
@@ -53,20 +52,17 @@ class Calls(keras.callbacks.Callback):
         self.model.stop_training = self.stops and self.batches == 10
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Write down the calls so far and the names of the metrics."""
         note(f"epoch {epoch}: {self.batches} calls, {' '.join(sorted(logs or {}))}")
         if self.stops and epoch == 1:
             self.model.stop_training = True
 
 
 def note(line: str) -> None:
-    """Append a line, at once, to the file that the test reads."""
     with Path(os.environ["CALLS"]).open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 
 
 def model_fn() -> keras.Model:
-    """Build and compile a regression from numbers and a category."""
     numbers = keras.Input((4,), name="numbers")
     kind = keras.Input((), dtype="int32", name="kind")
     joined = keras.layers.Concatenate()([numbers, keras.layers.Embedding(3, 4)(kind)])
@@ -88,6 +84,5 @@ def dataset_fn(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
 
 
 def callbacks_fn(**options: bool) -> list[keras.callbacks.Callback]:
-    """Return the callback that counts."""
     del options
     return [Calls()]

@@ -7,7 +7,6 @@ import tensorflow as tf
 
 
 def model() -> keras.Model:
-    """Build and compile a network with dropout."""
     layers = [keras.Input((8,)), keras.layers.Dropout(0.5), keras.layers.Dense(1)]
     network = keras.Sequential(layers)
     network.compile("sgd", "mse")
@@ -15,5 +14,4 @@ def model() -> keras.Model:
 
 
 def dataset() -> tf.data.Dataset:
-    """Return equal examples."""
     return tf.data.Dataset.from_tensors((tf.ones(8), tf.ones(1))).repeat(16)

@@ -18,13 +18,11 @@ class Rates(keras.callbacks.Callback):
     """Notes the learning rate as steps have it, and as callbacks see it after an epoch."""
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Begin without notes."""
         del logs
         self.steps: list[float] = []
         self.epochs: list[float] = []
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Note the rate of the next call."""
         del batch, logs
         self.steps.append(float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)))
 
@@ -68,11 +66,9 @@ def model_fn(rate: str = "constant", from_file: str = "") -> keras.Model:
 
 @keras.saving.register_keras_serializable()
 def mean(y_true: Any, y_pred: Any) -> Any:
-    """Return what the model says."""
     del y_true
     return keras.ops.mean(y_pred, axis=-1)
 
 
 def dataset_fn() -> tf.data.Dataset:
-    """Return examples that are all alike."""
     return tf.data.Dataset.from_tensor_slices((np.ones((1024, 1)), np.ones((1024, 1))))

@@ -37,7 +37,6 @@ class Unbuilt(keras.Model):
         self.out = keras.layers.Dense(3)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the logits."""
         return self.out(self.hidden(inputs))
 
     @staticmethod
@@ -49,14 +48,12 @@ class Unbuilt(keras.Model):
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:
-    """Return the features and labels of all examples."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((EXAMPLES, FEATURES)).astype(np.float32)
     return features, features[:, :3].argmax(axis=1)
 
 
 def dataset_fn() -> tf.data.Dataset:
-    """Return single examples in a fixed order."""
     return tf.data.Dataset.from_tensor_slices(arrays())
 
 
@@ -68,13 +65,11 @@ def handing_over(
 
 
 def regression() -> tf.data.Dataset:
-    """Return single examples with three numbers to be learned."""
     features, _ = arrays()
     return tf.data.Dataset.from_tensor_slices((features, features[:, :3]))
 
 
 def sharded(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Return every n-th example, where n is the number of pipelines."""
     shards, shard = input_context.num_input_pipelines, input_context.input_pipeline_id
     return dataset_fn().shard(shards, shard)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
 from autotune.api.http.app import create_app
+from autotune.api.http.service import open_service
+from autotune.api.identity import Scope
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
@@ -55,27 +57,34 @@ def settings(database: Database, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def jobs(database: Database, settings: Settings) -> Jobs:
-    """The job service behind the application."""
     return Jobs(database, settings.registry(), settings.quotas)
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
-    """The application."""
-    return create_app(settings)
+def serve() -> Iterator[Callable[..., FastAPI]]:
+    with ExitStack() as stack:
+
+        def make(settings: Settings, *, keys: bool = True) -> FastAPI:
+            service = open_service(settings, keys=keys)
+            stack.callback(service.close)
+            return create_app(service)
+
+        yield make
+
+
+@pytest.fixture
+def app(serve: Callable[..., FastAPI], settings: Settings) -> FastAPI:
+    return serve(settings)
 
 
 @pytest.fixture
 def anybody(app: FastAPI) -> Iterator[TestClient]:
-    """A client without a key."""
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 
 
 @pytest.fixture
 def client_with(anybody: TestClient, database: Database) -> Client:
-    """Makes clients with a key of their own."""
-
     def make(*scopes: Scope, **options: Any) -> TestClient:
         made = Keyring(database).hand_out(
             "test", scopes, **{"project": secrets.token_hex(4), **options}
@@ -90,20 +99,17 @@ def client_with(anybody: TestClient, database: Database) -> Client:
 
 @pytest.fixture
 def client(client_with: Client) -> TestClient:
-    """A client who may look and ask."""
     return client_with(Scope.READ, Scope.WRITE)
 
 
 @pytest.fixture
 def job(client: TestClient, jobs: Jobs) -> Job:
-    """A job of that client, which waits."""
     made = client.post("/v1/tunings", json={"workload": "digits", "space": "quick"})
     return jobs.get(made.json()["id"], None)
 
 
 @pytest.fixture
 def token(database: Database, job: Job, settings: Settings) -> LeaseToken:
-    """A worker's hold on that job."""
     del job
     post = WorkerInfo(worker="w", devices="bench", host="here")
     claimed = attempts.claim(database, post, settings.patience.lease)
@@ -113,7 +119,6 @@ def token(database: Database, job: Job, settings: Settings) -> LeaseToken:
 
 @pytest.fixture
 def trial() -> Trial:
-    """A trial that was measured."""
     return Trial(
         number=0,
         stage=Stage.BASELINE,
@@ -129,7 +134,6 @@ def trial() -> Trial:
 
 @pytest.fixture
 def recommendation(trial: Trial, workload: Workload) -> Result:
-    """One that stays on one device."""
     return Result(
         configuration=trial.configuration,
         verdict=Verdict.ONE_DEVICE,
@@ -157,7 +161,6 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
 
 @pytest.fixture
 def worker_group(recommendation: Result) -> Result:
-    """One that starts two workers."""
     changes = {
         "configuration": Configuration(
             strategy="multi_worker_mirrored", workers=2, shard_policy="data"
@@ -170,7 +173,6 @@ def worker_group(recommendation: Result) -> Result:
 
 @pytest.fixture
 def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
-    """The hold on a job of which a trial has ended."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
     report = AttemptReport(number=1, events=[ended], trial=trial, began=True)
     attempts.record(database, token, report)
@@ -179,8 +181,6 @@ def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
 
 @pytest.fixture
 def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
-    """Ends that job with a recommendation."""
-
     def conclude(found: Result) -> Job:
         outcome = JobOutcome(
             state=State.DONE,
@@ -196,11 +196,9 @@ def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
 
 @pytest.fixture
 def done(conclude: Conclude, recommendation: Result) -> Job:
-    """A job with a recommendation."""
     return conclude(recommendation)
 
 
 @pytest.fixture
 def asked() -> JobRequest:
-    """The shortest request."""
     return JobRequest(workload="digits", space="quick")

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.http.files import FILES
+from autotune.api.identity import Scope
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.result import Result, load_configuration
-from autotune.testing import FAKE_MACHINE
 from autotune.trial import Trial
 
 
@@ -26,7 +25,6 @@ from autotune.trial import Trial
 def test_the_configuration_is_the_file_that_autotune_writes(
     client: TestClient, done: Job, recommendation: Result, tmp_path: Path, kind: str
 ) -> None:
-    """In each format it can be read again, and holds everything."""
     answer = client.get(f"/v1/tunings/{done.id}/config", params={"format": kind})
     assert answer.headers["content-type"].startswith(f"application/{kind}")
     assert f'filename="config.{kind}"' in answer.headers["content-disposition"]
@@ -38,7 +36,6 @@ def test_the_configuration_is_the_file_that_autotune_writes(
 def test_the_program_comes_byte_for_byte(
     client: TestClient, done: Job, recommendation: Result
 ) -> None:
-    """It is the one that was timed."""
     answer = client.get(f"/v1/tunings/{done.id}/script")
     assert answer.content == recommendation.script.encode()
     assert 'filename="train.py"' in answer.headers["content-disposition"]
@@ -59,15 +56,8 @@ def test_the_output_of_a_trial_is_told_to_its_owner(
 
 @pytest.mark.parametrize("part", ["launch", "slurm", "jobset", "ray"])
 def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job, part: str) -> None:
-    """It is not found."""
     refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": part})
     assert (refused.status_code, refused.json()["code"]) == (404, "not-found")
-
-
-def test_a_program_that_nobody_knows_is_refused(client: TestClient, done: Job) -> None:
-    """A file's name is none of the parts."""
-    refused = client.get(f"/v1/tunings/{done.id}/script", params={"part": "launch.slurm"})
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-request")
 
 
 def test_what_starts_a_gang_is_what_a_search_saves(
@@ -76,7 +66,6 @@ def test_what_starts_a_gang_is_what_a_search_saves(
     worker_group: Result,
     tmp_path: Path,
 ) -> None:
-    """All five files, each to be had alone, byte for byte."""
     job, folder = conclude(worker_group), worker_group.save(tmp_path)
     for part, (name, media_type) in FILES.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
@@ -110,37 +99,14 @@ def test_workloads_are_listed_with_their_parameters(client: TestClient) -> None:
 
 
 def test_spaces_are_listed(client: TestClient) -> None:
-    """With the one that `auto` stands for."""
     shown = client.get("/v1/spaces").json()
     assert shown["auto"] == "cpu"
     assert "quick" in {each["name"] for each in shown["spaces"]}
 
 
-def test_the_machine_is_told(client: TestClient) -> None:
-    """As the operator has declared it, or as the engine sees it."""
-    shown = client.get("/v1/machine").json()
-    assert shown == {"devices": "bench", "machine": FAKE_MACHINE.model_dump(mode="json")}
-
-
-def test_metrics_count_calls_and_jobs(client_with: Any, job: Job) -> None:
-    """Addresses are counted by route, so that their number is bounded."""
-    admin = client_with(*Scope, project=job.project)
-    admin.get(f"/v1/tunings/{job.id}")
-    admin.get("/v1/nothing")
-    text = admin.get("/metrics").text
-    route = 'method="GET",route="/v1/tunings/{job_id}",status="200"'
-    assert f"autotune_http_requests_total{{{route}}} 1.0" in text
-    assert 'route="none",status="404"' in text
-    assert 'autotune_jobs{state="queued"} 1.0' in text
-    assert "autotune_device_seconds_total 0.0" in text
-    assert job.id not in text
-
-
 def test_a_database_that_is_gone_is_told(
     anybody: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process is alive and not ready."""
-
     def gone(_: Jobs) -> None:
         raise DatabaseUnavailable("The database is unavailable.")
 
@@ -152,7 +118,6 @@ def test_a_database_that_is_gone_is_told(
 
 
 def test_a_schema_of_another_version_is_not_ready(anybody: TestClient, database: Database) -> None:
-    """Calls would fail in odd ways."""
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE autotune_version SET version_num = 'other'")
     assert anybody.get("/readyz").status_code == 503

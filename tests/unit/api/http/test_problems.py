@@ -19,14 +19,12 @@ from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
 from autotune.api.http import access
 from autotune.api.http.problems import MEDIA_TYPE, STATUSES
 from autotune.api.log import logger
-from autotune.api.store.auth import Keyring
 from autotune.api.store.jobs import Jobs
 
 Space = dict[str, Any]
 
 
 def all_errors(base: type[ServiceError] = ServiceError) -> Iterator[type[ServiceError]]:
-    """Yield an error with all that derive from it."""
     yield base
     for each in base.__subclasses__():
         yield from all_errors(each)
@@ -34,7 +32,6 @@ def all_errors(base: type[ServiceError] = ServiceError) -> Iterator[type[Service
 
 @pytest.mark.parametrize("error", [*all_errors()])
 def test_every_kind_of_error_has_a_status(error: type[ServiceError]) -> None:
-    """The table holds each, and each has a word of its own."""
     assert error.kind in STATUSES
     assert STATUSES[error.kind] >= 400
     twins = [each for each in all_errors() if each.kind == error.kind]
@@ -70,12 +67,11 @@ def space(**axes: list[Any]) -> Space:
     ],
 )
 def test_what_is_wrong_is_told(client: TestClient, call: Any, status: int, code: str) -> None:
-    """Each mistake has a status, a code and a sentence of its own."""
     refused = client.post("/v1/tunings", json=call)
     shown = refused.json()
     assert (refused.status_code, shown["code"], shown["status"]) == (status, code, status)
     assert refused.headers["content-type"] == MEDIA_TYPE
-    assert shown["detail"].endswith(".")
+    assert re.search(r"[^.]\.$", shown["detail"])
 
 
 @pytest.mark.parametrize(
@@ -93,20 +89,9 @@ def test_what_is_wrong_is_told(client: TestClient, call: Any, status: int, code:
     ],
 )
 def test_a_malformed_body_is_told(client: TestClient, body: bytes, status: int, code: str) -> None:
-    """Whatever the bytes are, the answer says what is the matter."""
     headers = {"Content-Type": "application/json"}
     refused = client.post("/v1/tunings", content=body, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (status, code)
-
-
-def test_a_large_body_without_a_length_is_refused(client: TestClient) -> None:
-    """It is counted as it comes."""
-    refused = client.post(
-        "/v1/tunings",
-        content=(b" " * 10_000 for _ in range(10)),
-        headers={"Content-Type": "application/json"},
-    )
-    assert (refused.status_code, refused.json()["code"]) == (413, "body-too-large")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
@@ -136,28 +121,13 @@ def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
     assert refused.headers["allow"] == "GET, POST"
 
 
-def test_an_address_of_the_framework_names_its_methods(client: TestClient) -> None:
-    """The document is none of our routes."""
-    refused = client.delete("/openapi.json")
-    assert (refused.status_code, refused.json()["code"]) == (405, "method-not-allowed")
-    assert {*refused.headers["allow"].split(", ")} == {"GET", "HEAD"}
-
-
-def test_a_query_parameter_that_there_is_not_is_refused(client: TestClient) -> None:
-    """A mistyped filter is not silently without effect."""
-    refused = client.get("/v1/tunings", params={"sate": "queued"})
-    assert (refused.status_code, refused.json()["errors"][0]["location"]) == (422, "query.sate")
-
-
 @pytest.mark.parametrize("number", ["+1", "1.0", "1e1", "0x1", "", "99999999999999999999", "²"])
 def test_a_number_in_other_than_plain_digits_is_refused(client: TestClient, number: str) -> None:
-    """In an address as well as in a header."""
     query = {"limit": number}
     assert client.get("/v1/tunings", params=query).status_code == 422
 
 
 def test_the_quota_is_told(app: FastAPI, client: TestClient, jobs: Jobs) -> None:
-    """Status 429 says when to come again."""
     full = jobs._quotas.model_copy(update={"queued": 1})
     app.state.service.jobs._quotas = full
     calls = [client.post("/v1/tunings", json={"workload": "digits"}) for _ in range(2)]
@@ -198,8 +168,6 @@ def test_what_fails_inside_is_not_shown(
 
 
 def failing(error: Exception, cause: Exception | None = None) -> Callable[..., None]:
-    """Return a function that does nothing but fail."""
-
     def fail(*_: object, **__: object) -> None:
         raise error from cause
 
@@ -225,29 +193,6 @@ def test_the_log_tells_why_the_database_does_not_answer(
     assert "DETAIL" not in second
 
 
-def test_the_log_tells_of_a_key_that_cannot_be_looked_up(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """That fails before any route is reached."""
-    gone = DatabaseUnavailable("The database is unavailable.")
-    monkeypatch.setattr(Keyring, "recognise", failing(gone, RuntimeError("it is gone")))
-    with caplog.at_level(logging.WARNING, logger.name):
-        assert client.get("/v1/tunings").status_code == 503
-    assert "error=RuntimeError text=it is gone" in caplog.text
-
-
-def test_the_log_tells_where_an_unexpected_error_came_from(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The last step that is ours, by module and line."""
-    monkeypatch.setattr(Jobs, "submit", failing(RuntimeError("what nobody expects")))
-    with caplog.at_level(logging.ERROR, logger.name):
-        assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 500
-    (line,) = (each.getMessage() for each in caplog.records)
-    assert "kind=internal-error route=/v1/tunings error=RuntimeError" in line
-    assert re.search(r"where=autotune\.api\.http\.tunings:\d+", line)
-
-
 def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     """What was answered with 202 stays, the rest is told, and once there is room it goes on."""
     engine = app.state.service.database._writer
@@ -271,12 +216,3 @@ def test_a_full_disk_loses_nothing(app: FastAPI, client: TestClient) -> None:
     pages = 10**6
     assert client.get("/readyz").status_code == 200
     assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202
-
-
-def test_a_sentence_ends_once(client: TestClient) -> None:
-    """Some mistakes are told by a whole sentence, and some are not."""
-    for wrong in ({"budget": "soon"}, {"margin": -1}):
-        shown = client.post("/v1/tunings", json={"workload": "digits", **wrong}).json()
-        assert shown["code"] == "invalid-request"
-        assert shown["detail"].endswith(".")
-        assert not shown["detail"].endswith("..")

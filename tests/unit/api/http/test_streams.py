@@ -10,27 +10,23 @@ import pytest
 
 from autotune.api.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
 from autotune.api.http.metrics import Metrics
-from autotune.api.http.streams import HEARTBEAT, RARER, Again, Streams
+from autotune.api.http.streams import HEARTBEAT, Again, Streams
 from autotune.api.log import logger
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.store import attempts
-from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobEvent, WorkerInfo
+from autotune.api.values import Job, JobEvent
 
 Look = Callable[..., tuple[JobEvent, ...]]
 
 
 @pytest.fixture
 def waiting(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 @pytest.fixture
 def streams(jobs: Jobs, settings: Settings) -> Streams:
-    """The streams of a process."""
     return Streams(jobs, settings.web, Metrics())
 
 
@@ -41,7 +37,6 @@ async def welcome() -> None:
 async def collect(
     streams: Streams, job_id: str, key: str = "me", again: Again = welcome
 ) -> list[bytes]:
-    """Return all events of a job, without the signs of life."""
     with streams.follow(job_id, 0, key, again) as stream:
         return [each async for each in stream if each != HEARTBEAT]
 
@@ -71,7 +66,6 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
 def test_all_who_follow_a_job_cost_one_look(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database is asked as often as for one."""
     looks = 0
     real: Look = jobs.events
 
@@ -90,54 +84,7 @@ def test_all_who_follow_a_job_cost_one_look(
     assert looks == 1
 
 
-def test_a_job_that_waits_is_looked_at_more_rarely(
-    database: Database,
-    waiting: Job,
-    settings: Settings,
-    streams: Streams,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Many may wait, and one is measured at a time."""
-    pauses: list[float] = []
-    real = asyncio.sleep
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        await real(0)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-
-    async def follow() -> None:
-        with streams.follow(waiting.id, 0, "me", welcome) as stream:
-            while not pauses:
-                await anext(stream)
-            attempts.claim(database, WorkerInfo(worker="w", devices="bench", host="here"), 600)
-            while settings.web.poll not in pauses:
-                await anext(stream)
-
-    asyncio.run(follow())
-    assert set(pauses) == {settings.web.poll * RARER, settings.web.poll}
-    assert pauses[0] == settings.web.poll * RARER
-
-
-def test_silence_has_signs_of_life(waiting: Job, streams: Streams) -> None:
-    """A comment comes when nothing happens, so that nobody on the way closes the stream."""
-
-    async def follow() -> list[bytes]:
-        with streams.follow(waiting.id, 0, "me", welcome) as stream:
-            while (first := await anext(stream)) == HEARTBEAT:
-                pass  # The first look at the database may take longer than the silence.
-            return [first, await anext(stream), await anext(stream)]
-
-    first, *rest = asyncio.run(follow())
-    assert b"event: queued" in first
-    assert rest == [HEARTBEAT, HEARTBEAT]
-    assert streams._broadcasters == {}
-
-
 def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
-    """Otherwise they would keep it from ending."""
-
     async def follow() -> list[bytes]:
         with streams.follow(waiting.id, 0, "me", welcome) as stream:
             first = await anext(stream)
@@ -163,7 +110,6 @@ def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams)
 def test_a_database_that_comes_back_goes_on(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Followers stay through it and miss nothing."""
     troubled(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
     jobs.cancel(waiting.id, None)
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
@@ -186,7 +132,6 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
 
 
 def troubled(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
-    """Let the next looks fail."""
     real: Look = jobs.events
     left = iter(errors)
 
@@ -218,20 +163,3 @@ def test_streams_are_bounded(
 
     asyncio.run(follow())
     assert streams._open.total() == 0
-
-
-def test_a_key_leaves_room_for_others(jobs: Jobs, waiting: Job, settings: Settings) -> None:
-    """What one key has open does not count for another."""
-    streams = Streams(jobs, settings.web.model_copy(update={"streams_per_key": 1}), Metrics())
-
-    async def follow() -> bytes:
-        with (
-            streams.follow(waiting.id, 0, "me", welcome),
-            streams.follow(waiting.id, 0, "other", welcome) as stream,
-        ):
-            async for part in stream:
-                if b"event:" in part:  # On a slow machine signs of life come before it.
-                    return part
-        return b""
-
-    assert b"event: queued" in asyncio.run(follow())

@@ -1,20 +1,23 @@
-"""Whose turn it is, and what a job that waits is told."""
+"""Whose turn it is, what a job that waits is told, and which workers are there."""
 
 from __future__ import annotations
 
 import pytest
 from sqlalchemy import update
 
+from autotune.api.events import Released
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
 from autotune.api.workloads import Registry
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE, fake_machine
+from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}
 PLAIN = WorkerInfo(worker="p", devices="plain", host="h", workloads=HAS, machine=FAKE_MACHINE)
@@ -26,7 +29,7 @@ PAIR = WorkerInfo(
     machine=fake_machine(gpus=("H100", "H100")),
     labels=("fast",),
 )
-DONE = JobOutcome(state=State.DONE)
+BARE = WorkerInfo(worker="b", devices="bare", host="h", workloads={})
 
 
 @pytest.fixture
@@ -36,28 +39,37 @@ def jobs(database: Database, registry: Registry) -> Jobs:
 
 
 def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
-    """Ask for a job of a minute."""
-    return jobs.submit(
-        JobRequest.model_validate({"workload": "digits", "budget": 60, **more}), project
-    )
+    asked = JobRequest.model_validate({"workload": "digits", "budget": 60, **more})
+    return jobs.submit(asked, project)
 
 
-def run(database: Database, post: WorkerInfo) -> ClaimedJob:
-    """Run the next job to its end."""
-    claimed = attempts.claim(database, post, 30.0)
+def claim(database: Database, info: WorkerInfo) -> ClaimedJob:
+    claimed = attempts.claim(database, info, 30.0)
     assert claimed is not None
-    attempts.finish(database, claimed.token, DONE)
     return claimed
 
 
-def test_a_job_that_was_left_behind_needs_the_same(database: Database, jobs: Jobs) -> None:
-    """After a crash of its worker, too."""
-    submit(jobs, needs={"labels": ["fast"]})
-    assert attempts.claim(database, PAIR, 30.0) is not None
+@pytest.fixture
+def job(jobs: Jobs) -> Job:
+    return submit(jobs)
+
+
+@pytest.fixture
+def measured(database: Database, job: Job) -> ClaimedJob:
+    """A worker's hold on that job, of which a trial is recorded."""
+    del job
+    workers.seen(database, PLAIN)
+    claimed = claim(database, PLAIN)
+    attempts.record(database, claimed.token, AttemptReport(number=1, trial=ended_trial()))
+    return claimed
+
+
+def pass_by(database: Database, seconds: float) -> None:
+    """Let time pass for all workers and leases."""
     with database.writing() as connection:
-        for table in (tables.jobs, tables.leases):
-            connection.execute(update(table).values(expires_at=1.0, devices=PLAIN.devices))
-    assert attempts.claim(database, PLAIN, 30.0) is None
+        for table, column in ((tables.workers, "seen_at"), (tables.jobs, "expires_at")):
+            earlier = {column: table.c[column] - seconds}
+            connection.execute(update(table).values(earlier))
 
 
 def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, jobs: Jobs) -> None:
@@ -81,41 +93,88 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     assert jobs.activity().unserved == {}
 
 
+def test_a_job_that_no_worker_can_go_on_with_says_so(
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
+) -> None:
+    """After the host's name has changed it neither waits in silence nor seems to run."""
+    attempts.let_go(database, measured.token, attempts.RELEASED, "The worker was shut down.")
+    workers.leave(database, PLAIN)
+    workers.seen(database, PAIR)
+    assert attempts.claim(database, PAIR, 30.0) is None
+    queue.mark_unserved(database)
+    assert "on the devices 'plain'" in (jobs.get(job.id, "me").reason or "")
+    assert jobs.activity().unserved == {("digits", "plain", ""): 1}
+
+
+def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
+) -> None:
+    """It waits, and says for what."""
+    pass_by(database, 10_000)
+    workers.seen(database, PAIR)
+    queue.mark_unserved(database)
+    found = jobs.get(job.id, "me")
+    assert found.state is State.QUEUED
+    last = jobs.events(job.id, "me")[-1].body
+    assert last == Released(attempt=measured.token.attempt, reason=found.reason or "")
+
+
+def test_a_worker_without_the_workload_leaves_the_job(
+    database: Database, jobs: Jobs, job: Job
+) -> None:
+    """One that is set up wrongly does not eat the queue; what was cancelled it can end."""
+    workers.seen(database, BARE)
+    assert attempts.claim(database, BARE, 30.0) is None
+    queue.mark_unserved(database)
+    assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
+    claim(database, PLAIN)
+    jobs.cancel(job.id, "me")
+    pass_by(database, 10_000)
+    assert claim(database, BARE).job.id == job.id
+
+
 def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> None:
     """In the order in which jobs are claimed."""
     workers.seen(database, PLAIN)
     first = [submit(jobs, "me").id for _ in range(3)]
-    claimed = attempts.claim(database, PLAIN, 30.0)
-    assert claimed is not None
+    claimed = claim(database, PLAIN)
     yours = submit(jobs, "you")
     places = [jobs.placed(each, None).waiting for each in (yours.id, *first[1:])]
     assert [each and each.before for each in places] == [0, 1, 2]
     assert places[0] is not None
     assert places[0].sentence == "It is next."
     assert jobs.placed(first[0], None).waiting == Waiting(kind=WaitsFor.MACHINE)
-    attempts.record(database, claimed.token, attempts.AttemptReport(number=1, began=True))
+    attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
     assert jobs.placed(first[0], None).waiting is None
+
+
+def test_only_rivals_for_the_same_workers_count(database: Database, jobs: Jobs) -> None:
+    """A job that goes elsewhere is before nobody."""
+    for each in (PLAIN, PAIR):
+        workers.seen(database, each)
+    for label in ("fast", "nowhere"):
+        submit(jobs, "you", needs={"labels": [label]})
+    waits = [submit(jobs, "me", needs={"kind": "cpu"}), submit(jobs, "me")]
+    places = [jobs.placed(each.id, "me").waiting for each in waits]
+    assert [each and each.before for each in places] == [0, 2]
 
 
 @pytest.mark.parametrize("begins", [True, False])
 def test_waiting_for_the_machine_is_none_of_a_search(
-    database: Database, jobs: Jobs, *, begins: bool
+    database: Database, jobs: Jobs, job: Job, *, begins: bool
 ) -> None:
     """What it took counts from when it began, also in a second attempt."""
-    job = submit(jobs)
-    claimed = attempts.claim(database, PLAIN, 30.0)
-    assert claimed is not None
+    claimed = claim(database, PLAIN)
     with database.writing() as connection:
         connection.execute(update(tables.jobs).values(started_at=1.0))
     if begins:
-        attempts.record(database, claimed.token, attempts.AttemptReport(number=1, began=True))
+        attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
         started = jobs.get(job.id, "me").started_at
         assert started
         assert started > 1.0
         attempts.let_go(database, claimed.token, attempts.RELEASED, "It was stopped.")
-        again = attempts.claim(database, PLAIN, 30.0)
-        assert again is not None
-        attempts.record(database, again.token, attempts.AttemptReport(number=1, began=True))
+        again = claim(database, PLAIN)
+        attempts.record(database, again.token, AttemptReport(number=1, began=True))
         assert jobs.get(job.id, "me").started_at == started
     else:
         jobs.cancel(job.id, "me")
@@ -123,17 +182,33 @@ def test_waiting_for_the_machine_is_none_of_a_search(
         assert jobs.get(job.id, "me").started_at is None
 
 
-def test_only_rivals_for_the_same_workers_count(database: Database, jobs: Jobs) -> None:
-    """A job that goes elsewhere is before nobody."""
-    for each in (PLAIN, PAIR):
-        workers.seen(database, each)
-    submit(jobs, "you", needs={"labels": ["fast"]})
-    submit(jobs, "you", needs={"labels": ["nowhere"]})
-    cpu = submit(jobs, "me", needs={"kind": "cpu"})
-    free = submit(jobs, "me")
-    waits = jobs.placed(cpu.id, "me").waiting
-    assert waits is not None
-    assert waits.before == 0
-    behind = jobs.placed(free.id, "me").waiting
-    assert behind is not None
-    assert behind.before == 2
+def test_a_worker_that_runs_a_job_is_there(
+    database: Database, jobs: Jobs, measured: ClaimedJob
+) -> None:
+    """It shows itself by renewing its lease, however long the job takes."""
+    pass_by(database, 80)
+    with database.writing() as connection:
+        later = tables.jobs.c.expires_at + 1000
+        connection.execute(update(tables.jobs).values(expires_at=later))
+    attempts.renew(database, measured.token, 30.0)
+    pass_by(database, 80)
+    assert [each.name for each in jobs.workers(None)] == ["p"]
+    pass_by(database, 80)
+    assert jobs.workers(None) == ()
+
+
+def test_a_worker_that_is_drained_ends_its_job_and_takes_no_other(
+    database: Database, jobs: Jobs, measured: ClaimedJob
+) -> None:
+    """Until it is told to go on, also where the database has forgotten it meanwhile."""
+    waits = submit(jobs)
+    assert workers.drain(database, PLAIN.worker).draining
+    workers.leave(database, PLAIN)
+    assert workers.seen(database, PLAIN, draining=True)
+    assert workers.seen(database, PLAIN)
+    attempts.renew(database, measured.token, 30.0)
+    attempts.finish(database, measured.token, JobOutcome(state=State.DONE))
+    assert attempts.claim(database, PLAIN, 30.0) is None
+    assert jobs.placed(waits.id, "me").waiting == Waiting(kind=WaitsFor.WORKER)
+    assert not workers.drain(database, PLAIN.worker, draining=False).draining
+    assert claim(database, PLAIN).job.id == waits.id

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import func, update
 
 from autotune.api.errors import UnreadableRecord
-from autotune.api.records import UNREADABLE
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
 from autotune.api.states import State
@@ -18,7 +17,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import ClaimedJob, Job, WorkerInfo
+from autotune.api.values import UNREADABLE, ClaimedJob, Job, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
 from tests.trials import ended_trial
@@ -31,8 +30,6 @@ Change = Callable[..., None]
 
 @pytest.fixture
 def change(database: Database) -> Change:
-    """Rewrites what is kept of all jobs."""
-
     def change(column: object, replaced: tuple[str, str]) -> None:
         shown = func.replace(column, *replaced)
         with database.writing() as connection:
@@ -50,12 +47,10 @@ def settings(database: Database, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def job(jobs: Jobs, asked: JobRequest) -> Job:
-    """A job that waits."""
     return jobs.submit(asked, "me")
 
 
 def measured(database: Database) -> ClaimedJob:
-    """Return the claim of a job of which a trial is recorded."""
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
     shown = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
@@ -90,7 +85,6 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
     change: Change,
     column: object,
 ) -> None:
-    """The worker lives, and those behind it are claimed."""
     claimed = measured(database)
     attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
     change(column, ('"', "'"))
@@ -107,7 +101,6 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
 def test_an_unreadable_event_is_told_as_one(
     jobs: Jobs, job: Job, database: Database, change: Change
 ) -> None:
-    """No number is missing, and a stream goes on behind it."""
     measured(database)
     change(events.c.body, ('"kind":"notice"', '"kind":"hint"'))
     shown = jobs.events(job.id, "me")
@@ -128,20 +121,9 @@ def test_reading_something_unreadable_leaves_no_reader_behind(
         jobs.submit(asked, f"owner {_}")
 
 
-def test_a_trial_is_kept_once(jobs: Jobs, job: Job, database: Database) -> None:
-    """Its event names it, and tells it all the same."""
-    measured(database)
-    with database.reading() as connection:
-        body = connection.execute(events.select().where(events.c.number == 4)).one().body
-    assert "one device" not in body
-    assert jobs.events(job.id, "me")[-1].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
-
-
 def test_a_worker_survives_whatever_a_claim_raises(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One job must not end it."""
-
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 

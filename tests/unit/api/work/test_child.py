@@ -14,16 +14,15 @@ import pytest
 from autotune.api.isolation import Network
 from autotune.api.work import child
 from autotune.api.work.child import interruptible
-from autotune.api.work.messages import Message, RunBegun, RunOver
-from autotune.api.work.orders import SearchOrder
+from autotune.api.work.messages import Message, RunBegun, RunOver, SearchOrder
 from autotune.config import Configuration
-from autotune.engine.base import Engine, Stop
+from autotune.engine.base import Engine
 from autotune.engine.lock import Notify
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.options import SearchOptions
-from autotune.reason import Completed, Outcome
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
 from autotune.testing import FakeEngine
@@ -35,7 +34,6 @@ BAD = Configuration(per_replica_batch=64)
 
 @pytest.fixture(autouse=True, scope="module")
 def handler() -> Iterator[None]:
-    """Put the handler of SIGINT back."""
     before = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, before)
@@ -43,13 +41,11 @@ def handler() -> Iterator[None]:
 
 @pytest.fixture
 def shown() -> list[Message]:
-    """What the engine tells."""
     return []
 
 
 @pytest.fixture
 def engine(shown: list[Message]) -> Engine:
-    """An engine that leaves one configuration alone."""
     return interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
 
 
@@ -64,11 +60,8 @@ def request(configuration: Configuration, workload: Workload, folder: Path) -> T
 
 
 class BusyEngine(FakeEngine):
-    """An engine whose machine somebody else uses."""
-
     @contextmanager
     def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        """Tell of whom it waits, and give up."""
         del seconds
         notify(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
         raise EngineError("stopped")
@@ -96,16 +89,6 @@ def test_what_the_holder_of_the_machine_wrote_is_not_told(
     assert shown == [Notice(text=child.BUSY)]
 
 
-def test_it_tells_what_runs(
-    engine: Engine, shown: list[Message], workload: Workload, tmp_path: Path
-) -> None:
-    """The configuration is told before the run, the end after it."""
-    good = Configuration()
-    stop = Stop(Outcome.MEASURED, Completed())
-    assert engine.execute(request(good, workload, tmp_path), lambda _: stop).outcome is stop.outcome
-    assert shown == [RunBegun(configuration=good), RunOver()]
-
-
 TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(task)]
 """Tasks that run a configuration, whatever for."""
 
@@ -122,7 +105,6 @@ def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, 
 def test_a_trial_that_is_set_aside_has_the_reason(
     engine: Engine, workload: Workload, tmp_path: Path
 ) -> None:
-    """It counts as crashed."""
     result = engine.execute(request(BAD, workload, tmp_path), lambda _: None)
     assert result.outcome is Outcome.CRASHED
     assert "died twice" in reason_text(result.reason)
@@ -130,7 +112,6 @@ def test_a_trial_that_is_set_aside_has_the_reason(
 
 @pytest.mark.parametrize("kind", TRIALS)
 def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> None:
-    """So that a death during it counts against its configuration."""
     engine = interruptible(create_autospec(Engine, instance=True), shown.append, [])
     engine.execute(every_task(tmp_path)[kind])
     assert shown == [RunBegun(configuration=Configuration()), RunOver()]
@@ -138,7 +119,6 @@ def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: str) -> None:
-    """An interrupt that somebody swallowed comes again."""
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
@@ -149,9 +129,6 @@ def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: s
 
 
 class TestInterruptibleEngine(WrapperContract):
-    """Around another engine it keeps the contract of all."""
-
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        """Return it with nothing set aside."""
         return interruptible(engine, lambda _: None, [])

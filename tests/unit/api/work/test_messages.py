@@ -29,13 +29,11 @@ from autotune.events import Notice
 
 
 def raised(error: Exception, cause: Exception) -> Exception:
-    """Return an error that goes back to another one."""
     error.__cause__ = cause
     return error
 
 
 def of_sqlite(code: int) -> Exception:
-    """Return an error as a library wraps one of SQLite's."""
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = code
     return raised(RuntimeError("The storage failed."), error)
@@ -56,7 +54,6 @@ def of_sqlite(code: int) -> Exception:
     ids=repr,
 )
 def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> None:
-    """The search is stuck, and the log gets the text of the error."""
     word = final_message(error)
     assert isinstance(word, Stuck)
     assert str(error) in word.detail
@@ -78,7 +75,6 @@ def test_what_is_wrong_with_the_job_is_told(error: AutotuneError) -> None:
 
 
 def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
-    """Whoever asked gets a fixed sentence."""
     word = final_message(EngineError("TensorFlow in /opt/venv cannot be imported."))
     assert isinstance(word, GaveUp)
     assert word.reason == NO_ENGINE
@@ -89,12 +85,10 @@ def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
     "error", [ValueError("No."), FileNotFoundError(errno.ENOENT, "None"), of_sqlite(1)], ids=repr
 )
 def test_what_nobody_understands_has_no_last_word(error: Exception) -> None:
-    """The process dies of it, as of any mistake in the program."""
     assert final_message(error) is None
 
 
 def test_a_detail_is_one_line_of_some_length() -> None:
-    """A log stays readable, whatever a library says."""
     word = final_message(OutputError("first\nsecond " + "x" * 5000))
     assert isinstance(word, Stuck)
     assert word.detail.startswith("OutputError: first second xxx")

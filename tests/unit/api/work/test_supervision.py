@@ -9,12 +9,13 @@ from autotune.api.isolation import Network
 from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.values import LeaseToken
+from autotune.api.values import ClaimedJob, LeaseToken
 from autotune.api.work.messages import Begun
-from autotune.api.work.supervision import Lease, report
+from autotune.api.work.supervision import Lease, content
 from autotune.events import Notice
 
-GRIP = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
+TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
+CLAIMED = ClaimedJob.model_construct(token=TOKEN)
 
 
 class Fake:
@@ -27,17 +28,15 @@ class Fake:
         monkeypatch.setattr(attempts, "renew", lambda *_: self.answer("renew"))
         monkeypatch.setattr(attempts, "status", lambda *_: self.answer("look"))
         patience = Patience(lease=30, renewal=5, poll=1)
-        self.lease = Lease(None, GRIP, patience, clock=lambda: self.now)  # type: ignore[arg-type]
+        self.lease = Lease(None, CLAIMED, patience, clock=lambda: self.now)  # type: ignore[arg-type]
 
     def answer(self, what: str) -> State:
-        """Answer as a database does."""
         self.calls.append(what)
         if self.down:
             raise DatabaseUnavailable("Down.")
         return State.CANCELLING
 
     def keep(self, now: float) -> State:
-        """Keep the lease at a time."""
         self.now = now
         return self.lease.keep()
 
@@ -57,7 +56,6 @@ def test_it_looks_often_and_renews_sometimes(fake: Fake) -> None:
 
 
 def test_it_bears_a_database_that_is_down_for_a_while(fake: Fake) -> None:
-    """The lease lasts, so the work goes on."""
     fake.down = True
     assert fake.keep(6) is State.RUNNING
     fake.down = False
@@ -78,31 +76,10 @@ def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
     assert fake.calls == []
 
 
-def test_it_insists_on_a_write(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write is tried again until the database answers."""
-    answers = iter([DatabaseUnavailable("Down."), None])
-    monkeypatch.setattr("time.sleep", lambda _: None)
-
-    def write() -> str:
-        error = next(answers)
-        if error:
-            raise error
-        return "written"
-
-    assert fake.lease.insist(write) == "written"
-
-
 def test_the_beginning_tells_which_network_the_search_has() -> None:
     """Whoever follows the job learns it, and the search's time begins."""
     text = str(Network(own=False, why="not permitted"))
-    made = report(1, Begun(network=text))
-    assert made.began
-    assert made.events == (Notice(text=text),)
+    made = content(Begun(network=text))
+    assert made["began"]
+    assert made["events"] == (Notice(text=text),)
     assert "not permitted" in text
-
-
-def test_a_beginning_that_tells_nothing_adds_no_note() -> None:
-    """The search's time begins all the same."""
-    made = report(1, Begun())
-    assert made.began
-    assert made.events == ()

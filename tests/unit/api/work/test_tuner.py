@@ -44,18 +44,15 @@ def test_the_operators_folders_are_hidden(text: str, shown: str | None) -> None:
 
 
 def test_data_within_the_root_are_named_from_it() -> None:
-    """There is one relative form of every file."""
     hidden = places("/srv/models/var/tuning").hidden("/srv/models/var/tuning/jobs/a")
     assert hidden == "var/tuning/jobs/a"
 
 
 def test_a_root_of_everything_hides_nothing() -> None:
-    """Otherwise every path would lose its slash."""
     assert places("/data", Path("/")).hidden("/etc/hosts, /data/x") == "/etc/hosts, data/x"
 
 
 def test_a_folder_is_known_by_both_of_its_names(tmp_path: Path) -> None:
-    """A path may come with its links or without them."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     known = places("/data", tmp_path / "link")

@@ -206,6 +206,10 @@ for batch in dataset:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         return tf.reduce_sum(batch[number])
     strategy.run(step)
+#: one device
+strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
+for batch in dataset:
+    strategy.run(lambda: step(batch))
 #: only its shape
 for batch in dataset:
     strategy.run(lambda: tf.zeros(batch.shape))

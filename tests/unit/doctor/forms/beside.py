@@ -20,6 +20,33 @@ def train_step(x, y):
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """
+NETWORK = """
+model = keras.Sequential([keras.layers.Dense(1)])
+optimizer = keras.optimizers.SGD(0.1)
+"""
+UPDATE = """
+with tf.GradientTape() as tape:
+    loss = loss_of(model(x), y)
+optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+"""
+TRAINER = """
+class Trainer:
+    def __init__(self):
+        self.strategy = tf.distribute.MirroredStrategy()
+        with self.strategy.scope():
+            self.model = keras.Sequential([keras.layers.Dense(1)])
+            self.optimizer = keras.optimizers.Adam()
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(self.model(x), y)
+        weights = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    def train(self):
+        for x, y in data:  # <- here
+            self.step(x, y)
+"""
+LOOP = "for x, y in data:  # <- here\n    train_step(x, y)"
+TRAIN = "STEP\nLOOP"
 RULE = "strategy-never-run"
 
 BAD = """
@@ -34,8 +61,7 @@ for x, y in data:  # <- here
 MADE
 STEP
 for epoch in range(3):
-    for x, y in data:  # <- here
-        train_step(x, y)
+    LOOP
 #: a compiled step function in functions
 MADE
 @tf.function
@@ -57,25 +83,10 @@ def main():
         model = keras.Sequential([keras.layers.Dense(1)])
         optimizer = keras.optimizers.Adam()
     for x, y in data.repeat():  # <- here
-        with tf.GradientTape() as tape:
-            loss = loss_of(model(x), y)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+        UPDATE
 main()
 #: members of a class
-class Trainer:
-    def __init__(self):
-        self.strategy = tf.distribute.MirroredStrategy()
-        with self.strategy.scope():
-            self.model = keras.Sequential([keras.layers.Dense(1)])
-            self.optimizer = keras.optimizers.Adam()
-    def step(self, x, y):
-        with tf.GradientTape() as tape:
-            loss = loss_of(self.model(x), y)
-        weights = self.model.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
-    def train(self):
-        for x, y in data:  # <- here
-            self.step(x, y)
+TRAINER
 Trainer().train()
 #: a strategy that is handed to the function that makes the model
 def build(strategy):
@@ -84,34 +95,23 @@ def build(strategy):
         return made, keras.optimizers.Adam()
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 model, optimizer = build(strategy)
-STEP
-for x, y in data:  # <- here
-    train_step(x, y)
+TRAIN
 #: a strategy without a name
 with tf.distribute.MirroredStrategy().scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:  # <- here
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: a scope with a name
 strategy = tf.distribute.MirroredStrategy()
 scope = strategy.scope()
 with scope:
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:  # <- here
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: all in the scope
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
+    NETWORK
     for x, y in data:  # <- here
-        with tf.GradientTape() as tape:
-            loss = loss_of(model(x), y)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+        UPDATE
 #: variables, and updates by hand
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
@@ -146,28 +146,20 @@ def prepare():
     with strategy.scope():
         return strategy, keras.Sequential([keras.layers.Dense(1)]), keras.optimizers.SGD(0.1)
 strategy, model, optimizer = prepare()
-STEP
-for x, y in data:  # <- here
-    train_step(x, y)
+TRAIN
 #: a strategy that may be given
 def main(strategy=None):
     strategy = strategy or tf.distribute.MirroredStrategy()
     with strategy.scope():
-        model = keras.Sequential([keras.layers.Dense(1)])
-        optimizer = keras.optimizers.SGD(0.1)
+        NETWORK
     for x, y in data:  # <- here
-        with tf.GradientTape() as tape:
-            loss = loss_of(model(x), y)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+        UPDATE
 main()
 #: one of two strategies
 strategy = tf.distribute.MirroredStrategy() if gpus else tf.distribute.OneDeviceStrategy("/cpu:0")
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:  # <- here
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: a model that a function makes
 def make_model():
     return keras.Sequential([keras.layers.Dense(1)])
@@ -215,8 +207,7 @@ for x, y in data.take(1):
 MADE
 STEP
 trainer = library.Trainer(strategy)
-for x, y in data:
-    train_step(x, y)
+LOOP
 #: handed to a function that runs
 MADE
 def train(how, x, y):
@@ -231,20 +222,7 @@ run = strategy.run
 for x, y in data:
     run(train_step, (x, y))
 #: a member that another file may run
-class Trainer:
-    def __init__(self):
-        self.strategy = tf.distribute.MirroredStrategy()
-        with self.strategy.scope():
-            self.model = keras.Sequential([keras.layers.Dense(1)])
-            self.optimizer = keras.optimizers.Adam()
-    def step(self, x, y):
-        with tf.GradientTape() as tape:
-            loss = loss_of(self.model(x), y)
-        weights = self.model.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
-    def train(self):
-        for x, y in data:
-            self.step(x, y)
+TRAINER
 #: a function that another file may run
 MADE
 STEP
@@ -257,25 +235,17 @@ with strategy.scope():
     teacher = keras.Sequential([keras.layers.Dense(1)])
 model = keras.Sequential([keras.layers.Dense(1)])
 optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:
-    train_step(x, y)
+TRAIN
 #: one device
 strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: the strategy that is in use
 strategy = tf.distribute.get_strategy()
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: gradients that are only looked at
 MADE
 for x, y in data:
@@ -303,27 +273,22 @@ def prepare():
         return strategy, keras.Sequential([keras.layers.Dense(1)])
 prepared = prepare()
 model, optimizer = prepared[1], keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:
-    train_step(x, y)
+TRAIN
 #: in a dictionary
 MADE
 STEP
 context = {"strategy": strategy}
-for x, y in data:
-    train_step(x, y)
+LOOP
 #: set for all
 MADE
 STEP
 tf.distribute.experimental_set_strategy(strategy)
-for x, y in data:
-    train_step(x, y)
+LOOP
 #: for an estimator
 MADE
 STEP
 config = tf.estimator.RunConfig(train_distribute=strategy)
-for x, y in data:
-    train_step(x, y)
+LOOP
 #: only an evaluation
 MADE
 for x, y in data:
@@ -337,11 +302,8 @@ for x, y in data:
 #: an unknown strategy
 from mine import strategy
 with strategy.scope():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for x, y in data:
-    train_step(x, y)
+    NETWORK
+TRAIN
 #: the gradients are summed by hand
 MADE
 def train_step(x, y):
@@ -350,8 +312,7 @@ def train_step(x, y):
     gradients = tape.gradient(loss, model.weights)
     gradients = tf.distribute.get_replica_context().all_reduce("sum", gradients)
     optimizer.apply_gradients(zip(gradients, model.weights))
-for x, y in data:
-    train_step(x, y)
+LOOP
 #: run through an object
 MADE
 STEP

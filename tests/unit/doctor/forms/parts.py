@@ -7,6 +7,13 @@ import tensorflow as tf
 dataset = tf.data.Dataset.range(100).batch(10)
 devices = ["/gpu:0", "/gpu:1"]
 """
+READ = "for batch in part:\n    tf.reduce_sum(batch)"
+ZIPPED = "for device, part in zip(devices, parts):\n    with tf.device(device):\n        READ"
+NUMBERED = """
+for number, part in enumerate(parts):
+    with tf.device(f"/gpu:{number}"):
+        READ
+"""
 RULE = "same-dataset-on-devices"
 
 BAD = """
@@ -14,14 +21,10 @@ BAD = """
 parts = [dataset] * 2  # <- here
 for device, part in enumerate(parts):
     with tf.device(f"/gpu:{device}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: a comprehension
 parts = [dataset for _ in devices]  # <- here
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: appended in a loop
 parts = []
 for _ in devices:
@@ -34,19 +37,16 @@ for device, part in zip(devices, parts):
 parts = {device: dataset for device in devices}  # <- here
 for device, part in parts.items():
     with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: paired at once
 for device, part in zip(devices, [dataset] * len(devices)):  # <- here
     with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: a list that names it twice
 parts = [dataset, dataset]  # <- here
 for number, part in enumerate(parts):
     with tf.device("/gpu:%d" % number):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: a dictionary by its keys
 parts = dict.fromkeys(devices, dataset)  # <- here
 for device in devices:
@@ -63,10 +63,7 @@ for step in range(10):
 def split(whole, count):
     return [whole] * count  # <- here
 parts = split(dataset, 2)
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: members of a class
 class Trainer:
     def __init__(self, dataset, devices):
@@ -75,25 +72,19 @@ class Trainer:
     def train(self):
         for device, part in zip(self.devices, self.parts):
             with tf.device(device):
-                for batch in part:
-                    tf.reduce_sum(batch)
+                READ
 Trainer(dataset, devices).train()
 #: repeated by itertools
 for device, part in zip(devices, itertools.repeat(dataset)):  # <- here
     with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: prefetched for each
 parts = [dataset.prefetch(2) for _ in devices]  # <- here
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: a function that trains on a device, in threads
 def train(device, part):
     with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 parts = [dataset] * 2  # <- here
 for device, part in zip(devices, parts):
     threading.Thread(target=train, args=(device, part)).start()
@@ -121,10 +112,7 @@ for step in range(10):
             tf.reduce_sum(next(iterators[number]))
 #: made again for each
 parts = [tf.data.Dataset.range(100).batch(10) for _ in devices]  # <- here
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: put into a dictionary
 parts = {}
 for device in devices:
@@ -138,10 +126,7 @@ for device in devices:
 GOOD = """
 #: shards
 parts = [dataset.shard(2, number) for number in range(2)]
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: one iterator for all
 batches = iter(dataset)
 parts = [batches] * 2
@@ -150,10 +135,7 @@ for number, part in enumerate(parts):
         tf.reduce_sum(next(part))
 #: different datasets
 parts = [dataset.take(5), dataset.skip(5)]
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: devices are compared
 for device in ("/cpu:0", "/gpu:0"):
     with tf.device(device):
@@ -162,12 +144,10 @@ for device in ("/cpu:0", "/gpu:0"):
 #: one device, several epochs
 for part in [dataset] * 3:
     with tf.device("/gpu:0"):
-        for batch in part:
-            tf.reduce_sum(batch)
+        READ
 #: several epochs
 for epoch, part in enumerate([dataset] * 3):
-    for batch in part:
-        tf.reduce_sum(batch)
+    READ
 #: mixed
 mixed = tf.data.Dataset.sample_from_datasets([dataset] * 2)
 for device in devices:
@@ -182,10 +162,7 @@ for number, part in enumerate([dataset] * 2):
 parts = [dataset] * 2
 for number in range(2):
     parts[number] = parts[number].shard(2, number)
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: each device takes its own batches
 for number, part in enumerate([dataset] * 2):
     with tf.device(f"/gpu:{number}"):
@@ -205,16 +182,10 @@ for number in range(2):
             models[number](batch)
 #: shuffled for each
 parts = [dataset.shuffle(100) for _ in devices]
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: made for each
 parts = [make_dataset() for _ in devices]
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: an iterator of each shard
 parts = [dataset.shard(2, number) for number in range(2)]
 iterators = [iter(part) for part in parts]
@@ -223,10 +194,7 @@ for number in range(2):
         tf.reduce_sum(next(iterators[number]))
 #: random numbers for each
 parts = [tf.data.Dataset.random().batch(10) for _ in devices]
-for device, part in zip(devices, parts):
-    with tf.device(device):
-        for batch in part:
-            tf.reduce_sum(batch)
+ZIPPED
 #: numbers
 for device, part in zip(devices, [3] * 2):
     with tf.device(device):
@@ -234,22 +202,13 @@ for device, part in zip(devices, [3] * 2):
             tf.reduce_sum(batch)
 #: the first batches, then the others
 parts = [dataset.skip(5 * number).take(5) for number in range(2)]
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: a list that may be another one
 parts = [dataset] * 2
 if several:
     parts = shards_of(dataset)
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 #: a list of one
 parts = [dataset] * 1
-for number, part in enumerate(parts):
-    with tf.device(f"/gpu:{number}"):
-        for batch in part:
-            tf.reduce_sum(batch)
+NUMBERED
 """

@@ -12,14 +12,17 @@ START = """
 for _ in range(4):
     threading.Thread(target=work).start()
 """
+COUNT = """
+now = seen.read_value()
+now += 1
+seen.assign(now)  # <- here
+"""
+WORK = "def work():\n    COUNT"
 RULE = "unlocked-threads"
 
 BAD = """
 #: read, changed and assigned in three lines
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)  # <- here
+WORK
 START
 #: through several names
 def work():
@@ -44,9 +47,7 @@ def work():
 START
 #: handed to the thread
 def count(variable):
-    now = variable.read_value()
-    now += 1
-    variable.assign(now)  # <- here
+    COUNT variable
 for _ in range(4):
     threading.Thread(target=count, args=(seen,)).start()
 #: a member of a shared object
@@ -65,9 +66,7 @@ class Worker(threading.Thread):
         super().__init__()
         self.variable = variable
     def run(self):
-        now = self.variable.read_value()
-        now += 1
-        self.variable.assign(now)  # <- here
+        COUNT self.variable
 for each in [Worker(seen) for _ in range(4)]:
     each.start()
 #: by partial
@@ -86,9 +85,7 @@ for _ in range(4):
 #: in a dictionary
 state = {"seen": tf.Variable(0), "lost": tf.Variable(0)}
 def work():
-    now = state["seen"].read_value()
-    now += 1
-    state["seen"].assign(now)  # <- here
+    COUNT state["seen"]
 START
 #: in a list that a comprehension makes
 counters = [tf.Variable(0) for _ in range(2)]
@@ -106,19 +103,13 @@ def take():
 threading.Thread(target=add).start()
 threading.Thread(target=take).start()
 #: threads that a function starts
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)  # <- here
+WORK
 def launch():
     threading.Thread(target=work).start()
 for _ in range(4):
     launch()
 #: threads of a generator
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)  # <- here
+WORK
 for each in (threading.Thread(target=work) for _ in range(4)):
     each.start()
 #: a closure in a pool
@@ -144,10 +135,7 @@ def work():
 START
 #: a compiled function
 @tf.function
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)  # <- here
+WORK
 START
 #: another name of the variable
 counter = seen
@@ -160,9 +148,7 @@ START
 class State:
     seen = tf.Variable(0)
 def work():
-    now = State.seen.read_value()
-    now += 1
-    State.seen.assign(now)  # <- here
+    COUNT State.seen
 START
 #: the weights of a model
 model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
@@ -182,15 +168,11 @@ GOOD = """
 #: a lock around all of it
 def work():
     with lock:
-        now = seen.read_value()
-        now += 1
-        seen.assign(now)
+        COUNT
 START
 #: a lock in the caller
 def count():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+    COUNT
 def work():
     with lock:
         count()
@@ -198,17 +180,12 @@ START
 #: a lock that is acquired
 def work():
     lock.acquire()
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+    COUNT
     lock.release()
 START
 #: a lock that a decorator holds
 @synchronized
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 START
 #: a critical section
 section = tf.CriticalSection()
@@ -257,9 +234,7 @@ START
 #: a variable of the thread
 def work():
     mine = tf.Variable(0)
-    now = mine.read_value()
-    now += 1
-    mine.assign(now)
+    COUNT mine
 START
 #: a variable of the object that is the thread
 class Worker(threading.Thread):
@@ -267,9 +242,7 @@ class Worker(threading.Thread):
         super().__init__()
         self.seen = tf.Variable(0)
     def run(self):
-        now = self.seen.read_value()
-        now += 1
-        self.seen.assign(now)
+        COUNT self.seen
 for _ in range(4):
     Worker().start()
 #: an object for each thread
@@ -277,9 +250,7 @@ class Counter:
     def __init__(self):
         self.seen = tf.Variable(0)
     def count(self):
-        now = self.seen.read_value()
-        now += 1
-        self.seen.assign(now)
+        COUNT self.seen
 for _ in range(4):
     counter = Counter()
     threading.Thread(target=counter.count).start()
@@ -288,55 +259,38 @@ class Counter:
     def __init__(self):
         self.seen = tf.Variable(0)
     def count(self):
-        now = self.seen.read_value()
-        now += 1
-        self.seen.assign(now)
+        COUNT self.seen
 threads = [threading.Thread(target=Counter().count) for _ in range(4)]
 #: a variable for each thread
 def count(variable):
-    now = variable.read_value()
-    now += 1
-    variable.assign(now)
+    COUNT variable
 for each in [tf.Variable(0) for _ in range(4)]:
     threading.Thread(target=count, args=(each,)).start()
 #: a variable for each thread, that a function makes
 def make():
     return tf.Variable(0)
 def count(variable):
-    now = variable.read_value()
-    now += 1
-    variable.assign(now)
+    COUNT variable
 for _ in range(4):
     own = make()
     threading.Thread(target=count, args=(own,)).start()
 #: a variable for each thread, by its number
 counters = [tf.Variable(0) for _ in range(4)]
 def count(number):
-    now = counters[number].read_value()
-    now += 1
-    counters[number].assign(now)
+    COUNT counters[number]
 for number in range(4):
     threading.Thread(target=count, args=(number,)).start()
 #: one thread
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 threading.Thread(target=work).start()
 #: one thread after the other
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 for _ in range(4):
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
 #: one thread after the other, started by a function
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 def launch():
     thread = threading.Thread(target=work)
     thread.start()
@@ -344,10 +298,7 @@ def launch():
 for _ in range(4):
     launch()
 #: a timer that starts the next one
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
     threading.Timer(1.0, work).start()
 threading.Timer(1.0, work).start()
 #: a thread that is started again after it was stopped
@@ -355,45 +306,31 @@ class Trainer:
     def __init__(self):
         self.seen = tf.Variable(0)
     def count(self):
-        now = self.seen.read_value()
-        now += 1
-        self.seen.assign(now)
+        COUNT self.seen
     def start(self):
         threading.Thread(target=self.count).start()
     def resume(self):
         threading.Thread(target=self.count).start()
 #: one after the other, each joined before the next
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 first = threading.Thread(target=work)
 first.start()
 first.join()
 second = threading.Thread(target=work)
 second.start()
 #: a pool of one thread
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 pool = ThreadPoolExecutor(max_workers=1)
 for _ in range(4):
     pool.submit(work)
 #: a pool whose results are awaited
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 pool = ThreadPoolExecutor()
 for _ in range(4):
     pool.submit(work).result()
 #: processes
 import multiprocessing
-def work():
-    now = seen.read_value()
-    now += 1
-    seen.assign(now)
+WORK
 for _ in range(4):
     multiprocessing.Process(target=work).start()
 #: threads hand over, one assigns

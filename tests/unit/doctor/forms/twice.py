@@ -10,52 +10,44 @@ plain = keras.losses.MeanSquaredError()
 each_loss = keras.losses.MeanSquaredError(reduction="none")
 optimizer = keras.optimizers.Adam()
 """
+STEP = "def step(x, y):\n    with tf.GradientTape() as tape:"
+RUN = """
+    tape.gradient(loss, model.trainable_variables)
+strategy.run(step, args=(x, y))
+"""
 RULE = "loss-divided-twice"
 
 BAD = """
 #: the average of TensorFlow, in one expression
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.nn.compute_average_loss(losses(x, y)) / strategy.num_replicas_in_sync  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: in place
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x))
         loss /= strategy.num_replicas_in_sync  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: bound again under its name
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x))
         loss = loss / strategy.num_replicas_in_sync  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a share kept in a name
 SHARE = 1.0 / strategy.num_replicas_in_sync
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = SHARE * plain(y, model(x))  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a mean, and then the batch
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.reduce_mean(each_loss(y, model(x))) / GLOBAL_BATCH  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a mean by the batch as a factor
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         error = tf.reduce_mean(tf.square(y - model(x)))
         loss = error * (1.0 / GLOBAL_BATCH)  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a sum by the batch, and then the replicas
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.reduce_sum(each_loss(y, model(x))) / GLOBAL_BATCH
         scaled = loss / tf.cast(strategy.num_replicas_in_sync, tf.float32)  # <- here
     tape.gradient(scaled, model.trainable_variables)
@@ -65,14 +57,11 @@ def per_replica(loss):
     return loss / strategy.num_replicas_in_sync
 def loss_of(y, p):
     return tf.nn.compute_average_loss(each_loss(y, p), global_batch_size=GLOBAL_BATCH)
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = loss_of(y, model(x)) / strategy.num_replicas_in_sync  # <- here
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a regularization beside it
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x))
         loss += tf.nn.scale_regularization_loss(model.losses[0]) / strategy.num_replicas_in_sync
         total = loss / strategy.num_replicas_in_sync  # <- here
@@ -101,65 +90,48 @@ with strategy.scope():
 
 GOOD = """
 #: a mean by the replicas
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.reduce_mean(each_loss(y, model(x))) / strategy.num_replicas_in_sync
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: the average over one replica's batch, by the replicas
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=PER_REPLICA)
         loss /= strategy.num_replicas_in_sync
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a loss that sums
 total = keras.losses.MeanSquaredError(reduction="sum")
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = total(y, model(x)) / GLOBAL_BATCH
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a sum by the batch
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.reduce_sum(each_loss(y, model(x))) / GLOBAL_BATCH
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: divided for the log only
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x))
     tape.gradient(loss, model.trainable_variables)
     return loss / strategy.num_replicas_in_sync
 strategy.run(step, args=(x, y))
 #: divided by the steps that are accumulated
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x)) / ACCUMULATED
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: multiplied, to undo it
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = plain(y, model(x)) * strategy.num_replicas_in_sync
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: only on one of two ways
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         if ours:
             loss = plain(y, model(x))
         else:
             loss = tf.reduce_mean(each_loss(y, model(x)))
         loss /= strategy.num_replicas_in_sync
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: a loss of the batch that is summed first
-def step(x, y):
-    with tf.GradientTape() as tape:
+STEP
         loss = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=BATCH)
         loss = loss / strategy.num_replicas_in_sync
-    tape.gradient(loss, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 """

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.store.auth import Keyring, NewKey
 from autotune.api.store.database import Database
 
@@ -19,13 +19,11 @@ SAME = {"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"}
 
 @pytest.fixture
 def made(database: Database) -> NewKey:
-    """A key that may look and ask."""
     return Keyring(database).hand_out("anna", [Scope.READ, Scope.WRITE], "anna")
 
 
 @pytest.fixture
 def stranger(app: FastAPI) -> Iterator[TestClient]:
-    """A browser that nobody has signed in with."""
     with TestClient(
         app, base_url="http://localhost", headers=SAME, raise_server_exceptions=False
     ) as client:
@@ -34,7 +32,6 @@ def stranger(app: FastAPI) -> Iterator[TestClient]:
 
 @pytest.fixture
 def browser(stranger: TestClient, made: NewKey) -> TestClient:
-    """A browser that is signed in."""
     answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
     assert answer.status_code == 303, answer.text
     return stranger
@@ -45,5 +42,4 @@ Text = Callable[[str], str]
 
 @pytest.fixture
 def text() -> Text:
-    """Takes the markup out of a page."""
     return lambda page: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.callers import Scope
+from autotune.api.identity import Scope
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.options import SearchOptions, declared
@@ -17,17 +17,7 @@ SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "
 
 
 def started(jobs: Jobs) -> tuple[Job, ...]:
-    """Return all jobs."""
     return jobs.page(None).tunings
-
-
-def test_a_job_is_started(browser: TestClient, jobs: Jobs) -> None:
-    """As it was filled in; its page is shown."""
-    answer = browser.post("/", data=SENT, follow_redirects=False)
-    (job,) = started(jobs)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
-    assert job.params == {"filters": 64}
-    assert (job.space, job.budget) == ("quick", 90)
 
 
 def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
@@ -41,8 +31,10 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
         "strategies": ["one_device", "mirrored"],
         "workers": "1, 2",
     }
-    browser.post("/", data={**SENT, **more})
+    answer = browser.post("/", data={**SENT, **more}, follow_redirects=False)
     (job,) = started(jobs)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
+    assert (job.params, job.space) == ({"filters": 64}, "quick")
     assert job.options == SearchOptions(
         budget="90s",
         max_trials=40,
@@ -74,7 +66,6 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
 def test_what_is_wrong_is_told_at_its_field(
     browser: TestClient, jobs: Jobs, field: str, value: str, shown: str
 ) -> None:
-    """Nothing is started, and nothing that was typed is lost."""
     answer = browser.post("/", data={**SENT, "seed": "12", field: value})
     assert answer.status_code == 422
     assert started(jobs) == ()
@@ -90,29 +81,13 @@ def test_what_is_wrong_is_told_at_its_field(
 
 
 def test_all_that_is_wrong_is_told_at_once(browser: TestClient) -> None:
-    """Nobody has to send a form five times."""
     wrong = {"seed": "x", "max_trials": "0", "margin": "y", "params.digits.filters": "1" * 300}
     answer = browser.post("/", data={**SENT, **wrong})
     assert answer.text.count('class="error" id=') == 4
     assert "boolean" not in answer.text
 
 
-def test_an_unknown_workload_is_told(browser: TestClient) -> None:
-    """The one that was chosen may be gone since."""
-    answer = browser.post("/", data={"workload": "gone"})
-    assert answer.status_code == 422
-    assert "Unknown workload." in answer.text
-
-
-def test_a_space_that_cannot_run_here_is_told(browser: TestClient) -> None:
-    """Before anybody waits for it in vain."""
-    answer = browser.post("/", data={**SENT, "space": "tpu"})
-    assert answer.status_code == 422
-    assert "cannot run on this machine" in answer.text
-
-
 def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None:
-    """It belongs to no field."""
     browser.app.state.service.jobs._quotas = jobs._quotas.model_copy(update={"queued": 1})  # type: ignore[attr-defined]
     browser.post("/", data=SENT)
     answer = browser.post("/", data={**SENT, "seed": "1"})
@@ -121,7 +96,6 @@ def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None
 
 
 def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Jobs) -> None:
-    """Another content, or another form, is another job."""
     once = re.search('name="once" value="([^"]+)"', browser.get("/").text)
     assert once
     for _ in range(2):
@@ -133,7 +107,6 @@ def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Job
 
 
 def test_the_fields_are_those_of_the_workload(browser: TestClient) -> None:
-    """With their bounds, and their defaults filled in."""
     page = browser.get("/").text
     field = re.search('<input [^>]*id="params.digits.filters"[^>]*>', page)
     assert field
@@ -146,7 +119,6 @@ def test_the_fields_are_those_of_the_workload(browser: TestClient) -> None:
 
 
 def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
-    """And is refused, as a page."""
     client = client_with(Scope.READ)  # type: ignore[operator]
     assert "New job" not in client.get("/").text
     answer = client.post("/", data=SENT)
@@ -183,7 +155,6 @@ def test_labels_are_given_and_lead_to_the_jobs_that_have_them(
 
 
 def test_what_is_wrong_with_labels_is_told_in_words(browser: TestClient, jobs: Jobs) -> None:
-    """Whatever it is; what was typed is kept."""
     page = browser.post("/", data={**SENT, "labels": "vision"}).text
     assert "Write name=text" in page
     assert 'value="vision"' in page

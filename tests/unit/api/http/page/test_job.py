@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import escape, unescape
-from pathlib import Path
+from html import unescape
 
 import pytest
-import yaml
 from starlette.testclient import TestClient
 
-from autotune.api.http.page.job import left_out as told_left_out
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
@@ -19,30 +16,17 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo
 from autotune.checks.certificate import Certificate, passed, see
-from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message, Outcome as TrialOutcome
-from autotune.result import Alternative, Result, Verdict
+from autotune.result import Result
 from autotune.trial import Stage, Trial
 
-ORDER = ("verdict-title", "throughput", "steps", "pays", "checks", "program", "runs")
-"""The parts of the page from top to bottom."""
-PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
 HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
-
-_READ = yaml.safe_load(Path(__file__).with_name("found.yaml").read_text("utf-8"))
-FOUND = {
-    "certificate": Certificate.model_validate(_READ["certificate"]),
-    "diagnosis": Diagnosis.model_validate(_READ["diagnosis"]),
-    "unchanged_batch": Alternative.model_validate(_READ["unchanged_batch"]),
-}
 
 
 @pytest.fixture
 def show(client: TestClient) -> Callable[[str], str]:
-    """Gives the page of a job."""
-
     def show(job_id: str) -> str:
         answer = client.get(f"/tunings/{job_id}")
         assert answer.status_code == 200, answer.text
@@ -54,19 +38,9 @@ def show(client: TestClient) -> Callable[[str], str]:
 Show = Callable[[str], str]
 
 
-def test_a_job_that_waits_says_so(show: Show, job: Job) -> None:
-    """It can be followed and cancelled."""
-    page = show(job.id)
-    assert "Waiting for a worker" in page
-    assert f'data-stream="/v1/tunings/{job.id}/events"' in page
-    assert 'id="cancel"' in page
-    assert "No trial has ended yet." in page
-
-
 def test_a_running_job_tells_its_phase_and_trial(
     show: Show, database: Database, measured: LeaseToken
 ) -> None:
-    """In words, with what it has reached so far."""
     pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
     began = TrialStarted(number=1, stage=Stage.EXPLORE, configuration=pair, elapsed=4.0)
     attempts.record(database, measured, AttemptReport(number=2, events=[began]))
@@ -96,7 +70,6 @@ def test_what_a_failed_trial_printed_is_shown(
 def test_a_job_tells_the_code_that_it_measured(
     show: Show, database: Database, jobs: Jobs, job: Job
 ) -> None:
-    """And whether that was edited meanwhile."""
     post = WorkerInfo(worker="w", devices="bench", host="here", workloads={"digits": "c0de"})
     claimed = attempts.claim(database, post, 600)
     assert claimed is not None
@@ -124,59 +97,7 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
     assert programs_of(page) == ["print('trained')\n"]
 
 
-def test_a_done_job_tells_what_was_checked_and_where_the_time_goes(
-    show: Show, conclude: Callable[[Result], Job], recommendation: Result
-) -> None:
-    """After the reasons and before the program, and nothing of it twice."""
-    changed = recommendation.model_copy(update=FOUND)
-    certificate = changed.certificate
-    assert certificate
-    page = show(conclude(changed).id)
-    places = [page.index(f'id="{each}"') for each in ORDER]
-    assert places == sorted(places)
-    for check in certificate.checks:
-        assert page.count(escape(check.sentence)) == 1
-    assert "3 of 4 checks passed." in page
-    assert certificate.line not in page
-    assert page.count("A step of one device takes") == 1
-    assert re.search(r"computing</th>.*?76% to 86%", page, re.DOTALL)
-    assert "At a global batch of 32 the fastest configuration tried" in page
-    why = re.search(r'<ul class="reasons evidence">(.*?)</ul>', page, re.DOTALL)
-    assert why
-    checks = {certificate.line, *certificate.undecided}
-    rest = [escape(each) for each in changed.reasons if each not in checks]
-    assert checks < set(changed.reasons)
-    assert re.findall("<li>(.*)</li>", why[1]) == rest
-
-
-def test_a_reason_that_is_told_nowhere_else_stays(
-    show: Show, conclude: Callable[[Result], Job], recommendation: Result
-) -> None:
-    """Such as that of the noise between runs."""
-    page = show(conclude(recommendation.model_copy(update={"diagnosis": FOUND["diagnosis"]})).id)
-    assert "<li>Run-to-run variation" in page
-    assert "Where the time goes" in page
-
-
-@pytest.mark.parametrize(
-    ("left_out", "text_shown"), [(1, "The first trial is"), (2, "The first 2 are")]
-)
-def test_it_is_told_how_many_trials_are_left_out(left_out: int, text_shown: str) -> None:
-    """In one or in several."""
-    assert told_left_out(left_out).startswith(text_shown)
-    assert told_left_out(0) == ""
-
-
-def test_what_is_undecided_is_set_meanwhile(
-    show: Show, conclude: Callable[[Result], Job], recommendation: Result
-) -> None:
-    """Nobody takes it for the answer."""
-    undecided = recommendation.model_copy(update={"verdict": Verdict.UNDECIDED})
-    assert "<span>Meanwhile</span>" in show(conclude(undecided).id)
-
-
 def test_every_download_is_there(client: TestClient, done: Job) -> None:
-    """No link leads nowhere."""
     page = client.get(f"/tunings/{done.id}").text
     found = re.findall(rf'href="(/v1/tunings/{done.id}/[^"]+)"', page)
     assert len(found) == 5
@@ -213,7 +134,6 @@ def test_what_was_not_measured_stands_apart_with_its_reason(
     trial: Trial,
     outcome: TrialOutcome,
 ) -> None:
-    """And nothing that a user's program printed becomes markup."""
     rate = 10.0 if outcome is TrialOutcome.PRUNED else None
     changes = {
         "number": 1,
@@ -237,7 +157,6 @@ def test_hostile_words_stay_words(
     conclude: Callable[[Result], Job],
     recommendation: Result,
 ) -> None:
-    """Checks, programs and notes are shown as they are."""
     attempts.record(database, measured, AttemptReport(number=2, events=[Notice(text=HOSTILE)]))
     changes = {"script": HOSTILE, "launch": HOSTILE}
     changes["certificate"] = Certificate(
@@ -250,7 +169,6 @@ def test_hostile_words_stay_words(
 
 
 def test_a_failed_job_tells_why(show: Show, database: Database, token: LeaseToken) -> None:
-    """The reason is the first thing to read."""
     attempts.finish(database, token, JobOutcome(state=State.FAILED, reason="No digits are left."))
     page = show(token.job_id)
     assert "No digits are left." in page
@@ -267,66 +185,6 @@ def test_a_job_is_cancelled(client: TestClient, jobs: Jobs, job: Job) -> None:
     assert jobs.get(job.id, None).state is State.CANCELLED
 
 
-def test_cancelling_a_done_job_changes_nothing(client: TestClient, jobs: Jobs, done: Job) -> None:
-    """It may have ended while somebody pressed the button."""
-    answer = client.post(f"/tunings/{done.id}")
-    assert answer.status_code == 200
-    assert jobs.get(done.id, None).state is State.DONE
-
-
-def test_the_drawing_and_the_table_have_the_same_figures(
-    show: Show, database: Database, measured: LeaseToken, trial: Trial
-) -> None:
-    """Whoever cannot see the one reads the other."""
-    pair = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
-    changes = {
-        "number": 1,
-        "configuration": pair,
-        "stage": Stage.EXPLORE,
-        "examples_per_second": 1234.0,
-    }
-    record(database, measured, trial.model_copy(update=changes))
-    page = show(measured.job_id)
-    rows = re.findall(r"<tr role=\"row\">(.*?)</tr>", page)
-    drawn = [row for row in rows if '<svg class="strip"' in row]
-    assert [row.count('class="mark') for row in drawn] == [1, 1]
-    assert "Mirrored x2, batch 2x64" in drawn[0]
-    assert re.search(r"1\.23 \(.*?>1,234 ±", drawn[0])
-    assert re.search(r">1,234 ±\d+%</td><td class=\"number\">1\.23</td>", page)
-
-
-def test_without_a_figure_there_is_no_drawing(
-    show: Show, database: Database, token: LeaseToken, trial: Trial
-) -> None:
-    """An axis without a point would be made up."""
-    changes = {"outcome": TrialOutcome.CRASHED, "examples_per_second": None}
-    crashed = trial.model_copy(update=changes)
-    ended = TrialEnded(trial=crashed.model_copy(update={"windows": ()}), elapsed=3.0)
-    attempts.record(database, token, AttemptReport(number=1, events=[ended], trial=crashed))
-    page = show(token.job_id)
-    assert "<figure" not in page
-    assert "No trial was measured; see below for the reasons." in page
-
-
-def test_the_legend_names_what_is_drawn(
-    show: Show, database: Database, measured: LeaseToken, trial: Trial
-) -> None:
-    """And nothing else."""
-    changes = {"number": 1, "outcome": TrialOutcome.PRUNED, "configuration": PAIR}
-    record(database, measured, trial.model_copy(update=changes))
-    legend = re.search(r'<ul class="legend"[^>]*>(.*?)</ul>', show(measured.job_id), re.DOTALL)
-    assert legend
-    text_shown = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", legend[1])).strip()
-    assert text_shown == "one device stopped early, significantly slower the best single device"
-
-
-def test_one_device_is_not_compared_with_itself(show: Show, done: Job) -> None:
-    """Once times the best single device says nothing of it."""
-    page = show(done.id)
-    assert "as fast as the best single device" not in page
-    assert "as fast as the Keras defaults" in page
-
-
 def programs_of(page: str) -> list[str]:
     """Return the programs on a page, without the marks of their words."""
     shown = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
@@ -334,6 +192,5 @@ def programs_of(page: str) -> list[str]:
 
 
 def record(database: Database, token: LeaseToken, trial: Trial) -> None:
-    """Let a second trial end."""
     ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=6.0)
     attempts.record(database, token, AttemptReport(number=2, events=[ended], trial=trial))

@@ -1,4 +1,4 @@
-"""The list of jobs."""
+"""The lists of jobs and of workers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
+from autotune.api.store import workers
 from autotune.api.store.auth import NewKey
+from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
+from autotune.api.values import Job, WorkerInfo
 from autotune.result import Result, answer
 from autotune.result.verdict import VerdictOutcome
+from autotune.testing import fake_machine
 
 
 def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: object) -> None:
@@ -41,7 +44,6 @@ def test_the_list_does_not_depend_on_the_wording(
 
 
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
-    """Every job is on exactly one of them."""
     for seed in range(25):
         jobs.submit(JobRequest(workload="digits", seed=seed), made.key.project)
     first = browser.get("/").text
@@ -55,7 +57,6 @@ def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey
 
 
 def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> None:
-    """The filter that is on is marked."""
     assert done.id in client.get("/?state=done").text
     page = client.get("/?state=queued").text
     assert done.id not in page
@@ -64,7 +65,6 @@ def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> No
 
 
 def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: Job) -> None:
-    """Each link keeps what else was asked for."""
     page = client.get("/?workload=digits&verdict=one+device&state=done").text
     assert done.id in page
     assert 'href="/?state=failed&amp;workload=digits&amp;verdict=one+device"' in page
@@ -72,29 +72,43 @@ def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: J
 
 
 def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) -> None:
-    """A browser does not ask for nothing."""
     assert "data-poll" not in browser.get("/").text
     browser.post("/", data={"workload": "digits"})
     assert "data-poll" in browser.get("/").text
 
 
-def test_an_empty_list_says_what_to_do(browser: TestClient) -> None:
-    """Instead of nothing."""
-    assert "No jobs yet. Start the first one" in browser.get("/").text
-
-
 @pytest.mark.parametrize("query", ["state=odd", "before=x", "limit=0", "odd=1"])
 def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> None:
-    """People get a page where programs get problem details."""
     answer = browser.get(f"/?{query}")
     assert answer.status_code == 422
     assert answer.headers["content-type"].startswith("text/html")
     assert "Invalid request" in answer.text
 
 
-def test_jobs_of_others_are_not_listed(browser: TestClient, done: Job) -> None:
-    """Each key sees its own."""
-    assert done.id not in browser.get("/").text
-    answer = browser.get(f"/tunings/{done.id}")
-    assert answer.status_code == 404
-    assert "Job not found." in answer.text
+POST = WorkerInfo(
+    worker="bench-1-1-a",
+    devices="bench",
+    host="here",
+    workloads={"digits": "c0de"},
+    machine=fake_machine(gpus=("<b>H100</b>",)),
+    labels=("fast",),
+)
+
+
+def test_workers_are_shown(client: TestClient, database: Database, text: object) -> None:
+    workers.seen(database, POST)
+    page = client.get("/workers").text
+    shown = text(page)  # type: ignore[operator]
+    for each in ("bench-1-1-a waits 2 CPU cores, ", "fast", "digits c0de"):
+        assert each in shown
+    assert "<b>H100" not in page
+    assert "data-poll" in page
+    assert 'href="/workers"' in client.get("/").text
+
+
+def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
+    """And is looked at again, as others go before it without an event of its own."""
+    workers.seen(database, POST)
+    page = client.get(f"/tunings/{job.id}").text
+    assert "It is next." in page
+    assert "data-poll" in page

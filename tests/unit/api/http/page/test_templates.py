@@ -50,7 +50,6 @@ def test_nothing_comes_from_elsewhere() -> None:
 def test_every_page_has_a_strict_policy_and_its_landmarks(
     client: TestClient, done: Job, path: str
 ) -> None:
-    """Errors too."""
     answer = client.get(path.format(done.id))
     policy = answer.headers["content-security-policy"]
     assert "default-src 'self'" in policy
@@ -68,7 +67,6 @@ def test_every_page_has_a_strict_policy_and_its_landmarks(
 
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/tunings/{}"])
 def test_every_field_has_a_label(client: TestClient, done: Job, path: str) -> None:
-    """By its id, or around it."""
     page = client.get(path.format(done.id)).text
     labelled = set(re.findall(r'<label[^>]* for="([^"]+)"', page))
     fields = re.findall(r"(<label[^>]*>)?<(?:input|select) ([^>]*)>", page)
@@ -76,23 +74,3 @@ def test_every_field_has_a_label(client: TestClient, done: Job, path: str) -> No
         name = re.search(r'\bid="([^"]+)"', attributes)
         hidden = 'type="hidden"' in attributes
         assert hidden or around or (name and name[1] in labelled), attributes
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("style.css", "text/css"),
-        ("script.js", "text/javascript"),
-        ("page.js", "text/javascript"),
-        ("icon.svg", "image/svg+xml"),
-    ],
-)
-def test_the_files_of_a_page_are_served(client: TestClient, name: str, kind: str) -> None:
-    """At an address that changes with them, so that they may be kept."""
-    page = client.get("/").text
-    found = re.search(rf'"(/page/{name}\?v=[0-9a-f]+)"', page)
-    assert found
-    answer = client.get(found[1])
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith(kind)
-    assert "immutable" in answer.headers["cache-control"]

@@ -1,0 +1,219 @@
+"""What the pages show: the list of jobs, and one job as it runs and what it has found."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, get_args
+from urllib.parse import parse_qsl, urlencode
+
+from autotune.api.events import Claimed, Event, Released, sentence_of
+from autotune.api.http.files import FILES
+from autotune.api.requests import ListQuery
+from autotune.api.states import FINAL, State
+from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
+from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.result import Result
+from autotune.result.html import parts, parts_so_far
+from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.view import PHASES, Figure, figure
+from autotune.strategies import in_short
+from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
+
+FILTERS: Mapping[str, tuple[State, ...]] = {
+    "All": (),
+    "Waiting": (State.QUEUED,),
+    "Running": (State.RUNNING, State.CANCELLING),
+    "Done": (State.DONE,),
+    "Failed": (State.FAILED,),
+    "Cancelled": (State.CANCELLED,),
+}
+KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
+MOST_OUTPUTS = 20
+"""Of the trials that failed; the others are at their addresses."""
+_APART = {"workload", "params", "space", "budget", "labels"}
+"""What of a request has a place of its own among the facts."""
+_STATES = {
+    State.QUEUED: "Waiting for a worker",
+    State.CANCELLING: "Being cancelled",
+    State.DONE: "Done",
+    State.CANCELLED: "Cancelled",
+    State.FAILED: "Failed",
+}
+
+
+class Link(NamedTuple):
+    text: str
+    address: str
+    current: bool = False
+
+
+def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
+    """Return what the list shows; `kept` is what the form for another label sends along."""
+    first = query.model_copy(update={"before": None})
+    states = {text: _address(first, state=[*each]) for text, each in FILTERS.items()}
+    current = {text for text, each in FILTERS.items() if {*each} == {*query.state}}
+    rest = {each: [label for label in query.label if label != each] for each in query.label}
+    return {
+        "jobs": tuple(map(_row, page.tunings)),
+        "filters": tuple(Link(text, to, text in current) for text, to in states.items()),
+        "labels": tuple(Link(each, _address(first, label=rest[each])) for each in query.label),
+        "kept": parse_qsl(_query(first)),
+        "newest": _address(first) if query.before else None,
+        "older": _address(first, before=page.next) if page.next else None,
+        "unfinished": any(job.state not in FINAL for job in page.tunings),
+    }
+
+
+def _address(query: ListQuery, **changes: Any) -> str:
+    text = _query(query.model_copy(update=changes))
+    return f"/?{text}" if text else "/"
+
+
+def _query(query: ListQuery) -> str:
+    return urlencode(query.model_dump(mode="json", exclude_defaults=True), doseq=True)
+
+
+def _params_text(job: Job) -> str:
+    return ", ".join(f"{name}={value}" for name, value in job.params.items())
+
+
+def _space_name(job: Job) -> str:
+    return job.space if isinstance(job.space, str) else job.space.name
+
+
+def _row(job: Job) -> dict[str, Any]:
+    settings = (_params_text(job), f"space {_space_name(job)}", f"budget {roughly(job.seconds)}")
+    return {
+        "job": job,
+        "settings": ", ".join(filter(None, settings)),
+        "short": job.summary or job.reason or _so_far(job),
+        "took": clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
+    }
+
+
+def _so_far(job: Job) -> str:
+    if job.state in FINAL or not job.trials:
+        return ""
+    best = {"one device": job.one_device, "distributed": job.distributed}
+    found = [f"{name} {rate(value)}" for name, value in best.items() if value]
+    figures = f"; best so far, in examples/s: {', '.join(found)}" if found else ""
+    return f"{plural(job.trials, 'trial')}{figures}"
+
+
+def job_view(detail: JobDetail) -> dict[str, Any]:
+    """Return what the page of a job shows; `kinds` are the events by which it is followed."""
+    job, found, phase = detail.job, detail.recommendation, _phase(detail)
+    leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
+    failed = [each for each in reversed(detail.trials) if each.detail and not each.measured]
+    moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
+    return {
+        "job": job,
+        "phase": phase,
+        "news": " ".join(filter(None, (sentence(phase), job.summary or job.reason))),
+        "kinds": KINDS,
+        "spent": round(min(detail.spent, job.seconds), 1),
+        "ticking": job.state is State.RUNNING and detail.spent > 0,
+        "clocks": (clock(detail.spent), clock(job.seconds)),
+        "running": _running(detail),
+        "best": () if found else tuple(_best(leaderboard)),
+        "downloads": _downloads(job.url, found) if found else {},
+        "shown": parts(found) if found else parts_so_far(leaderboard),
+        "outputs": failed[:MOST_OUTPUTS],
+        "left_out": "" if found else _left_out(job.trials - len(detail.trials)),
+        "facts": _facts(job),
+        "labels": [Link(each, _address(ListQuery(label=[each]))) for each in selectors(job.labels)],
+        "once": secrets.token_urlsafe(18),
+        "moments": {name: at for name, at in moments.items() if at},
+        "history": [
+            (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
+        ],
+    }
+
+
+def _left_out(count: int) -> str:
+    if count <= 0:
+        return ""
+    return f"The first {'trial is' if count == 1 else f'{count:,} are'} not shown here."
+
+
+def _best(leaderboard: Leaderboard) -> Iterator[Figure]:
+    for name, distributed in (("one device", False), ("distributed", True)):
+        best = leaderboard.best(distributed=distributed)
+        if best:
+            text = rate_with_error(best.examples_per_second)
+            yield figure(text, f"{name}, examples per second", note=_note(best))
+
+
+def _note(best: Entry) -> str:
+    short = in_short(best.configuration)
+    compared = best.speedup if best.configuration.distributed else None
+    return f"{short}, {share(compared)} times one device" if compared else short
+
+
+def _downloads(base: str, found: Result) -> dict[str, str]:
+    programs = found.programs()
+    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
+    paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
+    paths["report.html"] = "report"
+    return {name: f"{base}/{path}" for name, path in paths.items()}
+
+
+def _facts(job: Job) -> dict[str, str]:
+    asked = {name: getattr(job, name) for name in Tuning.model_fields if name not in _APART}
+    usual = Tuning(workload=job.workload)
+    edited = ", edited while it was measured" if job.code_changed else ""
+    known = {
+        "Project": "" if job.project == LOCAL_PROJECT else job.project,
+        "Parameters": _params_text(job),
+        "Space": _space_name(job),
+        "Budget": roughly(job.seconds),
+        **{
+            name.replace("_", " ").capitalize(): _listed(value)
+            for name, value in asked.items()
+            if value != getattr(usual, name)
+        },
+        "Devices": job.devices or "",
+        "Code": f"{job.code}{edited}" if job.code else "",
+        "Attempts": str(job.attempt) if job.attempt > 1 else "",
+        "Id": job.id,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def _listed(value: object) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _phase(detail: JobDetail) -> str:
+    text = _STATES.get(detail.job.state)
+    if text is not None:
+        return text
+    found = filter(None, (_phase_of(event.body) for event in reversed(detail.events)))
+    return next(found, "Running")
+
+
+def _phase_of(what: Event) -> str | None:
+    match what:
+        case TrialStarted(stage=stage):
+            return PHASES[stage]
+        case TrialEnded(trial=trial):
+            return PHASES[trial.stage]
+        case Preparing(what=doing):
+            return doing
+        case Notice(text=text):
+            return text.rstrip(".")
+        case Planned() | Claimed():
+            return "Starting"
+    return None
+
+
+def _running(detail: JobDetail) -> tuple[float, TrialStarted] | None:
+    if detail.job.state is not State.RUNNING:
+        return None
+    for event in reversed(detail.events):
+        if isinstance(event.body, TrialStarted):
+            return event.at, event.body
+        if isinstance(event.body, TrialEnded | Claimed | Released):
+            return None
+    return None

@@ -1,0 +1,299 @@
+"""What the optimizer sums over the replicas: losses divided wrongly, and clipped gradients.
+
+Rules ask for the terms of the loss that a gradient is taken of, and whether each is a mean, a sum
+or a number for each example of one replica.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
+from autotune.doctor.code.names import Binding
+from autotune.doctor.rules.global_batch import PER_REPLICA
+
+_MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}
+_AVERAGES = {"tf.nn.compute_average_loss", "tf.nn.scale_regularization_loss"}
+_SUMS = {"tf.reduce_sum", "tf.math.reduce_sum", "keras.ops.sum", "tf.cast"}
+_ADDS_UP = {"tf.add_n", "tf.reduce_sum", "tf.math.add_n", "tf.math.reduce_sum", "sum"}
+_CLIPS = ("tf.clip_by_global_norm", "tf.clip_by_norm", "tf.clip_by_value")
+_LOSS_SCALERS = {"get_scaled_loss", "scale_loss"}
+_BY_HAND = {
+    *("all_reduce", "merge_call"),
+    *("experimental_aggregate_gradients", "skip_gradients_aggregation"),
+}
+"""Whoever names one of these may add up the gradients in another way."""
+_SUMMED = "the optimizer sums the gradients of all replicas."
+_DEEPEST = 12
+_PER_EXAMPLE = re.compile(
+    r"keras\.losses\.([a-z]\w*|MSE|MAE|MAPE|MSLE|KLD)|tf\.nn\.\w*cross_entropy\w*"
+    r"|(tf|tf\.math|keras\.ops)\.(square|squared_difference|abs)"
+)
+_REPLICAS = re.compile(r"num_replicas_in_sync|n(um)?_?(of_)?(replicas|gpus)")
+_GLOBAL = re.compile(r"global_?batch")
+
+
+@rule
+def mean_over_replica(module: Module) -> Hits:
+    functions = module.replica_functions | module.keras_steps
+    scales = _BY_HAND | {"num_replicas_in_sync", "MEAN"}
+    if module.may_be_one_device or any(scales & module.names_in(each) for each in functions):
+        return
+    for loss in _losses(module):
+        for term in _terms(module, loss):
+            if _is_of_model(module, term):
+                yield term, f"Every replica adds the whole of `model.losses`, and {_SUMMED}"
+                break
+            if _is_mean_of_replica(module, term):
+                yield term, f"The loss is averaged over one replica's examples, but {_SUMMED}"
+                break
+
+
+@rule
+def loss_divided_twice(module: Module) -> Hits:
+    for loss in _losses(module) if not module.may_be_one_device else ():
+        for node in (each for term in _terms(module, loss) for each in _divisions(module, term)):
+            yield node, f"`{ast.unparse(node)}` divides a loss that is already divided."
+
+
+@rule
+def clipped_in_replica(module: Module) -> Hits:
+    functions = module.replica_functions
+    names = {name for each in functions for name in module.names_in(each)}
+    sums = names & (_BY_HAND | {"batch_reduce", "batch_reduce_to"})
+    if module.may_be_one_device or sums or not names & {"apply_gradients", "apply"}:
+        return
+    for call in module.calls_of(*_CLIPS):
+        made_from = module.ingredients(call.args[0]) if call.args else ()
+        if "gradient" in map(last_name, made_from) and module.function_of(call) in functions:
+            what = ast.unparse(call.func)
+            yield call, f"`{what}` clips one replica's gradients before they are summed."
+
+
+def _losses(module: Module) -> Iterator[ast.expr]:
+    """Yield what gradients are taken of, on replicas or in a step of Keras."""
+    functions = module.replica_functions | module.keras_steps
+    for call in module.calls:
+        if call.args and module.function_of(call) in functions and _is_gradient(module, call.func):
+            yield call.args[0]
+
+
+def _is_gradient(module: Module, func: ast.expr) -> bool:
+    match func:
+        case ast.Attribute(attr="minimize", value=optimizer):
+            return module.kind(optimizer) is Kind.OPTIMIZER
+        case ast.Attribute(attr="gradient", value=tape):
+            bindings = module.bindings_of(tape)
+            entered = [each.value for each in bindings if isinstance(each.node, ast.withitem)]
+            return "tf.GradientTape" in map(module.called, entered)
+    return False
+
+
+def _terms(
+    module: Module, node: ast.expr, *, sums: bool = True, depth: int = 0
+) -> Iterator[ast.expr]:
+    """Yield what a value stands for, name by name and call by call, and what a sum adds up."""
+    if depth > _DEEPEST:
+        return
+    yield node
+    match node:
+        case ast.BinOp(left, ast.Add(), right) if sums:
+            inner = [left, right]
+        case ast.Name():
+            value = _only_value(module, node)
+            inner = [value] if value else _results(module, node)
+        case ast.Lambda(body=body):
+            inner = [body]
+        case ast.Call(func=ast.Attribute(attr=name), args=[first, *_]) if name in _LOSS_SCALERS:
+            inner = [first]
+        case _:
+            inner = _results(module, node.func) if isinstance(node, ast.Call) else []
+    for each in inner:
+        yield from _terms(module, each, sums=sums, depth=depth + 1)
+
+
+def _results(module: Module, node: ast.expr) -> list[ast.expr]:
+    function = module.meant(node)
+    results = module.returned[function] if function else []
+    return results if len(results) == 1 else []
+
+
+def _is_of_model(module: Module, node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=func, args=[ast.Attribute(attr="losses")]):
+            return (module.dotted(func) or ast.unparse(func)) in _ADDS_UP
+    return False
+
+
+def _is_mean_of_replica(module: Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _is_sum(module, node.left) and _counts_one_replica(module, node.right)
+    size = _batch_of_average(module, node)
+    return _is_mean(module, node) or (size is not None and _counts_one_replica(module, size))
+
+
+def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
+    """Yield where a term of a loss is divided again: there, or in place, as `loss /= replicas`."""
+    if isinstance(node, ast.BinOp) and _divides_again(module, node.left, node.op, node.right):
+        yield node
+    last = _last_binding(module, node) if isinstance(node, ast.Name) else None
+    match last.node if last else None:
+        case ast.AugAssign(target=ast.Name() as target, op=op, value=value) as change:
+            if _divides_again(module, target, op, value):
+                yield change
+
+
+def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.expr) -> bool:
+    if isinstance(op, ast.Div):
+        return _is_again(module, left, right)
+    if not isinstance(op, ast.Mult):
+        return False
+    shares = [(left, _share(module, right)), (right, _share(module, left))]
+    return any(_is_again(module, value, by) for value, by in shares if by)
+
+
+def _share(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return n, where an expression is 1 / n."""
+    match _only_value(module, node):
+        case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
+            return by
+    return None
+
+
+def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
+    """Return whether a value that is divided has been divided for the same reason before."""
+    counts = _counts_replicas(module, by)
+    if not counts and not _counts_all(module, by):
+        return False
+    whole = [*_terms(module, value, sums=False)]
+    divided = any(_is_divided(module, each) for each in whole)
+    return divided or (not counts and any(_is_mean(module, each) for each in whole))
+
+
+def _is_divided(module: Module, node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return _is_sum(module, node.left) and _counts_all(module, node.right)
+    if module.called(node) in _AVERAGES:
+        size = _batch_of_average(module, node)
+        return size is None or _counts_all(module, size)
+    # A loss of Keras 3 without a given reduction divides by itself.
+    made = _loss_object(module, node.func) if isinstance(node, ast.Call) else None
+    given = {"reduction", None} & {it.arg for it in made.keywords} if made else ()
+    return made is not None and module.has_keras_3 and not given
+
+
+def _counts_replicas(module: Module, node: ast.expr) -> bool:
+    match module.resolved(node):
+        case ast.Call(args=[given, *_]):
+            return _counts_replicas(module, given)
+        case ast.Name() | ast.Attribute() as plain:
+            return bool(_REPLICAS.fullmatch(ast.unparse(plain).lower().rpartition(".")[2]))
+    return False
+
+
+def _counts_all(module: Module, node: ast.expr) -> bool:
+    value = module.resolved(node)
+    names = f"{ast.unparse(node)} {ast.unparse(value)}".lower()
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        return bool(_REPLICAS.search(names))
+    return bool(_GLOBAL.search(names)) and not _counts_one_replica(module, node)
+
+
+def _counts_one_replica(module: Module, node: ast.expr) -> bool:
+    named = isinstance(node, ast.Name | ast.Attribute)
+    if named and PER_REPLICA.search(ast.unparse(node).lower()):
+        return True
+    match module.resolved(node):
+        case ast.Call(func=func, args=[given, *_]):
+            name = module.dotted(func) or ast.unparse(func)
+            casts = name in {"tf.cast", "float"}
+            return name == "len" or (casts and _counts_one_replica(module, given))
+        case ast.Subscript(value=shape, slice=ast.Constant(value=0)):
+            return "shape" in ast.unparse(shape)
+    return False
+
+
+def _is_mean(module: Module, node: ast.expr) -> bool:
+    match node:
+        case ast.Call(args=[values], keywords=keywords) if module.called(node) in _MEANS:
+            options = [(each.arg, getattr(each.value, "value", each)) for each in keywords]
+            whole = all(it in {("axis", 0), ("axis", None)} for it in options)
+            return whole and _is_per_example(module, values)
+    return False
+
+
+def _is_sum(module: Module, node: ast.expr) -> bool:
+    match node:
+        case ast.Call(args=[values], keywords=[]) if module.called(node) in _SUMS:
+            return _is_per_example(module, values)
+    return False
+
+
+def _batch_of_average(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return the number of examples that TensorFlow divides a loss by, if one is given."""
+    match node:
+        case ast.Call() as call if module.called(call) in _AVERAGES:
+            return argument(call, None, "global_batch_size")
+    return None
+
+
+def _is_per_example(module: Module, node: ast.expr, depth: int = 0) -> bool:
+    """Return whether a value certainly holds a number for each example, not scaled by anything."""
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Name() if value := _only_value(module, node):
+            inner = [value]
+        case ast.BinOp(left, ast.Add(), right):
+            inner = [left, right]
+        case ast.BinOp(left, ast.Mult(), right) if "mask" in ast.unparse(node).lower():
+            inner = [left, right]
+        case ast.BinOp(op=ast.Pow()):
+            return True
+        case ast.Call(args=[first, *_]) if module.called(node) in _SUMS:
+            inner = [first]
+        case ast.Call(func=func):
+            named = _PER_EXAMPLE.fullmatch(module.dotted(func))
+            return named is not None or _is_unreduced(module, func)
+    return depth < _DEEPEST and any(_is_per_example(module, each, depth + 1) for each in inner)
+
+
+def _is_unreduced(module: Module, node: ast.expr) -> bool:
+    made = _loss_object(module, node)
+    match argument(made, None, "reduction") if made else None:
+        case ast.Constant(value=value):
+            return value in {None, "none"}
+        case ast.Attribute(attr=name):
+            return name == "NONE"
+    return False
+
+
+def _loss_object(module: Module, node: ast.expr) -> ast.Call | None:
+    """Return the call that makes the loss object that an expression is."""
+    made = _only_value(module, node)
+    return made if isinstance(made, ast.Call) and module.kind(node) is Kind.LOSS else None
+
+
+def _only_value(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return the node itself, or what a name stands for: None if several, or if scaled later."""
+    if not isinstance(node, ast.Name):
+        return node
+    bindings = [each for each in module.bindings_of(node) if not _adds(each)]
+    binding = bindings[0] if len(bindings) == 1 else _last_binding(module, node)
+    return binding.plain if binding else None
+
+
+def _last_binding(module: Module, node: ast.Name) -> Binding | None:
+    """Return the binding that a name has where it is read; None where that depends."""
+    bindings = [each for each in module.bindings_of(node) if not _adds(each)]
+    last = module.last_before(node, bindings)
+    return last if last and module.is_certain(node, last) else None
+
+
+def _adds(binding: Binding) -> bool:
+    """Return whether a name is only added to, or masked, where it is bound again."""
+    match binding.node:
+        case ast.AugAssign(op=ast.Mult(), value=value):
+            return "mask" in ast.unparse(value).lower()
+        case ast.AugAssign(op=ast.Add()):
+            return True
+    return False

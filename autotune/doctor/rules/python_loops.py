@@ -1,0 +1,234 @@
+"""Loops of training steps in Python: which run one in each round, and what they read of it."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, rule
+from autotune.doctor.code.tree import Loop
+
+_UPDATES = {"apply_gradients", "apply", "minimize"}
+_COMBINING = ("tf.reduce_", "tf.math.", "tf.add", "keras.ops.")
+_GATHERING = {"reduce", "gather", "experimental_local_results"}
+_FEW = 3
+_CONVERTING = {"float", "int", "bool", "print", "str", "repr", "format"}
+_CONVERTING_METHODS = {"numpy", "item", "tolist"}
+_CONVERTING_MODULES = ("numpy.", "wandb.log", "mlflow.log_metric")
+_LOGGING = re.compile(r"(absl\.)?logging\.(info|warning|error|log)")
+_SOMETIMES = (
+    *(ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler, ast.For, ast.AsyncFor),
+    *(ast.While, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+)
+"""What stands in one of these may not be needed in every round."""
+
+
+@rule
+def run_outside_function(module: Module) -> Hits:
+    for run in () if module.is_graph_mode else module.runs:
+        # What is run may be compiled by itself, and strategies then compile the whole call.
+        is_model = bool(run.call.args) and module.kind(run.call.args[0]) is Kind.MODEL
+        known = (run.function or is_model) and not run.compiled
+        line = _loop_of(module, run.call, set()) if known else 0
+        if line:
+            how = f"repeatedly from Python, by the loop in line {line}"
+            yield run.call, f"strategy.run is called {how}, outside a tf.function."
+
+
+@rule
+def sync_every_step(module: Module) -> Hits:
+    for loop, steps in Steps(module).loops():
+        values = StepValues(module, loop, steps)
+        seen: set[int] = set()
+        for node in (each for statement in loop.body for each in module.walk(statement)):
+            if not isinstance(node, ast.Call | ast.If) or node.lineno in seen:
+                continue
+            above = [*module.above(node)]
+            sometimes = any(isinstance(it, _SOMETIMES) for it in above[: above.index(loop)])
+            reads = [] if sometimes else _reads(module, node)
+            read = next((each for each in reads if _is_of_step(module, values, each)), None)
+            if read is not None:
+                seen.add(node.lineno)
+                what = f"`{ast.unparse(read)}` reads a value in every step of the loop"
+                place = node.test if isinstance(node, ast.If) else node
+                yield place, f"{what} in line {loop.lineno}: Python waits for the device each time."
+
+
+def _loop_of(module: Module, call: ast.Call, passed: set[Function]) -> int:
+    """Return the line of the loop by which Python makes a call again and again; 0 for none."""
+    function = module.function_of(call)
+    if not module.is_python(function):
+        return 0
+    loops = (each for each in module.loops_around(call) if is_repeated(module, each))
+    if loop := next(loops, None):
+        return getattr(loop, "lineno", 0)
+    lines: list[int] = []
+    if function is not None and function not in passed:
+        passed.add(function)
+        meant = [(site, module.follow(site.func)) for site in module.sites[function]]
+        plain = [site for site, each in meant if each and not each.compiled]
+        lines = [_loop_of(module, site, passed) for site in plain]
+    return next(filter(None, lines), 0)
+
+
+def is_repeated(module: Module, loop: ast.AST) -> bool:
+    """Return whether a loop has more than a few rounds, by its looks."""
+    if isinstance(loop, PythonLoop) and any(isinstance(each, ast.Break) for each in loop.body):
+        return False
+    if isinstance(loop, ast.For | ast.AsyncFor):
+        return not _is_few(module, loop.iter)
+    generators = getattr(loop, "generators", None)
+    return not generators or not _is_few(module, generators[0].iter)
+
+
+def _is_few(module: Module, node: ast.expr) -> bool:
+    match node:
+        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict() | ast.Constant():
+            return True
+        case ast.Call(func=ast.Attribute(attr="take") | ast.Name(id="range"), args=[*_, last]):
+            count = getattr(last, "value", None)
+            return isinstance(count, int) and count <= _FEW
+        case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+            return _is_few(module, inner)
+        case ast.Call(func=func):
+            # AutoGraph makes it a loop of the graph.
+            return module.dotted(func) == "tf.range"
+    return False
+
+
+class Steps:
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._runs = {run.call: run for run in module.runs}
+        self._single: dict[Function, bool] = {}
+
+    def loops(self) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
+        """Yield the loops that run one step in each round as Python, with the steps' results."""
+        found: dict[PythonLoop, list[ast.expr]] = {}
+        for call in self._module.calls:
+            loop = next(self._module.loops_around(call), None)
+            if isinstance(loop, PythonLoop) and (self._is_step(call) or self._is_update(call)):
+                given = [call] if self._is_step(call) else self._losses(loop)
+                found.setdefault(loop, []).extend(given)
+        for loop, results in found.items():
+            over = "" if isinstance(loop, ast.While) else ast.unparse(loop.target).lower()
+            in_python = self._module.is_python(self._module.function_of(loop))
+            if in_python and "epoch" not in over and is_repeated(self._module, loop):
+                yield loop, results
+
+    def _is_step(self, call: ast.Call) -> bool:
+        run = self._runs.get(call)
+        function = run.function if run else self._module.meant(call.func)
+        if function is None:
+            return False
+        # A decorator of another package may have fetched what it returns.
+        return all(
+            self._module.compiles(each) or self._module.dotted(each).startswith("tf.")
+            for each in getattr(function, "decorator_list", ())
+        ) and self._trains_once(function)
+
+    def _losses(self, loop: PythonLoop) -> Iterator[ast.expr]:
+        """Yield what a loop that is a training step by itself takes the gradient of."""
+        for call in self._module.calls_in(loop):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient" and call.args:
+                for each in self._module.bindings_of(call.args[0]):
+                    if each.plain is not None and self._module.inside(each.node, loop):
+                        yield each.plain
+
+    def _trains_once(self, function: Function) -> bool:
+        if function not in self._single:
+            everything = self._module.all_called([function])
+            nodes = (it for each in everything for it in self._module.walk(each))
+            loops = [each for each in nodes if isinstance(each, Loop)]
+            updates = any(map(self._updates, everything))
+            self._single[function] = updates and not any(map(self._leads_to_update, loops))
+        return self._single[function]
+
+    def _updates(self, node: ast.AST) -> bool:
+        return any(map(self._is_update, self._module.calls_in(node)))
+
+    def _is_update(self, call: ast.Call) -> bool:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _UPDATES:
+            return False
+        kind = self._module.kind(call.func.value)
+        return kind is Kind.OPTIMIZER or (kind is None and call.func.attr != "apply")
+
+    def _leads_to_update(self, loop: ast.AST) -> bool:
+        """Return whether a loop updates weights, or names a function that does."""
+        named = (it for it in self._module.walk(loop) if isinstance(it, ast.Name | ast.Attribute))
+        called = self._module.all_called(map(self._module.meant, named))
+        return self._updates(loop) or any(map(self._updates, called))
+
+
+class StepValues:
+    """What of the values in a loop are tensors that a step has given."""
+
+    def __init__(self, module: Module, loop: ast.AST, steps: list[ast.expr]) -> None:
+        self._module = module
+        self._loop = loop
+        self._known: dict[ast.AST, bool] = dict.fromkeys(steps, True)
+
+    def holds(self, node: ast.expr) -> bool:
+        if node not in self._known:
+            self._known[node] = False
+            self._known[node] = any(map(self.holds, self._made_from(node)))
+        return self._known[node]
+
+    def _made_from(self, node: ast.expr) -> list[ast.expr]:
+        module = self._module
+        match node:
+            case ast.Call(func=func, args=args) if module.dotted(func).startswith(_COMBINING):
+                return args
+            case ast.Call(func=ast.Attribute(attr=name, value=owner), args=args):
+                gathers = name in _GATHERING and module.kind(owner) is Kind.STRATEGY
+                return args if gathers else []
+            case ast.Subscript(value=value):
+                return [value]
+            case ast.BinOp(left=left, right=right):
+                return [left, right]
+        bound = [it for it in module.bindings_of(node) if module.inside(it.node, self._loop)]
+        last = module.last_before(node, bound)
+        return [last.value] if last and last.is_assigned and last.value else []
+
+
+def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
+    match node:
+        case ast.If(test=ast.Compare(left=left, comparators=others)):
+            return [left, *others]
+        case ast.If(test=test):
+            return [test]
+        case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in _CONVERTING_METHODS:
+            return [value]
+        case ast.Call(func=func) if _converts(module, func):
+            return [part for argument in arguments(node) for part in _shown(argument)]
+    return []
+
+
+def _converts(module: Module, func: ast.expr) -> bool:
+    if isinstance(func, ast.Name) and func.id in _CONVERTING:
+        return not module.bindings_of(func)
+    dotted = module.dotted(func)
+    return dotted.startswith(_CONVERTING_MODULES) or bool(_LOGGING.fullmatch(dotted))
+
+
+def _shown(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.JoinedStr(values=parts):
+            return [each.value for each in parts if isinstance(each, ast.FormattedValue)]
+        case ast.Call(func=ast.Attribute(attr="format")):
+            return arguments(node)
+        case ast.BinOp(op=ast.Mod(), right=ast.Tuple(elts=several)):
+            return several
+        case ast.BinOp(op=ast.Mod(), right=right):
+            return [right]
+        case ast.Dict(values=values):
+            return [part for each in values for part in _shown(each)]
+    return [node]
+
+
+def _is_of_step(module: Module, values: StepValues, node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="result", value=owner)):
+            return module.kind(owner) is Kind.METRIC
+        case ast.Attribute(attr="iterations", value=owner):
+            return module.kind(owner) is Kind.OPTIMIZER
+    return values.holds(node)

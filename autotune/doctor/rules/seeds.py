@@ -1,0 +1,51 @@
+"""Random numbers that replicas draw from one seed."""
+
+import ast
+import re
+
+from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, rule
+
+_SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
+_DRAWS = re.compile(
+    r"(tf|keras)\.random\.(uniform|normal|truncated_normal|gamma|poisson|categorical|shuffle"
+    r"|beta|binomial|randint|dropout)|tf\.nn\.dropout|keras\.backend\.random_\w+|tf\.image\.random_\w+"
+)
+_OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd|shard")
+
+
+@rule
+def one_seed_for_replicas(module: Module) -> Hits:
+    functions = _on_replicas(module) if not module.may_be_one_device else set()
+    seeds = [each for each in module.calls_of(*_SETS) if each.args and _is_seed(each.args[0])]
+    made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))
+    if not functions or any(_OF_A_WORKER.search(last_name(each).lower()) for each in made_from):
+        return
+    for call in module.calls:
+        around = (each for each in module.above(call) if isinstance(each, ast.Call))
+        is_initial = any(module.kind(each) is Kind.VARIABLE for each in around)
+        if is_initial or module.function_of(call) not in functions:
+            continue  # Replicas agree on the first value of a variable.
+        if _DRAWS.fullmatch(module.dotted(call.func)):
+            own, what = argument(call, None, "seed"), f"`{ast.unparse(call.func)}`"
+            if own is not None and _is_seed(own):
+                if isinstance(module.constant(own), int):
+                    yield call, f"{what} draws the same numbers on every replica, by its own seed."
+            elif seeds:
+                line = seeds[0].lineno
+                yield call, f"{what} draws on each replica, from the seed set in line {line}."
+
+
+def _on_replicas(module: Module) -> set[Function]:
+    """Return what replicas run, without what may ask which replica it is."""
+    starts = [*(run.function for run in module.runs if run.function), *module.keras_steps]
+    methods = [(each, module.class_of_method(each)) for each in module.functions if starts]
+    for each, owner in methods:  # Models call their layers, on the replicas that they are on.
+        bases = map(module.dotted, owner.bases if owner else ())
+        if getattr(each, "name", "") == "call" and any(it.startswith("keras.") for it in bases):
+            starts.append(each)
+    called = [module.all_called([each]) for each in starts]
+    return set().union(*(each for each in called if not module.ask_which_it_is(each)))
+
+
+def _is_seed(node: ast.expr) -> bool:
+    return not isinstance(node, ast.Constant) or node.value is not None

@@ -1,0 +1,74 @@
+"""What one of several workers does alone, or all of them do to one file."""
+
+import ast
+import re
+
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Function, Hits, Kind, Module, last_name, rule
+
+_UPDATES = {"apply_gradients", "minimize"}
+_NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank)$")
+_CHIEF = (
+    *("chief", "task_id", "task_type", "task_index", "worker_id", "worker_index", "rank"),
+    *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
+)
+"""In a name or a text: who mentions one of these may know which worker is writing."""
+Branch = ast.If | ast.IfExp
+
+
+@rule
+def collective_on_one_worker(module: Module) -> Hits:
+    if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
+        return
+    together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}
+    for run in module.runs:
+        if any(module.asks_for(each, _UPDATES) for each in module.all_called([run.function])):
+            together.add(run.call)
+    holders = {module.function_of(each) for each in together} - {None}
+    together |= {each for each in module.calls if module.meant(each.func) in holders}
+    for call in together:
+        branch = _of_one_worker(module, call)
+        if branch is not None and not _is_done_in_both(module, branch, together):
+            yield call, f"Only some workers get here, by the condition in line {branch.lineno}."
+
+
+@rule
+def saved_by_every_worker(module: Module) -> Hits:
+    bound = [name for each in module.scopes for name in each.names]
+    names = {*module.loads, *module.attributes, *bound}
+    knows_workers = any(word in name.lower() for name in names for word in _CHIEF)
+    if knows_workers or not module.strategies & MULTI_WORKER:
+        return
+    for call, owner in module.methods(Kind.MODEL, "save", "save_weights", "export"):
+        path = call.args[0] if call.args else None
+        if isinstance(path, ast.Constant | ast.Name | ast.JoinedStr):
+            text = ast.unparse(module.resolved(path)).lower()
+            if "tmp" not in text and "temp" not in text:
+                yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
+
+
+def _of_one_worker(module: Module, node: ast.AST) -> Branch | None:
+    """Return the condition of the same function that lets some workers through only."""
+    for each, part in module.up(node):
+        if isinstance(each, Function):
+            return None
+        if isinstance(each, Branch) and part is not each.test and _distinguishes_workers(each.test):
+            return each
+    return None
+
+
+def _is_done_in_both(module: Module, branch: Branch, together: set[ast.Call]) -> bool:
+    parts = [each if isinstance(each, list) else [each] for each in (branch.body, branch.orelse)]
+    return all(together & {it for each in part for it in module.calls_in(each)} for part in parts)
+
+
+def _distinguishes_workers(test: ast.expr) -> bool:
+    """Return whether a condition holds for some workers only, by number or chief."""
+    for each in ast.walk(test):
+        if "is_chief" in last_name(each).lower():
+            return True
+        match each:
+            case ast.Compare(left=left) if _NUMBER.search(last_name(left).lower()):
+                values = [getattr(it, "value", None) for it in each.comparators]
+                if any(isinstance(it, int) for it in values):
+                    return True
+    return False

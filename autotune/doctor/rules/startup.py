@@ -1,0 +1,96 @@
+"""What comes too late at the start of a program: set-up of the runtime, and TF_CONFIG."""
+
+import ast
+import re
+
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, argument, made_by, rule
+from autotune.doctor.rules.old_calls import is_caught
+
+_SETTINGS = {
+    *(f"tf.config.threading.set_{which}_op_parallelism_threads" for which in ("inter", "intra")),
+    *("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices"),
+    *("tf.config.set_logical_device_configuration", "tf.config.experimental.set_memory_growth"),
+    "tf.config.experimental.set_virtual_device_configuration",
+}
+_STARTS = re.compile(
+    r"tf\.(constant|zeros|ones|fill|eye|range|linspace|convert_to_tensor|Variable|device"
+    r"|config\.(experimental\.)?list_logical_devices"
+    r"|random\.(uniform|normal|truncated_normal|stateless_\w+|Generator\.from_\w+))"
+    r"|keras\.(Variable|random\.\w+|applications\.(\w+\.)?[A-Z]\w*|(models|saving)\.load_model)"
+    r"|tensorflow_datasets\.load"
+)
+_KINDS = {Kind.DATASET, Kind.OPTIMIZER, Kind.METRIC}
+_METHODS = ("compile", "fit", "evaluate", "predict")
+_CATCHES = {"RuntimeError", "Exception", "BaseException"}
+_KEY = "TF_CONFIG"
+_STARTS_PROCESSES = {"subprocess", "multiprocessing", "Popen", "Process", "system", "fork"}
+_WRITES = {f"os.{name}" for name in ("environ.update", "environ.setdefault", "putenv")}
+
+
+@rule
+def runtime_already_started(module: Module) -> Hits:
+    resets = module.attributes["_reset_context"] or module.attributes["set_server_def"]
+    if module.is_graph_mode or resets:
+        return
+    calls: dict[ast.AST, str] = {
+        each: module.dotted(each.func).replace("tf.compat.v1.", "tf.") for each in module.calls
+    }
+    strategies = {each for each, name in calls.items() if name in STRATEGIES}
+    workers = {each for each in strategies if calls[each] in MULTI_WORKER}
+    settings = {each for each, name in calls.items() if name in _SETTINGS}
+    if not workers and not settings:
+        return
+    operations = {each for each, name in calls.items() if _starts(module, name)}
+    operations |= {each for each, _ in module.methods(Kind.MODEL, *_METHODS)}
+    if any(getattr(each, "value", None) == "KERAS_BACKEND" for each in module.nodes):
+        # Another backend of Keras may compute.
+        operations = {each for each in operations if calls[each].startswith("tf.")}
+    # Who shows one strategy after the other has no cluster, where all of this works.
+    alone = workers - module.order.after(strategies, workers).keys()
+    late = module.order.after(strategies, settings)
+    # The guide to GPUs catches the error in each of its settings, of which it shows several.
+    wants = {each for each in settings | alone if not is_caught(module, each, _CATCHES)}
+    late |= module.order.after(operations, wants - late.keys())
+    for call, first in late.items():
+        what, line = calls[call].rpartition(".")[2], getattr(first, "lineno", 0)
+        yield call, f"{what} is called after line {line} has started TensorFlow's runtime."
+
+
+@rule
+def tf_config_after_strategy(module: Module) -> Hits:
+    said = [it for it in module.nodes if isinstance(it, ast.Constant | ast.keyword)]
+    named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]
+    mentions: set[ast.AST] = {it for each in named if (it := module.statement_of(each))}
+    writes = {each for each in mentions if _writes(module, each)}
+    if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
+        return
+    made = module.calls_of(*MULTI_WORKER)
+    strategies: set[ast.AST] = {each for each in made if not _has_resolver(module, each)}
+    # Who has read it before puts it back, or changes it for another process.
+    known = module.order.after(mentions - writes, writes)
+    for write, strategy in module.order.after(strategies, writes - {*known}).items():
+        how = f"which line {getattr(strategy, 'lineno', 0)} creates"
+        yield write, f"TF_CONFIG is set after the strategy that reads it, {how}."
+
+
+def _starts(module: Module, name: str) -> bool:
+    """Return whether a call of that name runs an operation, or asks for the runtime's devices."""
+    kind = made_by(name) if name.startswith("tf.") or module.has_keras_3 else None
+    return kind in _KINDS or bool(_STARTS.fullmatch(name))
+
+
+def _writes(module: Module, statement: ast.AST) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=place, slice=ast.Constant(value=key))]):
+            empty = isinstance(statement.value, ast.Constant) and not statement.value.value
+            return key == _KEY and module.dotted(place) == "os.environ" and not empty
+        case ast.AugAssign(target=target):
+            return module.dotted(target) == "os.environ"
+        case ast.Expr(value=call):
+            return module.called(call) in _WRITES
+    return False
+
+
+def _has_resolver(module: Module, call: ast.Call) -> bool:
+    given = [*call.args, *filter(None, [argument(call, None, "cluster_resolver")])]
+    return any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given)

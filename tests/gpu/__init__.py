@@ -1,1 +1,0 @@
-"""What must hold on a machine with GPUs, checked there: `make check-gpu`."""

@@ -1,0 +1,84 @@
+"""Imports, versions and files that are none of the doctor's business."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tests.unit.doctor import programs
+from tests.unit.doctor.forms.precision import HEAD
+
+
+def found(code: str, *, head: str = HEAD, target: tuple[int, int] = (2, 21)) -> list[str]:
+    return [rule for rule, _ in programs.found(code, head, target)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import tensorflow as anything; s = anything.distribute.MirroredStrategy()",
+        "from tensorflow import distribute as d; s = d.MirroredStrategy()",
+        "from tensorflow.distribute import MirroredStrategy as M; s = M()",
+        "import tensorflow.compat.v2 as tf; dist = tf.distribute; s = dist.MirroredStrategy()",
+        "import tensorflow as tf; make = tf.distribute.MirroredStrategy; s = t = make()",
+        "import tensorflow as tf; s: object = tf.distribute.MirroredStrategy()",
+    ],
+)
+def test_names_are_followed_however_they_are_imported(line: str) -> None:
+    """Modules, members and names of names."""
+    code = f"{line}\nfor batch in batches:\n    s.run(lambda: model(batch))\n"
+    assert found(code, head="") == ["run-outside-function"]
+
+
+def test_a_file_that_does_not_use_tensorflow_is_none_of_our_business() -> None:
+    """The same names may mean something else there, as they do inside of TensorFlow."""
+    code = """
+    # tensorflow
+    def run_all(strategy, jobs):
+        for job in jobs:
+            strategy.run(lambda: work(job))
+        print("done")
+    """
+    assert found(code, head="") == []
+    assert found(code, head="from tensorflow.python.distribute import mirrored_strategy\n") == []
+    for line in ("import tensorflow", "import keras.losses", "from tensorflow import data"):
+        assert found(code, head=f"{line}\n") == ["run-outside-function"], line
+
+
+def test_estimators_are_gone_from_the_version_that_lacks_them() -> None:
+    """What is written for an older TensorFlow is right there."""
+    code = "tf.estimator.RunConfig()\ntf.contrib.layers.l2_regularizer(0.1)"
+    assert len(found(code, target=(2, 15))) == 1
+    assert len(found(code, target=(2, 16))) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "keras.optimizers.Adam(lr=0.1)",
+        "keras.optimizers.legacy.Adam(0.1)",
+        "keras.layers.experimental.preprocessing.Resizing(2, 2)",
+        "keras.callbacks.ModelCheckpoint('weights')",
+        "keras.metrics.Mean().reset_states()",
+        "optimizer = keras.optimizers.Adam()\nprint(optimizer.lr)",
+    ],
+)
+def test_what_keras_3_refuses_is_right_with_keras_2(code: str) -> None:
+    """By the version that is meant, or by what the file says itself."""
+    assert len(found(code)) == 1
+    assert found(code, target=(2, 15)) == []
+    assert found(f"import tf_keras\n{code}") == []
+    assert found(f"if keras.__version__ < '3':\n{textwrap.indent(code, '    ')}") == []
+
+
+def test_a_temporary_folder_is_each_workers_own() -> None:
+    """Nobody else writes there."""
+    code = """
+    with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
+        model = keras.Sequential()
+    path = {}
+    model.save(path)
+    """
+    assert found(code.format("tempfile.mkdtemp() + '/model.keras'"), head=HEAD[:-37]) == []
+    assert found(code.format("'model.keras'"), head=HEAD[:-37]) == ["saved-by-every-worker"]
