@@ -51,7 +51,13 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
         self._first: float | None = None
         self._since: float | None = None
         self._steps = 0
+        self._counted = 0
         self._epochs = 0
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Count its steps anew."""
+        del epoch, logs
+        self._counted = 0
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Count an epoch."""
@@ -59,12 +65,12 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
         self._epochs += 1
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count the steps of a call."""
-        del batch
+        """Count the steps of a call, whose last one is `batch`."""
         with self._lock:
             now = time.monotonic()
+            steps, self._counted = batch + 1 - self._counted, batch + 1
             if self._since is not None:
-                self._steps += self.model.steps_per_execution
+                self._steps += steps
                 if now - self._since >= self._seconds:
                     self._report(logs)
             elif self._first is None:
