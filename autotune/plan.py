@@ -68,10 +68,9 @@ class Plan(Value):
 def times_in_words(plan: Plan) -> str:
     """Return what trials and search take, and which budget would do where this one is too short."""
     many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
-    first, longest = roughly(plan.trial_seconds), roughly(plan.longest_seconds)
-    each = f"about {first} each on one device"
+    each = f"about {roughly(plan.trial_seconds)} each on one device"
     if plan.longest_seconds > 2 * plan.trial_seconds:
-        each += f", up to {longest} with others"
+        each += f", up to {roughly(plan.longest_seconds)} with others"
     if plan.tracing_seconds >= 1.0:
         each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
     text = f"{many}, {each}. Running each once would take about {whole}; "

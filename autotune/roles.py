@@ -9,10 +9,7 @@ from autotune.value import Value
 
 
 class Role(Value):
-    """One process of a training.
-
-    A training of one process has a single role and needs no TF_CONFIG.
-    """
+    """One process of a training; where it is the only one, it needs no TF_CONFIG."""
 
     kind: str = "worker"
     """The task type of `tf.train.ClusterSpec`: worker, chief, ps."""
@@ -29,13 +26,7 @@ class Role(Value):
 
 
 def tf_config(roles: Sequence[Role], addresses: Sequence[str], mine: Role) -> str:
-    """Return the TF_CONFIG of one process.
-
-    Args:
-        roles: All processes of the training.
-        addresses: `host:port` of each, in the same order.
-        mine: The process that will read it.
-    """
+    """Return the TF_CONFIG of one of all processes, which have each an address `host:port`."""
     cluster: dict[str, list[str]] = {}
     for role, address in zip(roles, addresses, strict=True):
         cluster.setdefault(role.kind, []).append(address)

@@ -269,11 +269,11 @@ def _lengths(result: ResultData) -> Iterator[str]:
     if seen is None or seen.mean_length is None or found is None:
         return
     low, high = min(seen.lengths), max(seen.lengths)
+    tokens = rate(found.value * seen.mean_length)
     yield (
         f"Examples vary in length, between {low:.3g} and {high:.3g} in the mean of a part of an "
-        "epoch; "
-        f"{rate(found.value)} of them a second are about {rate(found.value * seen.mean_length)} "
-        "tokens, time steps or pixels, padding included."
+        f"epoch; {rate(found.value)} of them a second are about {tokens} tokens, time steps or "
+        "pixels, padding included."
     )
 
 

@@ -201,8 +201,9 @@ def _own_loops(tree: ast.Module, methods: Collection[str]) -> list[OwnLoop]:
 
 
 def _is_step(node: ast.AST) -> bool:
-    named = isinstance(node, ast.FunctionDef) and node.name == "train_step"
-    return named and bool(node.args.args) and node.args.args[0].arg == "self"
+    if not isinstance(node, ast.FunctionDef) or node.name != "train_step":
+        return False
+    return [each.arg for each in node.args.args[:1]] == ["self"]
 
 
 def _check_framework(path: Path, libraries: Collection[str]) -> None:

@@ -54,8 +54,8 @@ class RayHosts:
         self.address = f"{hosts[0].address}:{PORT}"
         head = ("--head", f"--port={PORT}", f"--include-dashboard={dashboard}")
         self._start(hosts[0], *head, f"--num-cpus={head_cpus}")
-        for host in hosts[1:]:
-            self._start(host, f"--address={self.address}", "--num-cpus=1")
+        for number in range(1, len(hosts)):
+            self._start(hosts[number], f"--address={self.address}", "--num-cpus=1")
 
     @property
     def url(self) -> str:
@@ -65,8 +65,8 @@ class RayHosts:
         """Have a host take part, as often as a busy machine lets it miss its time."""
         where = f"--node-ip-address={host.address}"
         for _ in range(TIMES):
-            start = (BIN / "ray", "start", where, *START, *options)
-            done = host.run(*start, env=self.environment, timeout=300)
+            start = ("start", where, *START, *options)
+            done = host.run(BIN / "ray", *start, env=self.environment, timeout=300)
             if done.returncode == 0:
                 return
             host.run(BIN / "ray", "stop", "--force", env=self.environment)

@@ -27,8 +27,8 @@ def batch_of_one_replica(module: Module) -> Hits:
         bindings = module.bindings_of(model)
         if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
             given = argument(call, None, "batch_size")
-            sizes = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
-            yield from _named(sizes, PER_REPLICA, _SPLITS.format("`fit`"))
+            both = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
+            yield from _named(both, PER_REPLICA, _SPLITS.format("`fit`"))
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
         function = module.meant(call.args[0]) if call.args else None
         results = module.returned[function] if function else []

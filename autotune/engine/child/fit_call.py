@@ -55,7 +55,8 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
     steps = int(call.steps_per_epoch or 0)
     if data.kind == "arrays":  # An epoch ends with the data.
         rows = int(call.training_rows())
-        usual, examples = max(min(batch, rows), 1), min(steps * batch or rows, rows)
+        usual = max(min(batch, rows), 1)
+        examples: int | None = min(steps * batch or rows, rows)
     else:
         fewest = min(filter(None, (steps, data.batches)), default=None)
         usual, examples = batch, fewest and fewest * batch

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from rich.console import Console
-from typer.testing import Result
 
 from autotune.config import describe
 from autotune.installed import VERSION
@@ -18,7 +16,7 @@ from autotune.result.following import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 
-Run = Callable[..., Result]
+from .conftest import Run
 
 
 def test_the_version(run: Run) -> None:

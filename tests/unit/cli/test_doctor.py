@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from autotune.doctor.rules import rules
 from autotune.testing import FakeEngine
 
-Run = Callable[..., Result]
+from .conftest import Run
+
 BAD = """\
 import tensorflow as tf
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from autotune.api.errors import KeyRefused
 from autotune.api.identity import Scope
@@ -19,7 +17,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.cli import database
 
-Run = Callable[..., Result]
+from .conftest import Run
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import uvicorn
-from typer.testing import Result
 
 from autotune import installed
 from autotune.api.errors import ServiceError
@@ -18,7 +16,7 @@ from autotune.api.store.database import Database
 from autotune.cli import serve
 from autotune.cli.serve import Part
 
-Run = Callable[..., Result]
+from .conftest import Run
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104

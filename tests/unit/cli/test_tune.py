@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from autotune import errors
 from autotune.errors import (
@@ -21,7 +19,8 @@ from autotune.errors import (
 from autotune.reason import Message, Outcome
 from autotune.testing import Ending, FakeEngine
 
-Run = Callable[..., Result]
+from .conftest import Run
+
 KINDS = [e for e in vars(errors).values() if isinstance(e, type) and e is not AutotuneError]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from autotune import Answer, Interval, Verdict, Verification
 from autotune.cli.verify import verification_text
@@ -17,8 +16,9 @@ from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.workload import Workload
 
+from .conftest import Run
+
 Draw = Callable[..., str]
-Run = Callable[..., Result]
 ALONE = Configuration(per_replica_batch=128)
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
 from autotune.engine import lock as module
 from autotune.engine.local import LocalEngine
 from autotune.engine.lock import exclusive
 from autotune.testing import FakeEngine
 
-Run = Callable[..., Result]
+from .conftest import Run
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from typer.testing import Result
 
 from autotune.api.settings import load_settings
 from autotune.api.store import workers
@@ -14,7 +13,8 @@ from autotune.api.store.jobs import open_database
 from autotune.api.values import WorkerInfo
 from autotune.testing import FAKE_MACHINE
 
-Run = Callable[..., Result]
+from .conftest import Run
+
 POST = WorkerInfo(
     worker="w1",
     devices="bench",

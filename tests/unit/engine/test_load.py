@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,22 +93,3 @@ def cpu_times_of(folder: Path) -> Callable[..., Any]:
             return original(**options)
 
     return read
-
-
-BURN = "import time\nwhile time.process_time() < 0.3: pass"
-
-
-def test_our_own_children_are_ours_even_when_they_have_ended() -> None:
-    """Of a grandchild that is gone, its parents' account tells."""
-    before = read_counters()
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}])"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert read_counters().own - before.own >= 0.3
-
-
-def test_others_are_not_ours() -> None:
-    """This process and its children are not among the others."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        others = {int(name.rpartition(" ")[2].rstrip(")")) for name in read_counters().others}
-        child.kill()
-    assert not others & {os.getpid(), child.pid}

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import stat
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -18,16 +15,7 @@ import pytest
 
 from autotune.engine import lock as module
 from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive
-from autotune.errors import EngineError, Interrupted, UsageError
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from autotune.engine.lock import exclusive
-with exclusive("theirs:model_fn", print, [Path(sys.argv[1])]):
-    print("held", flush=True)
-    time.sleep(60)
-"""
+from autotune.errors import EngineError, UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +35,6 @@ def locked(file: Path) -> bool:
         except BlockingIOError:
             return True
     return False
-
-
-def signed(file: Path) -> Holder:
-    """Return who holds the machine, as it says itself."""
-    with file.open() as opened:
-        found = module._holder(opened.fileno())
-    assert found
-    return found
 
 
 def test_a_free_machine_is_taken_at_once(tmp_path: Path, told: list[object]) -> None:
@@ -271,64 +251,3 @@ def test_a_search_of_the_same_name_does_not_share_the_machine(tmp_path: Path) ->
         second = pool.submit(exclusive("mine", tell, [tmp_path]).__enter__)
         with pytest.raises(EngineError, match="Another search"):
             second.result()
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    call = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "held\n"
-        yield process
-        process.kill()
-
-
-def test_the_second_waits_and_is_told_for_whom(
-    tmp_path: Path, other: subprocess.Popen[str]
-) -> None:
-    """The kernel drops the lock of a process that was killed; then the next one goes on."""
-    told: list[str] = []
-
-    def tell(wait: Wait | str) -> None:
-        told.append(str(wait))
-        other.kill()
-
-    since = signed(tmp_path / NAME).since
-    with exclusive("mine", tell, [tmp_path]):
-        assert other.wait() == -signal.SIGKILL
-    assert len(told) == 1
-    began = time.strftime("%H:%M", time.localtime(since))
-    assert told[0].startswith(f"Another search (process {other.pid}, started {began}")
-    assert told[0].endswith(
-        "theirs:model_fn) is running on this machine; waiting for it to finish."
-    )
-
-
-@pytest.mark.usefixtures("other")
-def test_who_waits_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Now and then, so that nobody takes it for dead; Ctrl-C ends it as an interruption."""
-    monkeypatch.setattr(module, "REMIND_SECONDS", 0.05)
-    told: list[str] = []
-
-    def tell(wait: Wait | str) -> None:
-        told.append(str(wait))
-        if len(told) == 3:
-            signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(Interrupted) as caught, exclusive("mine", tell, [tmp_path]):
-        pytest.fail("the machine was taken")
-    assert caught.value.exit_code == 130
-    assert signed(tmp_path / NAME).what == "theirs:model_fn"
-
-
-def test_a_forked_process_does_not_keep_the_lock(tmp_path: Path) -> None:
-    """A notebook may leave processes behind that hold all of its open files."""
-    with exclusive("mine", print, [tmp_path]):
-        child = os.fork()
-        if child == 0:
-            signal.pause()
-    try:
-        assert not locked(tmp_path / NAME)
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)

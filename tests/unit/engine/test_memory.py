@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,12 +58,3 @@ def test_kills_by_the_kernel_are_counted(tmp_path: Path) -> None:
     file.write_text("pgfault 7\noom_kill 3\n")
     assert memory.kernel_kills(file) == 3
     assert memory.kernel_kills(tmp_path / "missing") == 0
-
-
-def test_a_process_that_has_ended_holds_nothing() -> None:
-    """Nor does what it has started."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    gauge = MemoryGauge(process.pid, 1)
-    assert not gauge.exceeded()
-    assert gauge.peak == 0

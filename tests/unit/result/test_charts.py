@@ -32,10 +32,8 @@ from autotune.stats import Interval
 from autotune.stats.gradients import Learning
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
-from autotune.trial import Trial
 
-MakeTrial = Callable[..., Trial]
-Changed = Callable[..., Result]
+from .conftest import Changed, MakeTrial
 
 
 def drawn(result: Result) -> Throughput:

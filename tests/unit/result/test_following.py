@@ -26,9 +26,8 @@ from autotune.result.following import (
 from autotune.result.view import Progress
 from autotune.trial import Stage, Trial
 
-from .conftest import Reader
+from .conftest import MakeTrial, Reader
 
-MakeTrial = Callable[..., Trial]
 Draw = Callable[..., str]
 HOSTILE = "</td><script>alert('x')</script> & <b>"
 

@@ -21,8 +21,8 @@ from autotune.testing import FakeEngine, fake_machine
 from autotune.trial import Trial
 from autotune.workload import Factory, Workload
 
-MakeTrial = Callable[..., Trial]
-Changed = Callable[..., Result]
+from .conftest import Changed, MakeTrial
+
 Read = Callable[[Result], Any]
 MEGABYTE = 1_000_000
 HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"

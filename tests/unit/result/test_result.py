@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,12 +13,9 @@ from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
-from autotune.trial import Trial
 
-from .conftest import ALONE
+from .conftest import ALONE, Changed, MakeTrial
 
-Changed = Callable[..., Result]
-MakeTrial = Callable[..., Trial]
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 

@@ -16,12 +16,11 @@ from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.terminal import plan_text, result_html, result_text
 from autotune.space.origin import Origin
-from autotune.trial import Trial
 from autotune.workload import FitCall, FitFacts
 
+from .conftest import Changed, MakeTrial
+
 Draw = Callable[..., str]
-Changed = Callable[..., Result]
-MakeTrial = Callable[..., Trial]
 OUT = Path("out")
 HOSTILE = "</td><script>alert('x')</script> & <b>"
 

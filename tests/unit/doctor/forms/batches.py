@@ -14,17 +14,6 @@ BAD = """
 #: in a lambda
 for _ in range(3):
     strategy.run(lambda: next(numbers))  # <- here
-#: in an argument of the step
-def step(batch):
-    return tf.reduce_sum(batch)
-@tf.function
-def train():
-    return strategy.run(lambda: step(next(numbers)))  # <- here
-#: in a function
-def step():
-    batch = next(numbers)  # <- here
-    return tf.reduce_sum(batch)
-strategy.run(step)
 #: the iterator as an argument
 def step(batches):
     return tf.reduce_sum(next(batches))  # <- here
@@ -49,12 +38,6 @@ def step(batches, scale):
 strategy.run(partial(step, numbers), args=(2,))
 #: the default of a parameter
 strategy.run(lambda batches=numbers: next(batches))  # <- here
-#: in a function that the step calls
-def read():
-    return next(numbers)  # <- here
-def step():
-    return tf.reduce_sum(read())
-strategy.run(step)
 #: a new iterator on each replica
 def step():
     return next(iter(dataset))  # <- here
@@ -87,11 +70,6 @@ def make_step(batches):
         return tf.reduce_sum(next(batches))  # <- here
     return step
 strategy.run(make_step(numbers))
-#: a compiled step
-@tf.function
-def step():
-    return tf.reduce_sum(next(numbers))  # <- here
-strategy.run(step)
 #: in a loop
 def step():
     for batch in numbers:  # <- here
@@ -99,27 +77,12 @@ def step():
 strategy.run(step)
 #: in a comprehension over the dataset
 strategy.run(lambda: [tf.reduce_sum(batch) for batch in dataset.take(2)])  # <- here
-#: in a step that divides its loss by the replicas
-def step():
-    return tf.reduce_sum(next(numbers)) / strategy.num_replicas_in_sync  # <- here
-strategy.run(step)
 #: of a distributed dataset
 batches = iter(strategy.experimental_distribute_dataset(dataset))
 strategy.run(lambda: next(batches))  # <- here
 """
 
 GOOD = """
-#: asked for outside
-batches = iter(strategy.experimental_distribute_dataset(dataset))
-@tf.function
-def train():
-    return strategy.run(step, args=(next(batches),))
-#: a loop over a distributed dataset
-@tf.function
-def train(batch):
-    strategy.run(lambda each: step(each), args=(batch,))
-for batch in strategy.experimental_distribute_dataset(dataset):
-    train(batch)
 #: in the function that makes the dataset
 def make(context):
     first = next(iter(dataset))
@@ -155,11 +118,6 @@ def step():
     return next(numbers)
 for _ in range(3):
     step()
-#: the run of something else
-runner.run(lambda: next(numbers))
-#: a value that was asked for before
-first = next(numbers)
-strategy.run(lambda: tf.zeros_like(first))
 #: an iterator of unknown origin
 from data import batches
 strategy.run(lambda: next(batches))

@@ -62,17 +62,6 @@ MADE
 STEP
 for epoch in range(3):
     LOOP
-#: a compiled step function in functions
-MADE
-@tf.function
-STEP
-def train(batches):
-    for x, y in batches:  # <- here
-        train_step(x, y)
-def main():
-    train(data)
-if __name__ == "__main__":
-    main()
 #: a strategy that a function makes
 def make_strategy():
     return tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
@@ -95,10 +84,6 @@ def build(strategy):
         return made, keras.optimizers.Adam()
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 model, optimizer = build(strategy)
-TRAIN
-#: a strategy without a name
-with tf.distribute.MirroredStrategy().scope():
-    NETWORK
 TRAIN
 #: a scope with a name
 strategy = tf.distribute.MirroredStrategy()
@@ -134,12 +119,6 @@ MADE
 while True:  # <- here
     x, y = next(batches)
     optimizer.minimize(lambda: loss_of(model(x), y), model.trainable_variables)
-#: the batch is scaled by the replicas
-MADE
-STEP
-batch = 16 * strategy.num_replicas_in_sync
-for x, y in data.unbatch().batch(batch):  # <- here
-    train_step(x, y)
 #: a strategy and a model from one function
 def prepare():
     strategy = tf.distribute.MirroredStrategy()
@@ -160,16 +139,6 @@ strategy = tf.distribute.MirroredStrategy() if gpus else tf.distribute.OneDevice
 with strategy.scope():
     NETWORK
 TRAIN
-#: a model that a function makes
-def make_model():
-    return keras.Sequential([keras.layers.Dense(1)])
-strategy = tf.distribute.MirroredStrategy()
-with strategy.scope():
-    model = make_model()
-    optimizer = keras.optimizers.SGD(0.1)
-STEP
-for step, (x, y) in enumerate(data):  # <- here
-    train_step(x, y)
 #: a model that is handed to the step
 MADE
 def step(net, rule, x, y):
@@ -188,14 +157,6 @@ MADE
 STEP
 for x, y in strategy.experimental_distribute_dataset(data):
     tf.function(strategy.run)(train_step, args=(x, y))
-#: run in a compiled function
-MADE
-STEP
-@tf.function
-def train(x, y):
-    strategy.run(train_step, args=(x, y))
-for x, y in strategy.experimental_distribute_dataset(data):
-    train(x, y)
 #: fitted by Keras
 MADE
 STEP
@@ -283,11 +244,6 @@ LOOP
 MADE
 STEP
 tf.distribute.experimental_set_strategy(strategy)
-LOOP
-#: for an estimator
-MADE
-STEP
-config = tf.estimator.RunConfig(train_distribute=strategy)
 LOOP
 #: only an evaluation
 MADE

@@ -145,14 +145,6 @@ for device in ("/cpu:0", "/gpu:0"):
 for part in [dataset] * 3:
     with tf.device("/gpu:0"):
         READ
-#: several epochs
-for epoch, part in enumerate([dataset] * 3):
-    READ
-#: mixed
-mixed = tf.data.Dataset.sample_from_datasets([dataset] * 2)
-for device in devices:
-    with tf.device(device):
-        tf.reduce_sum(1)
 #: sharded when it is read
 for number, part in enumerate([dataset] * 2):
     with tf.device(f"/gpu:{number}"):
@@ -174,17 +166,8 @@ for device, model, part in zip(devices, models, [dataset] * 2):
     with tf.device(device):
         for batch in part:
             model(batch)
-#: a model of its own, by its number
-parts = [dataset] * 2
-for number in range(2):
-    with tf.device(f"/gpu:{number}"):
-        for batch in parts[number]:
-            models[number](batch)
 #: shuffled for each
 parts = [dataset.shuffle(100) for _ in devices]
-ZIPPED
-#: made for each
-parts = [make_dataset() for _ in devices]
 ZIPPED
 #: an iterator of each shard
 parts = [dataset.shard(2, number) for number in range(2)]
@@ -195,14 +178,6 @@ for number in range(2):
 #: random numbers for each
 parts = [tf.data.Dataset.random().batch(10) for _ in devices]
 ZIPPED
-#: numbers
-for device, part in zip(devices, [3] * 2):
-    with tf.device(device):
-        for batch in range(part):
-            tf.reduce_sum(batch)
-#: the first batches, then the others
-parts = [dataset.skip(5 * number).take(5) for number in range(2)]
-NUMBERED
 #: a list that may be another one
 parts = [dataset] * 2
 if several:

@@ -118,22 +118,16 @@ for step, batch in enumerate(BATCHES):
     loss = train_step(batch)
     @@
 #= print(loss) -> sync-every-step
-#= print(f'{loss:.3f}') -> sync-every-step
 #= print('%d %.3f' % (step, loss)) -> sync-every-step
-#= print('{}'.format(loss)) -> sync-every-step
-#= history.append(float(loss)) -> sync-every-step
 #= history.append(loss.numpy()) -> sync-every-step
 #= total += loss.numpy().item() -> sync-every-step
 #= bar.set_postfix(loss=float(loss['total'])) -> sync-every-step
 #= if step % 100 == 0: print(loss) ->
-#= if step % 100 == 0: print(f'{loss:.3f}') ->
-#= if step % 100 == 0: total += loss.numpy().item() ->
 #= if step % 100 == 0: bar.set_postfix(loss=float(loss['total'])) ->
 #= tf.print(loss) ->
 #= total += loss ->
 #= history.append(loss) ->
 #= print(step) ->
-#= float(step) ->
 #: a loss may be read after many steps
 STEP
 @tf.function
@@ -165,8 +159,6 @@ with tf.device(@@):
 #= '/device:GPU:*' ->
 #= '/job:ps/task:0' ->
 #= '' ->
-#= 'gpu0' -> misspelt-device
-#= '/cuda:0' -> misspelt-device
 #= '/GPU-0' -> misspelt-device
 #= 'GPU:zero' -> misspelt-device
 #= '/device:GPU' -> misspelt-device
@@ -183,10 +175,6 @@ except @@:
 pool.unwrap(value)
 pool.make_dataset_iterator(data)
 #= ->
-#: methods that only strategies have need no strategy
-def f(distribution):
-    distribution.experimental_run_v2(step)
-#= -> removed-call
 #: only a mean over examples counts, where nobody scales it
 def replica_step(images, labels):
     with tf.GradientTape() as tape:

@@ -10,10 +10,6 @@ strategy = tf.distribute.MirroredStrategy()
 RULE = "one-seed-for-replicas"
 
 BAD = """
-#: a seed in the scope
-with strategy.scope():
-    tf.random.set_seed(7)
-    noise = strategy.run(lambda: tf.random.uniform((2,)))  # <- here
 #: a seed at the start
 tf.random.set_seed(7)
 def step():
@@ -39,12 +35,6 @@ def main():
     prepare()
     strategy.run(lambda: tf.random.uniform((2,)))  # <- here
 main()
-#: a seed of the command line
-def train(arguments):
-    tf.random.set_seed(arguments.seed)
-    strategy.run(step)
-def step():
-    return tf.random.uniform((2,))  # <- here
 #: methods
 class Trainer:
     def __init__(self, seed):
@@ -56,10 +46,6 @@ class Trainer:
     @tf.function
     def train(self, images):
         return self.strategy.run(self.step, args=(images,))
-#: imported by name
-from tensorflow import random
-random.set_seed(7)
-strategy.run(lambda: random.uniform((2,)))  # <- here
 #: dropout
 tf.random.set_seed(7)
 strategy.run(lambda batch: tf.nn.dropout(batch, 0.5), args=(batch,))  # <- here
@@ -69,16 +55,6 @@ def step(images):
     images = tf.image.random_flip_left_right(images)  # <- here
     return model(images)
 strategy.run(step, args=(images,))
-#: a comprehension
-tf.random.set_seed(7)
-def step():
-    return [tf.random.normal(each) for each in shapes]  # <- here
-strategy.run(step)
-#: by partial
-tf.random.set_seed(7)
-def step(size):
-    return tf.random.uniform((size,))  # <- here
-strategy.run(partial(step, 2))
 #: a layer of its own
 tf.random.set_seed(7)
 class Noise(keras.layers.Layer):
@@ -127,9 +103,6 @@ def step():
     number = tf.distribute.get_replica_context().replica_id_in_sync_group
     return tf.random.stateless_uniform((2,), seed=(7, number))
 strategy.run(step)
-#: stateless
-tf.random.set_seed(7)
-strategy.run(lambda step: tf.random.stateless_uniform((2,), seed=(7, step)), args=(step,))
 #: the operation's seed holds the replica's number
 def step():
     context = tf.distribute.get_replica_context()
@@ -165,9 +138,6 @@ strategy.run(create)
 tf.random.set_seed(7)
 dataset = dataset.map(lambda image: tf.image.random_flip_left_right(image))
 strategy.run(lambda batch: model(batch), args=(batch,))
-#: a seed of NumPy
-np.random.seed(7)
-strategy.run(lambda: tf.random.uniform((2,)))
 #: a layer of its own, without a strategy that runs it
 tf.random.set_seed(7)
 class Noise(keras.layers.Layer):
@@ -179,15 +149,6 @@ def set_seed(seed):
     return seed
 set_seed(7)
 strategy.run(lambda: tf.random.uniform((2,)))
-#: no random numbers
-tf.random.set_seed(7)
-strategy.run(lambda batch: tf.reduce_sum(batch), args=(batch,))
-#: the run of something else
-tf.random.set_seed(7)
-runner.run(lambda: tf.random.uniform((2,)))
-#: an initializer
-tf.random.set_seed(7)
-strategy.run(lambda: tf.random_normal_initializer(seed=3))
 #: no seed for the operation
 strategy.run(lambda: tf.random.uniform((2,), seed=None))
 """

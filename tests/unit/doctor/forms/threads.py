@@ -38,13 +38,6 @@ def work():
     now = current()
     seen.assign(now + 1)  # <- here
 START
-#: written by a function
-def write(value):
-    seen.assign(value)  # <- here
-def work():
-    now = seen.numpy()
-    write(now + 1)
-START
 #: handed to the thread
 def count(variable):
     COUNT variable
@@ -75,13 +68,6 @@ def count(variable, by):
     variable.assign(now + by)  # <- here
 for by in range(4):
     threading.Thread(target=partial(count, seen, by)).start()
-#: by a lambda
-def count(by):
-    now = int(seen)
-    now += by
-    seen.assign(now)  # <- here
-for _ in range(4):
-    threading.Thread(target=lambda: count(1)).start()
 #: in a dictionary
 state = {"seen": tf.Variable(0), "lost": tf.Variable(0)}
 def work():
@@ -123,12 +109,6 @@ def train():
         for part in parts:
             pool.submit(work, part)
 train()
-#: two values at once
-def work():
-    now, step = seen.numpy(), 1
-    now = now + step
-    seen.assign(now)  # <- here
-START
 #: in the middle of an expression
 def work():
     seen.assign((now := seen.read_value()) + 1 if fast else now)  # <- here
@@ -136,13 +116,6 @@ START
 #: a compiled function
 @tf.function
 WORK
-START
-#: another name of the variable
-counter = seen
-def work():
-    now = counter.read_value()
-    now += 1
-    seen.assign(now)  # <- here
 START
 #: the variable of a class
 class State:
@@ -196,12 +169,6 @@ def count():
 def work():
     section.execute(count)
 START
-#: added at once
-def work():
-    step = 1
-    step += 1
-    seen.assign_add(step)
-START
 #: what is assigned depends on nothing shared
 def work():
     now = 0
@@ -213,23 +180,12 @@ def work():
     empty = tf.zeros(seen.shape, seen.dtype)
     seen.assign(empty)
 START
-#: a model gets the weights of another one
-model, copied = tf.keras.Sequential(), tf.keras.Sequential()
-def work():
-    weights = model.get_weights()
-    copied.set_weights(weights)
-START
 #: one variable is read, another one written
 total = tf.Variable(0)
 def work():
     now = seen.read_value()
     now += 1
     total.assign(now)
-START
-#: read after it was written
-def work():
-    seen.assign(1)
-    print(seen.read_value())
 START
 #: a variable of the thread
 def work():
@@ -254,26 +210,11 @@ class Counter:
 for _ in range(4):
     counter = Counter()
     threading.Thread(target=counter.count).start()
-#: an object for each thread, without a name
-class Counter:
-    def __init__(self):
-        self.seen = tf.Variable(0)
-    def count(self):
-        COUNT self.seen
-threads = [threading.Thread(target=Counter().count) for _ in range(4)]
 #: a variable for each thread
 def count(variable):
     COUNT variable
 for each in [tf.Variable(0) for _ in range(4)]:
     threading.Thread(target=count, args=(each,)).start()
-#: a variable for each thread, that a function makes
-def make():
-    return tf.Variable(0)
-def count(variable):
-    COUNT variable
-for _ in range(4):
-    own = make()
-    threading.Thread(target=count, args=(own,)).start()
 #: a variable for each thread, by its number
 counters = [tf.Variable(0) for _ in range(4)]
 def count(number):
@@ -311,13 +252,6 @@ class Trainer:
         threading.Thread(target=self.count).start()
     def resume(self):
         threading.Thread(target=self.count).start()
-#: one after the other, each joined before the next
-WORK
-first = threading.Thread(target=work)
-first.start()
-first.join()
-second = threading.Thread(target=work)
-second.start()
 #: a pool of one thread
 WORK
 pool = ThreadPoolExecutor(max_workers=1)
@@ -333,15 +267,6 @@ import multiprocessing
 WORK
 for _ in range(4):
     multiprocessing.Process(target=work).start()
-#: threads hand over, one assigns
-results = queue.Queue()
-def work():
-    results.put(compute())
-for _ in range(4):
-    threading.Thread(target=work).start()
-now = seen.read_value()
-now += results.get()
-seen.assign(now)
 #: no variable of TensorFlow
 class Plan:
     def assign(self, value):

@@ -18,19 +18,10 @@ strategy.run(step, args=(x, y))
 RULE = "loss-divided-twice"
 
 BAD = """
-#: the average of TensorFlow, in one expression
-STEP
-        loss = tf.nn.compute_average_loss(losses(x, y)) / strategy.num_replicas_in_sync  # <- here
-RUN
 #: in place
 STEP
         loss = plain(y, model(x))
         loss /= strategy.num_replicas_in_sync  # <- here
-RUN
-#: bound again under its name
-STEP
-        loss = plain(y, model(x))
-        loss = loss / strategy.num_replicas_in_sync  # <- here
 RUN
 #: a share kept in a name
 SHARE = 1.0 / strategy.num_replicas_in_sync
@@ -102,10 +93,6 @@ RUN
 total = keras.losses.MeanSquaredError(reduction="sum")
 STEP
         loss = total(y, model(x)) / GLOBAL_BATCH
-RUN
-#: a sum by the batch
-STEP
-        loss = tf.reduce_sum(each_loss(y, model(x))) / GLOBAL_BATCH
 RUN
 #: divided for the log only
 STEP

@@ -90,7 +90,7 @@ def replica_step(x, y):
 @tf.function
 def train_step(x, y):
     strategy.run(replica_step, args=(x, y))
-#= -> mean-over-replica
+#= -> keras-2-call mean-over-replica
 #: created outside the scope
 @@
 #= LAYERS|STRATEGY|with strategy.scope():|    model.compile('adam') -> created-outside-scope
@@ -210,7 +210,7 @@ def step(batch):
 #= for batch in data:|    RUN -> run-outside-function
 #= def train(batch):|    return RUN|for batch in data:|    train(batch) -> run-outside-function
 #= while True:|    strategy.run(lambda: f(x)) -> run-outside-function
-#= def f(strategy):|    for batch in data:|        RUN|    print('done') -> run-outside-function
+#= def train(strategy):|    for batch in data:|        RUN|    print('done') -> run-outside-function
 #: a model that is run from Python
 MADE
 for batch in data:
