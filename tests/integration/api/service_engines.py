@@ -101,7 +101,7 @@ class listening(quick):
 
 class deadly(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if request.configuration.per_replica_batch == 128:
+        if request.configuration.strategy == "mirrored":
             os.kill(os.getpid(), signal.SIGKILL)
         return super().run(request, watch)
 

@@ -193,7 +193,7 @@ def test_a_worker_that_is_told_to_stop_puts_its_job_back(
 def test_what_kills_its_worker_twice_is_set_aside(
     jobs: Jobs, asked: JobRequest, start_worker: Start
 ) -> None:
-    job = jobs.submit(asked.model_copy(update={"max_trials": 8}), "me")
+    job = jobs.submit(asked.model_copy(update={"max_trials": 4}), "me")
     start_worker("deadly")
     until(lambda: jobs.get(job.id, None).state in FINAL)
     assert check_done(jobs, job).attempt >= 3
@@ -201,7 +201,7 @@ def test_what_kills_its_worker_twice_is_set_aside(
         each for each in jobs.detail(job.id, None).trials if isinstance(each.reason, Excluded)
     ]
     assert {each.outcome for each in crashed} == {Outcome.CRASHED}
-    assert {each.configuration.per_replica_batch for each in crashed} == {128}
+    assert {each.configuration.strategy for each in crashed} == {"mirrored"}
 
 
 def test_a_job_that_always_dies_fails(
