@@ -25,7 +25,7 @@ from autotune.api.store.migrations import make
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
-QUICK = Patience(lease=5.0, renewal=0.3, poll=0.1, idle=0.1, interrupt=3.0, overrun=1.0)
+QUICK = Patience(lease=20.0, renewal=0.3, poll=0.1, idle=0.1, interrupt=3.0, overrun=1.0)
 _numbers = count()
 
 
