@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autotune.checks import examples, replicas, trajectory
+from autotune.checks import replicas, trajectory
 from autotune.checks.certificate import Certificate, Finding
 from autotune.checks.certify import RUN
 from autotune.config import Configuration
@@ -66,13 +66,13 @@ def test_augmentation_is_no_alarm(certified: Certifier) -> None:
     facts = SHARDED | SHUFFLED
     certificate = certified("right.py:plain", "right.py:augmented", SOURCE, **facts)
     assert not failures(certificate)
-    assert check(certificate, examples.NAME).finding is Finding.UNDECIDED
+    assert check(certificate, replicas.EXAMPLES).finding is Finding.UNDECIDED
 
 
 def test_workers_that_read_everything_are_found(certified: Certifier) -> None:
     """A factory that asks for its share and ignores it gives every worker the same."""
     certificate = certified("wrong.py:right", "wrong.py:ignoring", SOURCE, **SHARDED)
-    assert failures(certificate) == {examples.NAME}
+    assert failures(certificate) == {replicas.EXAMPLES}
     assert "read the same 128 of 256 examples" in " ".join(map(check_text, certificate.failures))
 
 
@@ -80,7 +80,7 @@ def test_unlike_batches_are_found(certified: Certifier) -> None:
     """Workers whose batches differ in size and type are out for both."""
     facts = {"dataset_takes": ("batch_size", "input_context")}
     certificate = certified("wrong.py:right", "wrong.py:unlike", SOURCE, **facts)
-    assert failures(certificate) >= {examples.SIZES, examples.ELEMENTS}
+    assert failures(certificate) >= {replicas.SIZES, replicas.ELEMENTS}
     assert "Replica 1 got a batch of 17" in " ".join(map(check_text, certificate.failures))
 
 
