@@ -158,8 +158,8 @@ class TrialRun:
 
     def _stacks(self) -> str:
         members = range(min(len(self._roles), _MOST_STACKS))
-        told = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
-        return "\n".join(each.removeprefix(": ") for each in told)
+        stacks = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
+        return "\n".join(each.removeprefix(": ") for each in stacks)
 
     def _too_large(self) -> Ending | None:
         used = self._group.memory()
