@@ -39,7 +39,7 @@ from autotune.api.store.advance import (
     superseded,
 )
 from autotune.api.store.database import Database, Now, live, lock
-from autotune.api.store.queue import next_job
+from autotune.api.store.queue import has_job, next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
 from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
 from autotune.api.store.usage import count_trial
@@ -94,8 +94,10 @@ def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> Claimed
     early = and_(IS_HELD, jobs.c.expires_at > Now() + 2 * lease_seconds)
     with database.reading() as connection:
         clock_was_put_back = connection.execute(select(jobs.c.id).where(early)).first()
-        if not clock_was_put_back and _next(connection, info) is None:
-            return None
+        if not clock_was_put_back and (
+            _is_unfit(connection, info) or not has_job(connection, info)
+        ):
+            return None  # Who looks in vain keeps nobody from writing.
     with database.writing() as connection:
         if not clock_was_put_back:
             return _claim(connection, info, lease_seconds)
@@ -276,19 +278,18 @@ def _lock_devices(connection: Connection, devices: str) -> None:
     lock(connection, f"devices {devices}")
 
 
-def _next(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
-    """Return the job that a worker may claim now."""
+def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
+    """Return whether a worker is drained, or its devices are taken."""
     drained = exists().where(workers.c.name == info.worker, workers.c.draining)
     taken = exists().where(jobs.c.devices == info.devices, IS_HELD, live(jobs.c.expires_at))
-    unfit = connection.execute(select(or_(drained, taken))).scalar()
-    return None if unfit else next_job(connection, info)
+    return bool(connection.execute(select(or_(drained, taken))).scalar())
 
 
 def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     # One after the other: of two at once both would find the same job.
     lock(connection, "queue")
     _lock_devices(connection, info.devices)
-    row = _next(connection, info)
+    row = None if _is_unfit(connection, info) else next_job(connection, info)
     if row is None:
         return None
     token = LeaseToken(

@@ -38,21 +38,27 @@ _COLUMNS = [
 ]
 
 
+_LEFT = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
+_WAITS = select(*_COLUMNS).where(jobs.c.state == State.QUEUED)
+
+
 def queued(connection: Connection) -> Iterator[Row[Any]]:
     """Yield the jobs that wait or were left behind, in the order in which they are claimed."""
-    left = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
-    yield from connection.execute(left.order_by(jobs.c.state, jobs.c.seq)).all()
-    waits = select(*_COLUMNS).where(jobs.c.state == State.QUEUED)
+    yield from connection.execute(_LEFT.order_by(jobs.c.state, jobs.c.seq)).all()
     running = select(jobs.c.project).where(IS_HELD, live(jobs.c.expires_at))
-    rows: Sequence[Any] = connection.execute(waits).all()
+    rows: Sequence[Any] = connection.execute(_WAITS).all()
     busy = Counter(connection.execute(running).scalars().all())
     yield from _in_turns(rows, busy, _latest(connection))
 
 
 def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
-    # Ending a job can be done by any.
-    mine = (r for r in queued(connection) if r.state == State.CANCELLING or _suits(info, r))
-    return next(mine, None)
+    return next((row for row in queued(connection) if _may_take(info, row)), None)
+
+
+def has_job(connection: Connection, info: WorkerInfo) -> bool:
+    """Return whether there is a job for a worker, whichever is next."""
+    rows = (row for query in (_LEFT, _WAITS) for row in connection.execute(query))
+    return any(_may_take(info, row) for row in rows)
 
 
 def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
@@ -138,6 +144,11 @@ def _in_turns(
 def _taking(connection: Connection) -> list[SeenWorker]:
     """Return the workers that take a job, now or once they are free."""
     return [each for each in there(connection) if not each.draining]
+
+
+def _may_take(worker: WorkerInfo, job: Row[Any]) -> bool:
+    # Ending a job can be done by any.
+    return job.state == State.CANCELLING or _suits(worker, job)
 
 
 def _suits(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
