@@ -33,8 +33,20 @@ RULES, CHECKS = _TABLE["rules"], _TABLE["checks"]
 
 
 def reason_text(reason: Reason) -> str:
-    """Return a reason in words."""
-    return _words(reason)
+    """Return a reason in words: the sentence of its kind, with its data and what is made of it."""
+    data = dict(reason)
+    process, where = data.get("process"), data.get("where")
+    made = {
+        "of": f"{process}: " if process else "",
+        "the_process": process or "the process",
+        "at": f" ({where})" if where else "",
+        "ms": 1000 * data.get("seconds", 0.0),
+        **{f"{name}_gib": data.get(name, 0) / 2**30 for name in ("used", "limit")},
+        "machines": plural(data.get("needed", 0), "machine"),
+        "times": {1: "once", 2: "twice"}.get(n := data.get("deaths", 0), f"{n} times"),
+        "what": _what(reason),
+    }
+    return _template(reason).format(**data, **made)
 
 
 def check_text(seen: Seen) -> str:
@@ -68,23 +80,6 @@ def death(reason: Killed | Exited | KernelKilled) -> str:
         return f"was killed by signal {reason.signal}"
 
 
-def _words(reason: Reason) -> str:
-    """Return the sentence of a kind with its data, and with what is made of that."""
-    data = dict(reason)
-    process, where = data.get("process"), data.get("where")
-    made = {
-        "of": f"{process}: " if process else "",
-        "the_process": process or "the process",
-        "at": f" ({where})" if where else "",
-        "ms": 1000 * data.get("seconds", 0.0),
-        **{f"{name}_gib": data.get(name, 0) / 2**30 for name in ("used", "limit")},
-        "machines": plural(data.get("needed", 0), "machine"),
-        "times": {1: "once", 2: "twice"}.get(n := data.get("deaths", 0), f"{n} times"),
-        "what": _what(reason),
-    }
-    return _template(reason).format(**data, **made)
-
-
 def _template(reason: Reason) -> str:
     match reason:
         case BudgetEnded(phase=phase):
@@ -112,7 +107,7 @@ def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind
         case SharedInputBound():
             return "its replicas share one input pipeline"
         case StrategyFailed(last=last):
-            return _words(last)
+            return reason_text(last)
         case Uncertified(findings=findings):
             return " ".join(map(check_text, findings))
     return ""

@@ -184,7 +184,7 @@ def test_no_decision_depends_on_the_wording(
     def gibberish(*_: object) -> str:
         return "".join(noise.choices(letters, k=40))
 
-    monkeypatch.setattr(sentences, "_words", gibberish)
+    monkeypatch.setattr(sentences, "_template", gibberish)
     monkeypatch.setattr(sentences, "RULES", {kind: gibberish() for kind in RuleKind})
     odd = search(workload, tmp_path / "odd")
     assert [decided(each) for each in odd] == [decided(each) for each in plain]
