@@ -7,15 +7,16 @@ DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
 .PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
-        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-ablation bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
 	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
-	  --space quick --budget 85s --out $(DEMO)
+	  --space quick --budget 150s --out $(DEMO)
 	@echo
 	@echo "Training with it: the program that was timed, as it stands in $(DEMO)"
-	@export TF_CPP_MIN_LOG_LEVEL=2; if [ -f $(DEMO)/launch.py ]; then $(BIN)/python $(DEMO)/launch.py --epochs 5; \
-	 else $(BIN)/python $(DEMO)/train.py --epochs 5; fi
+	@# TensorFlow logs its start on stderr, whatever log level it is given.
+	@program=$(DEMO)/train.py; [ ! -f $(DEMO)/launch.py ] || program=$(DEMO)/launch.py; \
+	 $(BIN)/python $$program --epochs 5 2>$(DEMO)/stderr.txt || { cat $(DEMO)/stderr.txt >&2; exit 1; }
 
 # Unit tests on all cores; the others start processes by themselves and often wait for them, so three
 # at a time, and the longest first. What is missing for some of them is installed where that needs no
@@ -24,6 +25,8 @@ NOT_TESTED := .cache/not-tested
 test: export AUTOTUNE_NOT_TESTED = $(NOT_TESTED)
 # Hundreds of processes are started, each of which would compile the whole package again.
 test: export PYTHONDONTWRITEBYTECODE =
+# Small matrices in many processes: more threads only wait for each other.
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(READY)
 	@mkdir -p $(dir $(NOT_TESTED)); rm -f $(NOT_TESTED)
 	@$(BIN)/python tests/system.py
@@ -79,9 +82,14 @@ PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 # cores, ten for the page's SEARCHES=20.
 SEARCHES ?= 10
 # Small matrices in many processes: more threads only wait for each other.
-bench-replay bench-rivals: export OPENBLAS_NUM_THREADS = 1
+bench-replay bench-rivals bench-ablation: export OPENBLAS_NUM_THREADS = 1
 bench-replay: $(READY)
 	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
+
+# The same searches without each part of the decision core; two minutes for each part and search.
+bench-ablation: SEARCHES = 1
+bench-ablation: $(READY)
+	$(BIN)/python -m benchmarks.replay.ablation --searches $(SEARCHES) $(PAGE)
 
 # The finals alone, on runs that are drawn from worlds with drift, steps, bursts and two levels; fails
 # where a promise is missed by more than chance. About a quarter of an hour on two cores. Its 1,000

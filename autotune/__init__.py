@@ -1,9 +1,9 @@
 """Should I distribute this Keras training, how, and with which settings?
 
-    from autotune import autotune
+    import autotune
 
-    result = autotune(model_fn, dataset_fn, budget="3min")
-    print(result.summary)
+    result = autotune.tune(model_fn, dataset_fn, budget="3min")
+    print(result)
     result.save("out/")
 
 What belongs to one of these types is public too, in its module: the kinds of a `Reason` in
@@ -52,7 +52,7 @@ _PUBLIC = {
     "autotune.stats": "Interval",
     "autotune.stats.gradients": "Learning",
     "autotune.trial": "Stage Trial",
-    "autotune.tuning": "Tuner autotune",
+    "autotune.tuning": "Tuner autotune tune",
     "autotune.verification.answer": "Answer Verification",
     "autotune.verification.verify": "verify",
     "autotune.workload": "Factory Workload WorkloadFacts",
@@ -68,6 +68,10 @@ __all__ = sorted(_HOME, key=lambda name: (name.islower(), name))  # noqa: PLE060
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
+    if name == "__version__":
+        from autotune.installed import VERSION  # noqa: PLC0415 - as the other names
+
+        return VERSION
     if name not in _HOME:
         raise AttributeError(f"module 'autotune' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -63,7 +63,7 @@ from autotune.space.origin import Origin as Origin
 from autotune.stats import Interval as Interval
 from autotune.stats.gradients import Learning as Learning
 from autotune.trial import Stage as Stage, Trial as Trial
-from autotune.tuning import Tuner as Tuner, autotune as autotune
+from autotune.tuning import Tuner as Tuner, autotune as autotune, tune as tune
 from autotune.verification.answer import Answer as Answer, Verification as Verification
 from autotune.verification.verify import verify as verify
 from autotune.workload import (
@@ -75,4 +75,5 @@ from autotune.workload.backlog import Backlog as Backlog
 from autotune.workload.script import Script as Script
 from autotune.workload.source import Source as Source
 
+__version__: str
 __all__: list[str]  # noqa: PYI035 - the names of the table

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from autotune.doctor.code.functions import last_name
+from autotune.doctor.code.names import Names
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -16,9 +19,6 @@ _WITHOUT_KERAS = frozenset(
 """Libraries whose own classes compute nothing with Keras."""
 _WRAPPERS = ("scikeras", "SKLearn", "KerasClassifier", "KerasRegressor")
 """What makes such a class of a Keras model."""
-
-Bound = ast.expr | ast.ClassDef | str | None
-"""What a text binds to a name: a value, a class, the module of an import; None for all else."""
 
 
 class MethodCall(NamedTuple):
@@ -85,90 +85,53 @@ def class_of_self(name: str, scopes: tuple[ast.AST, ...]) -> ast.ClassDef | None
     return owner if is_self and isinstance(owner, ast.ClassDef) else None
 
 
-class Others:
+class Others(Names):
     """Tells by the text alone which objects cannot be Keras's."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._bound: dict[str, list[Bound]] = {}
-        for name, value in _bindings(tree):
-            self._bound.setdefault(name, []).append(value)
-        names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-        imported = [value for several in self._bound.values() for value in several]
-        texts = [*names, *(each for each in imported if isinstance(each, str))]
+        super().__init__(tree)
+        self._asked: set[str] = set()
+        bound = [each for scope in self.scopes for each in scope.names.values()]
+        imported = (binding.dotted for bindings in bound for binding in bindings)
+        texts = [*self.loads, *imported]
         self._wrapped = any(wrapper in text for text in texts for wrapper in _WRAPPERS)
 
     def has_receiver(self, call: MethodCall) -> bool:
         if isinstance(call.receiver, ast.Name):
             owner = class_of_self(call.receiver.id, call.scopes)
             if owner is not None:
-                return self._is_class(owner)
+                return self._is_plain(owner)
         return self._has(call.receiver)
 
-    def _has(self, node: Bound) -> bool:
+    def _has(self, node: ast.expr | None) -> bool:
         if isinstance(node, ast.Call):
             return self._makes(node.func)
         if isinstance(node, ast.Name):
-            return self._all(node.id, self._has)
-        return isinstance(node, ast.Attribute) and self._all(f".{node.attr}", self._has)
+            values = [each.plain for each in self.bindings_of(node)]
+            return self._all(node.id, values, self._has)
+        if not isinstance(node, ast.Attribute):
+            return False
+        stored = [it for it in self.attributes[node.attr] if not isinstance(it.ctx, ast.Load)]
+        return self._all(f".{node.attr}", list(map(self._assigned, stored)), self._has)
 
     def _makes(self, function: ast.expr) -> bool:
-        root = function
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return isinstance(root, ast.Name) and self._all(root.id, self._is_class)
+        if top := self.dotted(function).partition(".")[0]:
+            of_other = top in _WITHOUT_KERAS and not self._wrapped
+            return of_other or top in sys.stdlib_module_names
+        owners = [each.node for each in self.bindings_of(function)]
+        return self._all(last_name(function), owners, self._is_plain)
 
-    def _is_class(self, found: Bound) -> bool:
-        if isinstance(found, ast.ClassDef):
-            return all(self._is_base(each) for each in found.bases)
-        return isinstance(found, str) and self._is_library(found)
+    def _is_plain(self, owner: ast.AST) -> bool:
+        """Return whether a class is of this text and derives from no class of Keras."""
+        bases = owner.bases if isinstance(owner, ast.ClassDef) else [None]
+        return all(each and (last_name(each) == "object" or self._makes(each)) for each in bases)
 
-    def _is_base(self, base: ast.expr) -> bool:
-        return (isinstance(base, ast.Name) and base.id == "object") or self._makes(base)
-
-    def _is_library(self, module: str) -> bool:
-        top = module.partition(".")[0]
-        return top in sys.stdlib_module_names or (top in _WITHOUT_KERAS and not self._wrapped)
-
-    def _all(self, name: str, holds: Callable[[Any], bool]) -> bool:
+    def _all(self, name: str, found: Sequence[Any], holds: Callable[[Any], bool]) -> bool:
         # Meanwhile nothing is known of it: a value may be made of what it takes the place of.
-        found = self._bound.pop(name, [])
+        if not found or name in self._asked:
+            return False
+        self._asked.add(name)
         try:
-            return bool(found) and all(map(holds, found))
+            return all(map(holds, found))
         finally:
-            if found:
-                self._bound[name] = found
-
-
-def _bindings(tree: ast.Module) -> Iterator[tuple[str, Bound]]:
-    assigned: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            plain = [each for each in node.targets if isinstance(each, ast.Name | ast.Attribute)]
-            assigned |= {id(each) for each in plain}
-            yield from ((_key(each), node.value) for each in plain)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from _imported(node)
-        elif id(node) not in assigned:  # Its assignment comes first.
-            yield from _defined(node)
-
-
-def _defined(node: ast.AST) -> Iterator[tuple[str, Bound]]:
-    match node:
-        case ast.ClassDef(name=name):
-            yield name, node
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
-            yield name, None
-        case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-            yield _key(node), None
-
-
-def _key(target: ast.Name | ast.Attribute) -> str:
-    return target.id if isinstance(target, ast.Name) else f".{target.attr}"
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Bound]]:
-    for each in node.names:
-        module = each.name if isinstance(node, ast.Import) else node.module
-        local = isinstance(node, ast.ImportFrom) and node.level
-        name = each.asname or each.name
-        yield name.partition(".")[0], None if local else f"{module}.{name}"
+            self._asked.remove(name)

@@ -180,8 +180,8 @@ class Configuration(Value):
     cache: Annotated[
         Cache,
         Field(
-            description="Where examples are kept from the first epoch on: behind the dataset "
-            "factory, or where it applies its parameter cache."
+            description="Cache the dataset in memory or in a file (Dataset.cache), behind the "
+            "dataset factory or where it applies its parameter cache."
         ),
         Axis(
             role=AxisRole.INPUT,

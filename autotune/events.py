@@ -52,7 +52,7 @@ class TrialEnded(Value):
 
 
 class Notice(Value):
-    """Something that the user should know, such as a finalist that failed."""
+    """Something that the user should know, such as a host that was lost."""
 
     kind: Literal["notice"] = "notice"
     text: str

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -130,17 +130,19 @@ class SearchOptions(Value):
     budget: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = 180.0
     """Time limit of the whole search: 90s, 3min or 1h30min; none requires `max_trials`."""
     max_trials: Annotated[Annotated[int, Field(ge=1, le=10_000), WHOLE] | None, _SEARCH] = None
-    """Maximum number of trials before the finals."""
+    """Maximum number of trials."""
     margin: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True), _SEARCH] = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     diagnose: Annotated[StrictBool, _SEARCH] = Field(
         default=True,
         description=f"Reserve {PROFILE_SHARE:.0%} of the budget, at most {PROFILE_SECONDS:.0f} s, "
-        "to profile where the step time goes. A verdict that is still open while a distributed "
+        "to profile where the step time goes. An answer that is still open while a distributed "
         "configuration leads takes it first.",
     )
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
     """Random seed of the search; training inside the trials has its own."""
+    sampler: Annotated[Literal["auto", "tpe", "gp", "random"], _SEARCH] = "auto"
+    """Who proposes the trials: auto, or one of Optuna's samplers; gp needs torch."""
     objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
         "time_to_loss"
     )

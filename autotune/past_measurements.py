@@ -21,9 +21,8 @@ from pydantic import Field, ValidationError
 
 from autotune.config import Configuration
 from autotune.engine.load import NOTICEABLE, Load
-from autotune.reason import Outcome
 from autotune.stats import Noise, squared_residuals
-from autotune.trial import Stage, Trial
+from autotune.trial import Trial
 from autotune.value import Value
 
 CACHE = "AUTOTUNE_CACHE"
@@ -43,19 +42,14 @@ T = TypeVar("T")
 
 
 class Measured(Value):
-    """One trial of a past search that showed a speed."""
+    """One trial of a past search that showed all the speed it can."""
 
-    session: str
-    """The search; absolute rates of different ones are not comparable, because machines drift."""
     configuration: Configuration
     examples_per_second: float = Field(gt=0, allow_inf_nan=False)
-    stage: Stage
-    pruned: bool = False
-    """Stopped early, so that its rate is what it had shown by then."""
 
 
 class Session(Value):
-    """One search that has ended."""
+    """One search that has ended; absolute rates of two are not comparable, as machines drift."""
 
     id: str
     ended: float
@@ -64,19 +58,29 @@ class Session(Value):
     """`Machine.fingerprint`, which versions of TensorFlow and Keras are part of."""
     workload: str
     """`Workload.fingerprint`."""
-    noise: Noise | None
-    """Between-run noise, from repeats in this search alone; None without any."""
     load: float | None = None
     """Share of the cores that other programs took meanwhile; None where nobody looked."""
     measured: tuple[Measured, ...]
 
+    @property
+    def logs(self) -> dict[Configuration, list[float]]:
+        """Return log(rate) of the runs of each configuration."""
+        logs: dict[Configuration, list[float]] = defaultdict(list)
+        for each in self.measured:
+            logs[each.configuration].append(math.log(each.examples_per_second))
+        return logs
+
+    @property
+    def noise(self) -> Noise | None:
+        """Between-run noise, from repeats in this search alone; None without any."""
+        squares, degrees = squared_residuals(self.logs.values())
+        return Noise(sd=math.sqrt(squares / degrees), degrees=degrees) if degrees else None
+
 
 class PastMeasurements:
-    """Past measurements of this user. No method raises: the user is notified once.
+    """Past measurements of this user, in a folder that need not exist; None keeps nothing.
 
-    Args:
-        folder: Where the files are, which need not exist; None keeps nothing.
-        notify: Is called when it cannot be used.
+    No method raises: the user is notified once.
     """
 
     def __init__(self, folder: Path | None, notify: Callable[[str], None] = lambda _: None) -> None:
@@ -84,10 +88,10 @@ class PastMeasurements:
         self._notify = notify
         self._notified = False
 
-    def measurements(self, machine: str, workload: str) -> tuple[Measured, ...]:
-        """Return what was measured of a workload on a machine, the newest sessions first."""
-        found = self._attempt(lambda folder: [*islice(_read(folder, machine, workload), SESSIONS)])
-        return tuple(row for each in found or () for row in each.measured)
+    def sessions(self, machine: str, workload: str) -> list[Session]:
+        """Return the searches of a workload on a machine, the newest first."""
+        read = self._attempt(lambda folder: [*islice(_read(folder, machine, workload), SESSIONS)])
+        return read or []
 
     def noise(self, machine: str) -> Noise | None:
         """Return the between-run noise of a machine that nobody else uses, or None.
@@ -141,60 +145,33 @@ def session_of(
     machine: str, workload: str, trials: Iterable[Trial], load: Load | None = None
 ) -> Session:
     """Return the record of a search that ends now."""
-    name = uuid.uuid4().hex
-    measured = tuple(
-        Measured(
-            session=name,
-            configuration=trial.configuration,
-            examples_per_second=trial.examples_per_second,
-            stage=trial.stage,
-            pruned=trial.outcome is Outcome.PRUNED,
-        )
-        for trial in trials
-        if trial.outcome in (Outcome.MEASURED, Outcome.PRUNED) and trial.examples_per_second
-    )
     return Session(
-        id=name,
+        id=uuid.uuid4().hex,
         ended=time.time(),
         machine=machine,
         workload=workload,
-        noise=scatter(measured),
         load=load.share if load else None,
-        measured=measured,
+        measured=tuple(
+            Measured(configuration=t.configuration, examples_per_second=t.examples_per_second)
+            for t in trials
+            if t.measured and t.examples_per_second
+        ),
     )
 
 
-def scatter(measured: Iterable[Measured]) -> Noise | None:
-    """Return how much repeats of one configuration differ; None where nothing was repeated."""
-    squares, degrees = squared_residuals(_logs(measured).values())
-    return Noise(sd=math.sqrt(squares / degrees), degrees=degrees) if degrees else None
-
-
-def relative(measurements: Iterable[Measured]) -> dict[Configuration, float]:
+def relative(sessions: Iterable[Session]) -> dict[Configuration, float]:
     """Return log(rate) of each configuration relative to its session's best single device.
 
     The mean over its runs in a session, and over sessions. A session without a measured single
     device says nothing, because its machine may have been faster or slower than at other times.
     """
-    sessions: dict[str, list[Measured]] = defaultdict(list)
-    for each in measurements:
-        sessions[each.session].append(each)
     found: dict[Configuration, list[float]] = defaultdict(list)
-    for session in sessions.values():
-        means = {configuration: fmean(logs) for configuration, logs in _logs(session).items()}
+    for session in sessions:
+        means = {configuration: fmean(logs) for configuration, logs in session.logs.items()}
         alone = [mean for configuration, mean in means.items() if not configuration.distributed]
         for configuration, mean in means.items() if alone else ():
             found[configuration].append(mean - max(alone))
     return {configuration: fmean(gaps) for configuration, gaps in found.items()}
-
-
-def _logs(measured: Iterable[Measured]) -> dict[Configuration, list[float]]:
-    """Return log(rate) of the runs of each configuration that could show all they can."""
-    logs: dict[Configuration, list[float]] = defaultdict(list)
-    for each in measured:
-        if not each.pruned:
-            logs[each.configuration].append(math.log(each.examples_per_second))
-    return logs
 
 
 def _write(place: Path, session: Session) -> None:

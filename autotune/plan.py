@@ -50,7 +50,7 @@ class Plan(Value):
     enough_seconds: float | None = None
     """Rough budget with which the search can decide whether to distribute, ..."""
     most_seconds: float | None = None
-    """... and with which it does so where the finals need all their rounds."""
+    """... and with which it does so where the best have to run many times."""
 
     @property
     def too_short(self) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
 from autotune.stats import Interval
+
+SHOWN = frozenset({Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED})
+"""Outcomes with a speed; what broke down later had one too, and is no use."""
 
 
 class Stage(StrEnum):
@@ -18,8 +21,8 @@ class Stage(StrEnum):
     """To find the best single-device configuration, the baseline for all others."""
     EXPLORE = "distributed"
     """To find a distributed configuration that may beat it."""
-    FINAL = "final"
-    """To measure a finalist again, alternating with the others; only these runs decide."""
+    REPEAT = "repeat"
+    """To measure one again that decides about the answer."""
 
 
 class Trial(RunResult):
@@ -29,7 +32,7 @@ class Trial(RunResult):
     stage: Stage
     configuration: Configuration
     round: int | None = None
-    """The turn within the finals."""
+    """The turn, where configurations run in turns."""
     examples_per_second: float | None = None
     """Over all of the steady state, stalls included; of a pruned trial, until it was stopped."""
     error: float | None = None
@@ -41,6 +44,8 @@ class Trial(RunResult):
     lengths_error: float = 0.0
     """Standard error of log(throughput) that comes of the lengths of examples, where they vary and
     the run saw but some. Not in `error`: who trains on the same examples shares it."""
+    others: float = 0.0
+    """Share of the cores that other programs took while it ran."""
     steady_from: int | None = None
     """Index of the first window of the steady state."""
     ended_at: float | None = None
@@ -52,9 +57,21 @@ class Trial(RunResult):
         return self.outcome is Outcome.MEASURED
 
     @property
+    def shown(self) -> bool:
+        """Whether it has shown a speed."""
+        return self.outcome in SHOWN
+
+    @property
     def interrupted(self) -> bool:
         """Whether it ended for want of a host or of time, which tells nothing of it."""
         return lacks_host(self.reason) or self.outcome is Outcome.UNFINISHED
+
+
+def counting(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the runs that count: of a configuration that was measured, the whole ones alone."""
+    trials = list(trials)
+    measured = {each.configuration for each in trials if each.measured}
+    return [each for each in trials if each.measured or each.configuration not in measured]
 
 
 def lacks_host(reason: Reason | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
@@ -10,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy import ndarray
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from autotune.disk import named
@@ -21,6 +24,7 @@ from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.search.request import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
+from autotune.text import hint, size as in_bytes
 from autotune.value import Scalar
 from autotune.workload import (
     Factory,
@@ -34,18 +38,22 @@ from autotune.workload import (
 )
 
 if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
 
-    from autotune.result import Result, SavedConfiguration
-    from autotune.verification.answer import Verification
+    from autotune.result import Result
 
 FactoryLike = Callable[..., Any] | str
+DatasetLike = FactoryLike | NDArray[Any] | tuple[NDArray[Any], ...]
 SpaceLike = str | Space | Mapping[str, Any]
+LARGEST = 64 * 2**20
+"""Bytes of arrays that are handed to every trial."""
 
 
 def autotune(  # noqa: PLR0913 - the one call of the library; all but the factories are optional
     model_fn: FactoryLike | Script,
-    dataset_fn: FactoryLike | None = None,
+    dataset_fn: DatasetLike | None = None,
     *,
     space: SpaceLike = "auto",
     budget: str | float | None = None,
@@ -55,6 +63,9 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     dataset_args: Mapping[str, Scalar] | None = None,
     callbacks_fn: FactoryLike | None = None,
     engine: Engine | str | None = None,
+    sampler: BaseSampler | str | None = None,
+    pruner: BasePruner | None = None,
+    **more: Any,
 ) -> Result:
     """Find out whether and how to distribute a Keras training on this machine.
 
@@ -63,11 +74,12 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
     significantly faster than the best single-device one. TensorFlow is not imported into the
     calling process. Ctrl-C stops the search and returns the results so far, with `interrupted` set.
 
-        result = autotune(model_fn, dataset_fn, budget="3min")
-        print(result.summary)
+        result = autotune.tune(model_fn, dataset_fn, budget="3min", max_trials=30)
+        print(result)
         result.save("autotune-out")
 
-    A `Tuner` does the same with a storage or an observer, and resumes studies.
+    It is `autotune.autotune` too, and shows its progress on stderr. A `Tuner` does the same with a
+    storage or an observer, and resumes studies.
 
     Args:
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
@@ -75,18 +87,22 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
             training script or notebook, by its path or as a `Script`, without a `dataset_fn`.
         dataset_fn: Returns what `Model.fit` takes: a `tf.data.Dataset` of single examples, or
             arrays `x`, `(x, y)` or `(x, y, sample_weight)`. Its parameters `input_context`,
-            `batch_size` and `num_parallel_calls`, if declared, are passed in.
+            `batch_size` and `num_parallel_calls`, if declared, are passed in. NumPy arrays of up
+            to 64 MiB may be passed themselves.
         space: Search space: `"auto"`, the name of a built-in space, the path of a YAML file, a
             `Space`, or a mapping with the same keys.
         budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds; replaces the budget
             of the options.
         out: Output folder. None writes no files; call `Result.save` for them.
         options: Everything else that a search takes; None uses the defaults.
+        more: The same by name, as `max_trials=30`; they replace those of the options.
         model_args: Keyword arguments for `model_fn`.
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
         engine: Runs the trials: an engine, its name, or its URL; None uses this machine, after
             waiting for other searches on it, and reuses past measurements.
+        sampler: An Optuna sampler that proposes the trials, or the option `sampler`.
+        pruner: An Optuna pruner that stops trials; None stops what is slower than one device.
 
     Returns:
         The result: configuration, verdict, speed-up with its 95% interval, reasons, training
@@ -97,7 +113,9 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """
-    return Tuner(engine=engine).tune(
+    if isinstance(sampler, str):
+        more, sampler = {**more, "sampler": sampler}, None
+    return Tuner(engine=engine, sampler=sampler, pruner=pruner).tune(
         model_fn,
         dataset_fn,
         space=space,
@@ -107,43 +125,51 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         model_args=model_args,
         dataset_args=dataset_args,
         callbacks_fn=callbacks_fn,
+        **more,
     )
 
 
+tune = autotune
+
+
 class Tuner:
-    """Plans, runs and checks searches with the same engine, storage and observers.
+    """Plans and runs searches with the same engine, storage and observers.
 
     Args:
         engine: Runs the trials: an engine, its name, or its URL; None uses this machine. An engine
             that is passed as an object stays open.
         storage: SQLAlchemy URL of an Optuna storage, or the storage itself; None uses `study.db`
             in the output folder.
+        sampler: An Optuna sampler that proposes the trials; None takes the option `sampler`.
+        pruner: An Optuna pruner that stops trials; None stops what is slower than one device.
         observer: Called with each event of a search, such as the start and end of a trial.
-        progress: Whether to show progress; None shows it in notebooks and terminals, unless there
-            is an observer.
+        progress: Whether to show progress, on stderr or below a notebook's cell; None shows it
+            unless there is an observer.
         wait: Whether to wait for other searches on the engine's machines, in the order of arrival;
             otherwise `tune` raises `EngineError` while one is running.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all are optional
         self,
         *,
         engine: Engine | str | None = None,
         storage: str | BaseStorage | None = None,
+        sampler: BaseSampler | None = None,
+        pruner: BasePruner | None = None,
         observer: Observer | None = None,
         progress: bool | None = None,
         wait: bool = True,
     ) -> None:
         self._engine = engine
         self._wait = wait
-        self._storage = storage
+        self._optuna = {"storage": storage, "sampler": sampler, "pruner": pruner}
         self._observer = observer or nobody
-        self._progress = False if observer and progress is None else progress
+        self._progress = observer is None if progress is None else progress
 
     def tune(  # noqa: PLR0913 - as above
         self,
         model_fn: FactoryLike | Script,
-        dataset_fn: FactoryLike | None = None,
+        dataset_fn: DatasetLike | None = None,
         *,
         space: SpaceLike = "auto",
         budget: str | float | None = None,
@@ -154,6 +180,7 @@ class Tuner:
         callbacks_fn: FactoryLike | None = None,
         study: str | None = None,
         resume: bool = False,
+        **more: Any,
     ) -> Result:
         """Search as `autotune` does, with its arguments and two more.
 
@@ -170,10 +197,10 @@ class Tuner:
         request = _request(
             workload,
             space,
-            _options(options, budget),
+            _options(options, budget, more),
             out=Path(out) if out is not None else _temporary(),
             study=study,
-            storage=self._storage,
+            **self._optuna,
             resume=resume,
             files=out is not None,
         )
@@ -204,13 +231,14 @@ class Tuner:
     def plan(  # noqa: PLR0913 - as above
         self,
         model_fn: FactoryLike | Script,
-        dataset_fn: FactoryLike | None = None,
+        dataset_fn: DatasetLike | None = None,
         *,
         space: SpaceLike = "auto",
         budget: str | float | None = None,
         options: SearchOptions | None = None,
         model_args: Mapping[str, Scalar] | None = None,
         dataset_args: Mapping[str, Scalar] | None = None,
+        **more: Any,
     ) -> Plan:
         """Return what a search would try and what is excluded, and why; run no trials.
 
@@ -220,7 +248,7 @@ class Tuner:
             UsageError: An argument, a factory or the space is invalid.
         """
         workload = _workload(model_fn, dataset_fn, model_args, dataset_args, None)
-        request = _request(workload, space, _options(options, budget), out=Path())
+        request = _request(workload, space, _options(options, budget, more), out=Path())
         check_names(request)
         with ExitStack() as stack:
             engine = self._engine
@@ -229,30 +257,6 @@ class Tuner:
             from autotune.search.tune import dry_run  # noqa: PLC0415 - as above
 
             return dry_run(request, engine, self._followed(stack))
-
-    def verify(
-        self,
-        saved: SavedConfiguration | str | Path,
-        *,
-        seconds: str | float = 50.0,
-        seed: int = 0,
-    ) -> Verification:
-        """Check whether a saved recommendation still holds, as `autotune.verify` does.
-
-        Args:
-            saved: `Result.saved()`, or the path of a saved `config.yaml`.
-            seconds: Time limit.
-            seed: Random seed of the order within each pair.
-
-        Raises:
-            ConfigurationError: The file cannot be read.
-            FactoryNotFound: A factory cannot be imported.
-        """
-        from autotune.verification.verify import verify  # noqa: PLC0415 - as above
-
-        return verify(
-            saved, seconds=seconds, seed=seed, observer=self._observer, engine=self._engine
-        )
 
     def _followed(self, stack: ExitStack) -> Observer:
         """Return what is notified of a search; whatever is shown ends with the stack.
@@ -274,7 +278,7 @@ class Tuner:
 
 def _workload(
     model_fn: FactoryLike | Script,
-    dataset_fn: FactoryLike | None,
+    dataset_fn: DatasetLike | None,
     model_args: Mapping[str, Scalar] | None,
     dataset_args: Mapping[str, Scalar] | None,
     callbacks_fn: FactoryLike | None,
@@ -315,21 +319,51 @@ def _request(
         raise usage_error(exc) from exc
 
 
-def _options(options: SearchOptions | None, budget: str | float | None) -> SearchOptions:
-    options = options or SearchOptions()
-    return options if budget is None else SearchOptions(**{**dict(options), "budget": budget})
+def _options(
+    options: SearchOptions | None, budget: str | float | None, more: Mapping[str, Any]
+) -> SearchOptions:
+    known = (*SearchOptions.model_fields, *inspect.signature(autotune).parameters)
+    for name in more.keys() - {*SearchOptions.model_fields}:
+        raise UsageError(f"There is no argument {name}.", hint(name, known))
+    given = {**dict(options or SearchOptions()), **more}
+    return SearchOptions(**given if budget is None else {**given, "budget": budget})
 
 
-def _factory(role: str, given: FactoryLike, arguments: Mapping[str, Scalar] | None) -> Factory:
+def _factory(role: str, given: Any, arguments: Mapping[str, Scalar] | None) -> Factory:
     if isinstance(given, str):
         return factory_from_text(given, arguments)
+    if role == "dataset_fn" and (held := _arrays_in(given)):
+        return factory_from_callable(_returning(given, sum(each.nbytes for each in held)))
     if not callable(given) or _is_model(given):
         kind = type(given)
         raise UsageError(
             f"{role} is no function, but of the class {kind.__module__}.{kind.__qualname__}.",
-            "Pass a function that returns it, or the name of one: file.py:function.",
+            f"Trials run in other processes, so write a function that makes it, def {role}(): "
+            "..., and pass that, or its name as file.py:function.",
         )
     return factory_from_callable(given, arguments)
+
+
+def _arrays_in(given: Any) -> list[Any]:
+    """Return the NumPy arrays of x, (x, y) or (x, y, sample_weight); none of anything else."""
+    parts = [*given] if isinstance(given, tuple) else [given]
+    return parts if all(isinstance(each, ndarray) for each in parts) else []
+
+
+def _returning(arrays: Any, size: int) -> Callable[[], Any]:
+    """Return a factory of arrays, which every trial gets a copy of."""
+    if size > LARGEST:
+        raise UsageError(
+            f"The arrays take {in_bytes(size)}, and every trial would get a copy of them.",
+            f"Above {in_bytes(LARGEST)}, write a function that loads them: "
+            "def dataset_fn(): return numpy.load('x.npy'), numpy.load('y.npy').",
+        )
+
+    def dataset_fn() -> Any:
+        return arrays
+
+    dataset_fn.__qualname__ = "dataset_fn"  # As one of the user's own is shown.
+    return dataset_fn
 
 
 def _is_model(given: object) -> bool:

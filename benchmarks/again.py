@@ -11,16 +11,14 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.events import nobody
 from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
+from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.study import Study
 from autotune.search.turns import Turns
-from autotune.stats import Noise
 
 
-def in_turns(
-    result: Result, arms: Sequence[Configuration], *, rounds: int, seed: int = 0
-) -> tuple[Turns, Noise]:
-    """Return rounds of fresh runs, each as in the finals, and the noise between runs.
+def in_turns(result: Result, arms: Sequence[Configuration], *, rounds: int, seed: int = 0) -> Turns:
+    """Return rounds of fresh runs.
 
     Args:
         result: Of a search of the same workload on this machine.
@@ -32,9 +30,9 @@ def in_turns(
     with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
         budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
         runner = Runner(
-            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=nobody
+            engine, subject, Study(), folder=Path(folder), budget=budget, observer=nobody
         )
-        turns = Turns(runner, budget, seed=seed)
-        for number in range(rounds):
-            turns.take(arms, number)
-    return turns, runner.history.noise
+        turns = Turns(runner, budget, arms, seed=seed)
+        for _ in range(rounds):
+            turns.take()
+    return turns

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from autotune.engine.local import LocalEngine
 from autotune.machine import Machine
+from benchmarks.plots import draw
 
 NOW = "## Figures at commit "
 REPLACED = "Figures of "
@@ -38,12 +39,13 @@ class Page:
     since: str
 
     def write(self, figures: Sequence[str], commit: str) -> None:
-        """Replace the figures."""
+        """Replace the figures, and draw the plot that shows them."""
         old = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         before = self._before(old, commit)
         lines = [self.head.strip(), "", f"{NOW}{commit}", "", *before, *figures]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+        draw(self.path)
 
     def _before(self, old: str, commit: str) -> list[str]:
         """Return the line about the figures that are replaced; parts of one commit keep theirs."""

@@ -20,7 +20,10 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 SEARCHES = tuple(
     f"tests/acceptance/test_{name}.py"
-    for name in ("tune", "verify", "interrupt", "script", "bad_input", "field_scripts")
+    for name in (
+        *("tune", "verify", "interrupt", "script", "equal_terms", "own_strategy", "field_search"),
+        "bad_input",
+    )
 )
 """Files whose searches of this machine would wait for each other."""
 LONG = (
@@ -32,7 +35,10 @@ LONG = (
     "tests/integration/program/test_programs.py",
     "tests/integration/certification/",
     "tests/integration/api/http/",
-    *(f"tests/integration/engine/test_{name}.py" for name in ("contract", "inspect", "data")),
+    *(
+        f"tests/integration/engine/test_{name}.py"
+        for name in ("contract", "script", "inspect", "data")
+    ),
     "tests/integration/api/",
 )
 """What takes long, in about the order in which it begins, so that no process is alone at last."""

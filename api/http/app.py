@@ -125,7 +125,7 @@ def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: boo
     web = settings.web.model_copy(update={"hosts": (*settings.web.hosts, in_address(host))})
     sys.setswitchinterval(SWITCH_SECONDS)
     os.umask(PRIVATE)
-    with _listener(host, port) as listener:
+    with listening(host, port) as listener:
         service = open_service(settings.model_copy(update={"web": web}), keys=keys)
         config = uvicorn.Config(
             create_app(service),
@@ -163,7 +163,7 @@ class _Server(uvicorn.Server):
         self._captured_signals.clear()
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int) -> socket.socket:
     try:
         family, kind, proto, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, proto)

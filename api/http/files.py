@@ -1,4 +1,4 @@
-"""The parts of a recommendation, each alone as a file."""
+"""A result, and the parts of its recommendation, each alone as a file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId
 from autotune.api.requests import DIGITS
 from autotune.program.cluster import JOBSET, RAY, SLURM
+from autotune.result import Result
 from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
 
@@ -32,21 +33,14 @@ class ProgramFile(StrEnum):
     RAY = "ray"
 
 
+YAML = "application/yaml"
 FILES: Final = {
     ProgramFile.TRAIN: ("train.py", "text/x-python"),
     ProgramFile.LAUNCH: ("launch.py", "text/x-python"),
     ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
-    ProgramFile.JOBSET: (JOBSET, "application/yaml"),
+    ProgramFile.JOBSET: (JOBSET, YAML),
     ProgramFile.RAY: (RAY, "text/x-python"),
 }
-
-
-class Format(StrEnum):
-    """How a configuration is written."""
-
-    YAML = "yaml"
-    JSON = "json"
-    TOML = "toml"
 
 
 TrialNumber = Annotated[
@@ -63,24 +57,26 @@ _OF_A_PAGE = {
 
 
 def text_answer(*media_types: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {each: {"schema": {"type": "string"}} for each in media_types}}}
+    # YAML is read before its schema is looked at.
+    kinds = {each: "object" if each == YAML else "string" for each in media_types}
+    return {200: {"content": {each: {"schema": {"type": kind}} for each, kind in kinds.items()}}}
+
+
+@router.get("/v1/tunings/{job_id}/result")
+def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
+    """Get everything that the search has found, from which its files can be written."""
+    return here.jobs.recommendation(job_id, key.project)
 
 
 @router.get(
     "/v1/tunings/{job_id}/config",
     response_class=Response,
-    responses={200: {"content": {f"application/{each}": {"schema": {}} for each in Format}}},
+    responses=text_answer(YAML),
 )
-def get_config(
-    job_id: JobId,
-    key: Reader,
-    here: Here,
-    format: Format = Format.YAML,  # noqa: A002 - as in the address
-) -> Response:
-    """Get config.yaml, for `autotune script` and `autotune verify`."""
+def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
+    """Get config.yaml: what was decided; `result` is its result.json."""
     result = here.jobs.recommendation(job_id, key.project)
-    text = configuration_text(result.saved(), f".{format}")
-    return _file(f"config.{format}", text, f"application/{format}")
+    return _file("config.yaml", configuration_text(result), YAML)
 
 
 @router.get(

@@ -22,7 +22,6 @@ from autotune.api.requests import DIGITS, JobRequest, ListQuery
 from autotune.api.states import FINAL
 from autotune.api.store.jobs import MOST_TRIALS, Jobs
 from autotune.api.values import Job, Page
-from autotune.result import Result
 from autotune.value import Described
 
 router = APIRouter(tags=["tunings"])
@@ -199,12 +198,6 @@ async def follow_job(stream: Annotated[Stream | None, Depends(stream_of)]) -> Re
 def get_recommendation(job_id: JobId, key: Reader, here: Here) -> RecommendationAnswer:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
     return RecommendationAnswer.of(*here.jobs.short_recommendation(job_id, key.project))
-
-
-@router.get("/v1/tunings/{job_id}/result")
-def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
-    """Get everything that the search has found, from which its files can be written."""
-    return here.jobs.recommendation(job_id, key.project)
 
 
 @router.post("/v1/tunings/{job_id}/cancel", status_code=202)

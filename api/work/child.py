@@ -84,7 +84,7 @@ def _sender(channel: int) -> Send:
 
 def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
-    from autotune.search.study import restore  # noqa: PLC0415 - see above
+    from autotune.search.opening import restore  # noqa: PLC0415 - see above
     from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
     order.out.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def _url(order: messages.SearchOrder) -> str:
 
 
 def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
-    from autotune.search.study import made_for  # noqa: PLC0415 - see above
+    from autotune.search.opening import made_for  # noqa: PLC0415 - see above
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):

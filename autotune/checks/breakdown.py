@@ -1,20 +1,31 @@
-"""Where the time of a step goes."""
+"""Where the time of a step goes, and which worker the others wait for.
+
+Workers that train apart, each with a batch in memory, wait for nobody: what a step takes each of
+them is its own. What the group's step takes beyond the longest of these is the exchange. Without
+its slowest worker a group of n waits for the next one, and exchanges among n - 1: a ring of fewer
+hosts passes fewer bytes and has fewer neighbours, and at worst takes as long as before.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from statistics import median
 
-from autotune.checks.experiment import MANY_STEPS, Experiment, Rounds, Terms, Timings, timings
+from autotune.checks.experiment import MANY_STEPS, Experiment, Seconds, Terms, Timings
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
+from autotune.stats.intervals import t_quantile
 from autotune.value import Value
 
 LIMITS = 0.3
 """From this share on a part is named as what limits the step."""
 SIGNIFICANT = 0.05
 """If it is so large at 95 % confidence."""
+UNEQUAL = 1.25
+"""A worker that takes so many times as long as the others is a straggler."""
 _ROUNDING = 1e-9
 
 
@@ -75,7 +86,7 @@ class Straggler(Value):
 
 
 class Breakdown(Value):
-    """A step of a configuration, taken apart by runs that were made in turns."""
+    """A step of a configuration, taken apart by runs."""
 
     configuration: Configuration
     milliseconds: float
@@ -91,8 +102,6 @@ class Breakdown(Value):
     """What nothing but exchanging the gradients takes, as a share of the step."""
     hidden: Interval | None = None
     """What of that the computing hides at most, as a share of the step."""
-    rounds: int = 1
-    """How often the step was timed in turns with what it is compared with."""
     fixed: Interval | None = None
     """Share of a replica's own step that half a batch would take as well."""
     straggler: Straggler | None = None
@@ -118,7 +127,7 @@ class Breakdown(Value):
 
 def breakdown(
     configuration: Configuration,
-    rounds: Rounds,
+    seconds: Seconds,
     noise: Noise,
     *,
     otherwise: float,
@@ -128,12 +137,11 @@ def breakdown(
 
     Each part is what a timed run took, or a difference of two. One significantly below zero is
     none, as others overlap, or something disturbed the runs, and what they leave over is negative.
-    The noise is what is known without these rounds; `otherwise` are the seconds of a step of which
-    there is no round.
+    The noise is that between runs; `otherwise` are the seconds of a step that was not timed here.
     """
-    timed = timings(rounds, noise)
+    timed = Timings(seconds, noise)
     shares, left = _taken_apart(configuration, timed)
-    whole = timed.seconds(Experiment.STEP) or otherwise
+    whole = seconds.get(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
     return Breakdown(
         configuration=configuration,
@@ -143,7 +151,6 @@ def breakdown(
         unexplained=timed.share(left) if shares and left else None,
         exchange_alone=timed.share({Experiment.EXCHANGE: 1}),
         hidden=timed.share(_HIDDEN),
-        rounds=max(len(timed.having(Experiment.STEP, Experiment.HELD)), 1),
         fixed=_fixed(configuration, timed),
     )
 
@@ -190,7 +197,7 @@ def _parts(configuration: Configuration, timed: Timings) -> Iterator[tuple[Part,
         yield Part.EXCHANGE, _ADDED
         yield Part.COMPUTE, {Experiment.ALONE: 1}
         yield Part.SHARING, _BESIDE
-    elif timed.having(Experiment.HELD, Experiment.CALLS):
+    elif {Experiment.HELD, Experiment.CALLS} <= timed.seconds.keys():
         yield from _with_calls(configuration.steps_per_execution)
     else:
         yield Part.COMPUTE, {Experiment.HELD: 1}
@@ -207,3 +214,47 @@ def _fixed(configuration: Configuration, timed: Timings) -> Interval | None:
     """Return what of a step on one replica does not depend on the batch, as a share of it."""
     full = Experiment.ALONE if configuration.distributed else Experiment.HELD
     return timed.share({Experiment.HALF: 2, full: -1}, of=full)
+
+
+def straggler(seconds: Sequence[float]) -> Straggler | None:
+    """Return the worker for which the others wait, or None if all take about equally long.
+
+    The seconds are those that each worker takes, or works, for a step of its own.
+    """
+    if len(seconds) < 2:
+        return None
+    worker = max(range(len(seconds)), key=lambda each: seconds[each])
+    others = median(each for i, each in enumerate(seconds) if i != worker)
+    factor = seconds[worker] / others if others > 0 else 1.0
+    if factor < UNEQUAL:
+        return None
+    return Straggler(worker=worker, factor=factor, seconds=tuple(seconds))
+
+
+def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
+    """Return the worker whose own step takes significantly longer, and what its going would bring.
+
+    The seconds are those of a step of each worker by itself, and of the group together.
+    """
+    found = straggler(seconds)
+    half = math.sqrt(2) * noise.sd * t_quantile(noise.degrees, 0.975)
+    if found is None or math.log(found.factor) <= half:
+        return None
+    low, value, high = sorted(_without_slowest(seconds, together))
+    spread = math.exp(half)
+    without = Interval(low=low / spread, value=value, high=high * spread)
+    return found.model_copy(update={"without": without})
+
+
+def _without_slowest(seconds: Sequence[float], together: float) -> list[float]:
+    """Return the gain without the slowest, whatever the exchange consists of."""
+    count, (*_, next_one, slowest) = len(seconds), sorted(seconds)
+    exchange = max(together - slowest, 0.0)
+    left = count - 1
+    bytes_ = (left - 1) / left * count / left
+    neighbours = (left - 1) / left
+    unchanged = 1.0 if left > 1 else 0.0
+    return [
+        left / count * max(together, slowest) / (next_one + part * exchange)
+        for part in (unchanged, bytes_, neighbours)
+    ]

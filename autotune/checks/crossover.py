@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from autotune.checks.diagnosis import BEYOND, BreakEven
-from autotune.checks.experiment import Experiment, Rounds, Timings, timings
+from autotune.checks.experiment import Experiment, Seconds
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
 
@@ -30,18 +30,16 @@ Draws = Mapping[Experiment, np.ndarray]
 
 
 def break_even(
-    configuration: Configuration, rounds: Rounds, *, gradient_bytes: int, noise: Noise
+    configuration: Configuration, seconds: Seconds, *, gradient_bytes: int, noise: Noise
 ) -> BreakEven | None:
-    """Return where a distributed configuration would begin to pay; None if the rounds do not tell.
+    """Return where a distributed configuration would begin to pay; None if the timings do not tell.
 
     The bytes of gradients are what a replica gives to be added up in a step, 0 if that is unknown;
-    the noise is what is known without these rounds, and the intervals follow from it.
+    the noise is that between runs, and the intervals follow from it.
     """
-    known = timings(rounds, noise)
-    used = known.having(*NEEDED)
-    if not used:
+    if not {*NEEDED} <= seconds.keys():
         return None
-    draws = _draws(Timings(used, known.noise))
+    draws = _draws(seconds, noise)
     farthest = configuration.per_replica_batch * FARTHEST
     batch = _interval(_batch(configuration, draws))
     return BreakEven(
@@ -53,13 +51,13 @@ def break_even(
     )
 
 
-def _draws(timed: Timings) -> Draws:
-    """Return what the timings may truly be, with the noise of as many runs."""
-    random, noise = np.random.default_rng(0), timed.noise
+def _draws(seconds: Seconds, noise: Noise) -> Draws:
+    """Return what the timings may truly be."""
+    random = np.random.default_rng(0)
     return {
-        each: mean * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd / math.sqrt(runs))
+        each: seconds[each] * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd)
         for each in (*NEEDED, Experiment.LATENCY)
-        if (mean := timed.seconds(each)) and (runs := len(timed.having(each)))
+        if each in seconds
     }
 
 

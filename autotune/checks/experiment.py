@@ -4,23 +4,21 @@ They are the experiments that a profiler's reader would make by hand: the same s
 is held in memory (what is left out is the input), with more steps for each call (the call), with
 half of the batch (what does not depend on the batch), by the same replicas without the exchange of
 their gradients (what it adds), on one replica alone (what comes with the others), and the exchange
-of the gradients without any training. They are made in turns, so that a machine that becomes
-slower or faster meanwhile does so for all that is compared.
+of the gradients without any training.
 
-Noise multiplies, and what the machine does to all runs of a round cancels in their ratios. With
-errors e of log(seconds), a sum of shares c t / t_0 is off by that of c t / t_0 (e - e_0).
+Noise multiplies. With errors e of log(seconds), a sum of shares c t / t_0 is off by that of
+c t / t_0 (e - e_0).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise, squared_residuals
+from autotune.stats import Interval, Noise
 from autotune.stats.intervals import t_quantile
 from autotune.strategies import strategy
 from autotune.value import Value
@@ -51,10 +49,8 @@ class Experiment(StrEnum):
     """The same with a single number to exchange."""
 
 
-Round = Mapping[Experiment, float]
-"""Seconds of a step in experiments that followed one another."""
-Rounds = Sequence[Round]
-"""Each may lack some: time may have ended."""
+Seconds = Mapping[Experiment, float]
+"""Of a step in each experiment that was made: time may have ended before some."""
 Terms = Mapping[Experiment, float]
 """What is added up: experiments, each with the factor by which it counts."""
 
@@ -124,56 +120,22 @@ def _changed(configuration: Configuration, experiment: Experiment) -> Configurat
 
 
 class Timings(NamedTuple):
-    """What experiments took, and the noise between runs of a round."""
+    """What experiments took, and the noise between runs."""
 
-    rounds: Rounds
+    seconds: Seconds
     noise: Noise
-
-    def having(self, *experiments: Experiment) -> list[Round]:
-        """Return the rounds that have all of some experiments."""
-        return [each for each in self.rounds if all(one in each for one in experiments)]
-
-    def seconds(self, experiment: Experiment) -> float | None:
-        used = self.having(experiment)
-        return _mean(used, experiment) if used else None
 
     def share(self, terms: Terms, of: Experiment = Experiment.STEP) -> Interval | None:
         """Return a sum of timings as a share of one, with its 95 % interval; it may be negative.
 
-        None if no round has all that it takes.
+        None if something that it takes was not made.
         """
-        used = self.having(*terms, of)
-        if not used:
+        if not {*terms, of} <= self.seconds.keys():
             return None
-        whole = _mean(used, of)
-        parts = {each: factor * _mean(used, each) / whole for each, factor in terms.items()}
+        whole = self.seconds[of]
+        parts = {each: factor * self.seconds[each] / whole for each, factor in terms.items()}
         value = sum(parts.values())
         others = [part for each, part in parts.items() if each is not of]
-        squares = sum(x * x for x in others) + sum(others) ** 2
-        error = self.noise.sd * math.sqrt(squares / len(used))
+        error = self.noise.sd * math.sqrt(sum(x * x for x in others) + sum(others) ** 2)
         half = t_quantile(self.noise.degrees, 0.975) * error
         return Interval(low=value - half, value=value, high=value + half)
-
-
-def timings(rounds: Rounds, expected: Noise) -> Timings:
-    """Return rounds with the noise between runs of a round, as far as repeated rounds show it.
-
-    What is common to all runs of a round is no noise.
-    """
-    # The time may have ended after the first run of a round, which is compared with nothing then.
-    used = [each for each in rounds if len(each) > 1]
-    common = set.intersection(*map(set, used)) if used else set()
-    if len(used) < 2 or len(common) < 2:
-        return Timings(rounds, expected)
-    means = [fmean(math.log(each[one]) for one in common) for each in used]
-    squares, _ = squared_residuals(
-        [math.log(each[one]) - mean_log for each, mean_log in zip(used, means, strict=True)]
-        for one in common
-    )
-    degrees = expected.degrees + (len(used) - 1) * (len(common) - 1)
-    variance = (expected.degrees * expected.sd**2 + squares) / degrees
-    return Timings(rounds, Noise(sd=math.sqrt(variance), degrees=degrees))
-
-
-def _mean(used: Rounds, experiment: Experiment) -> float:
-    return math.exp(fmean(math.log(each[experiment]) for each in used))

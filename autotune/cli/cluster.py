@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import guarded, log, show, write_out
+from autotune.cli.console import log, show, write_out
 from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
@@ -46,7 +46,6 @@ def _group() -> None:
 
 
 @app.command()
-@guarded
 def check(
     *,
     model: Annotated[

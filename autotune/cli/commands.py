@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from autotune.cli.cluster import app as cluster_app
-from autotune.cli.console import guarded
+from autotune.cli.console import Commands
 from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.keys import app as keys_app
@@ -18,7 +19,9 @@ from autotune.cli.options import SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.saved import report, script
 from autotune.cli.serve import app as serve_app
+from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
+from autotune.cli.ui import ui
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
 from autotune.cli.workers import app as workers_app
 
@@ -33,22 +36,35 @@ TUNE_CODES = (
 
 app = typer.Typer(
     name="autotune",
+    cls=Commands,
     help="Should I distribute this Keras training, how, and with which settings?",
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=SearchCommand, epilog=TUNE_CODES)(guarded(tune))
-app.command(epilog=VERIFY_CODES)(guarded(verify))
-app.command(epilog=DOCTOR_CODES)(guarded(doctor))
-app.command(cls=SearchCommand)(guarded(submit))
-for command in (watch, fetch, script, report, spaces, machine, database):
-    app.command()(guarded(command))
-app.add_typer(serve_app, name="serve")
-app.add_typer(keys_app, name="keys")
-app.add_typer(cluster_app, name="cluster")
-app.add_typer(workers_app, name="workers")
+app.command(
+    cls=SearchCommand,
+    epilog=TUNE_CODES,
+    rich_help_panel="Tune",
+    context_settings={"auto_envvar_prefix": PREFIX},
+)(tune)
+app.command(epilog=DOCTOR_CODES, rich_help_panel="Tune")(doctor)
+app.command(epilog=VERIFY_CODES, rich_help_panel="Results")(verify)
+app.command(cls=SearchCommand, rich_help_panel="Service")(submit)
+PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
+    "Tune": (spaces, machine),
+    "Results": (script, report, ui),
+    "Service": (watch, fetch),
+    "Operate": (database,),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(cluster_app, name="cluster", rich_help_panel="Tune")
+app.add_typer(serve_app, name="serve", rich_help_panel="Operate")
+app.add_typer(keys_app, name="keys", rich_help_panel="Operate")
+app.add_typer(workers_app, name="workers", rich_help_panel="Operate")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

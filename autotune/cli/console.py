@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
+from typer.core import TyperGroup
 
 from autotune.disk import is_of_the_disk, trouble
-from autotune.errors import AutotuneError, Interrupted
+from autotune.errors import AutotuneError, Interrupted, UsageError
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
-
-Parameters = ParamSpec("Parameters")
 
 
 def notices() -> Console:
@@ -53,29 +52,38 @@ def log(text: object) -> None:
     notices().print(Text(str(text)), soft_wrap=True)
 
 
-def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Return a command that no error leaves except typer's own."""
+class Commands(TyperGroup):
+    """The group of all commands, whose errors look alike: ours, and those of typer."""
 
-    @wraps(command)
-    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run a command, and leave with its exit code."""
         try:
-            command(*args, **kwargs)
-        except (typer.Exit, typer.BadParameter, BrokenPipeError):
-            raise
-        except (Exception, KeyboardInterrupt) as error:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except Exception as error:
+            if not standalone_mode:
+                raise
             found = _known(error)
-            log_error(found.cause, found.next_step)
-            raise typer.Exit(found.exit_code) from error
+            if found.cause:
+                log_error(found.cause, found.next_step)
+            code = found.exit_code
+        if standalone_mode:
+            sys.exit(code)
+        return code
 
-    return run
+    def invoke(self, ctx: Any) -> Any:
+        """Tell of an interruption, which typer passes over in silence."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, typer.Abort) as error:
+            raise Interrupted("Interrupted.") from error
 
 
 def _known(error: BaseException) -> AutotuneError:
     """Return what is told of an error, which may be a bug."""
     if isinstance(error, AutotuneError):
         return error
-    if isinstance(error, KeyboardInterrupt):
-        return Interrupted("Interrupted.")
+    if isinstance(error, typer.TyperException):
+        return _wrong_call(error)
     if isinstance(error, OSError) and is_of_the_disk(error):
         return trouble(error, Path())
     if os.environ.get(DEBUG):
@@ -85,6 +93,12 @@ def _known(error: BaseException) -> AutotuneError:
         "This is a bug in autotune. Please report it with the output of the same command with "
         f"{DEBUG}=1.",
     )
+
+
+def _wrong_call(error: typer.TyperException) -> UsageError:
+    """Return what typer finds wrong; nothing where it has shown the help instead."""
+    context, cause = getattr(error, "ctx", None), error.format_message()
+    return UsageError(cause, f"Help: {context.command_path} --help" if context and cause else "")
 
 
 def log_error(cause: str, next_step: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import guarded, log, show, table, write_out
+from autotune.cli.console import log, show, table, write_out
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
@@ -28,7 +28,6 @@ KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_
 
 
 @app.command()
-@guarded
 def create(
     *,
     name: Annotated[
@@ -65,7 +64,6 @@ def create(
 
 
 @app.command("list")
-@guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
     from autotune.api.store.auth import Keyring
@@ -77,7 +75,6 @@ def listing(*, settings: SettingsFile = None) -> None:
 
 
 @app.command()
-@guarded
 def revoke(
     *,
     key: KeyId,

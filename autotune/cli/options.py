@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from autotune.cli.settings import read_settings
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,17 +56,20 @@ def _files(incomplete: str) -> Iterator[str]:
             yield f"{start}{path.name}"
 
 
-_search = partial(typer.Option, rich_help_panel="Search")
-_workload = partial(typer.Option, rich_help_panel="Workload")
-_results = partial(typer.Option, rich_help_panel="Results")
-_service = partial(typer.Option, rich_help_panel="Service", show_default=False)
+# Each has a variable of the environment, which the help would repeat.
+_option = partial(typer.Option, show_envvar=False)
+_search = partial(_option, rich_help_panel="Search")
+_workload = partial(_option, rich_help_panel="Workload")
+_results = partial(_option, rich_help_panel="Results")
+_service = partial(_option, rich_help_panel="Service", show_default=False)
 _factory = partial(typer.Argument, show_default=False)
 
 Model = Annotated[
-    str,
+    str | None,
     _factory(
+        metavar="MODEL",
         help="Function that returns the compiled model: package.module:function or "
-        "path/to/file.py:function. Or a training script or notebook: train.py, train.ipynb."
+        "path/to/file.py:function. Or a training script or notebook: train.py, train.ipynb.",
     ),
 ]
 Dataset = Annotated[
@@ -124,17 +128,27 @@ Callbacks = Annotated[
     ),
 ]
 Out = Annotated[Path, _results(metavar="DIR", help="Output folder.")]
+WriteConfig = Annotated[
+    Path | None,
+    _results(metavar="FILE", help="Also write config.yaml to this file."),
+]
+WriteScript = Annotated[
+    Path | None,
+    _results(metavar="FILE", help="Also write the training program to this file."),
+]
 ConfigFile = Annotated[
     Path | None,
-    _results(
+    _search(
         "--config",
         metavar="FILE",
-        help="Also write the configuration to this .yaml, .json or .toml file.",
+        is_eager=True,
+        callback=read_settings,
+        help="Read options from this TOML file; default: tool.autotune in pyproject.toml. "
+        "Variables such as AUTOTUNE_BUDGET override it, and flags override both.",
     ),
 ]
-ScriptFile = Annotated[
-    Path | None,
-    _results("--script", metavar="FILE", help="Also write the training program to this file."),
+ShowSettings = Annotated[
+    bool, _search("--show-settings", help="Show each option with its source, and exit.")
 ]
 StudyName = Annotated[
     str | None, _results("--study", metavar="NAME", help="Name of the Optuna study.")
@@ -147,6 +161,11 @@ Storage = Annotated[
     ),
 ]
 Json = Annotated[bool, _results("--json", help="Print the result to stdout as JSON.")]
+Verbose = Annotated[
+    bool,
+    _results("--verbose", "-v", help="Print the reasons and what each file is for."),
+]
+Quiet = Annotated[bool, _results("--quiet", "-q", help="Print only the answer, and errors.")]
 Saved = Annotated[Path, _factory(metavar="CONFIG", help="Configuration saved by `autotune tune`.")]
 SettingsFile = Annotated[
     Path | None,
@@ -156,15 +175,6 @@ Url = Annotated[
     str,
     typer.Option(
         "--url", envvar="AUTOTUNE_URL", help="Address of the service.", show_default=False
-    ),
-]
-RemoteUrl = Annotated[
-    str | None,
-    _service(
-        "--url",
-        metavar="URL",
-        help="Have a service at this address run the search; MODEL is then the name of a workload "
-        "that is registered there.",
     ),
 ]
 KeyFile = Annotated[
@@ -208,7 +218,11 @@ class SearchCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         found = super().get_params(ctx)
         place = [each.name for each in found].index("space") + 1
-        return [*found[:place], *_search_options(), *found[place:]]
+        every = [*found[:place], *_search_options(), *found[place:]]
+        for each in every:
+            if getattr(each, "is_flag", False):
+                each.metavar = ""  # It takes no value, of which the help would show the type.
+        return every
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = {each.name: ctx.params.pop(each.name) for each in _search_options()}
@@ -239,6 +253,7 @@ def _parameter(option: Declared) -> inspect.Parameter:
         metavar=option.metavar,
         help=help_text(option),
         rich_help_panel=option.group,
+        show_envvar=False,
         autocompletion=strategy_names if option.name == "strategies" else None,
     )
     taken: Any = kind if default is not None else kind | None

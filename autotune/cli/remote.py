@@ -1,10 +1,9 @@
-"""`autotune submit`, `watch` and `fetch`, and `tune --url`: a search that a service runs."""
+"""`autotune submit`, `watch` and `fetch`: a search that a service runs."""
 
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,15 +16,7 @@ from autotune.errors import Interrupted, UsageError, in_words
 if TYPE_CHECKING:
     from autotune.client import Client
     from autotune.result import Result
-    from autotune.value import Scalar
 
-REMOTE_ONLY = ("key_file", "need", "priority", "label")
-"""Parameters of `tune` that only a service has a use for."""
-LOCAL_ONLY = (
-    *("dataset", "fit", "resume", "no_wait", "dry_run"),
-    *("engine", "callbacks", "study", "storage"),
-)
-"""Parameters of `tune` that a service has no use for."""
 WorkloadName = Annotated[
     str, typer.Argument(help="Name of a workload that is registered there.", show_default=False)
 ]
@@ -51,17 +42,12 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.options import options_from
 
     params, options = take.pairs(param or (), "--param"), options_from(context.obj)
-    turn = turn_from(need, priority, label)
+    needs, labels = _needs_from(need or ()), _labels_from(label or ())
+    asked: dict[str, Any] = {"needs": needs, "labels": labels, "priority": priority}
     with connected(url, key_file) as client:
-        job = client.submit(workload, params, space=space, options=options, **turn)
+        job = client.submit(workload, params, space=space, options=options, **asked)
     write_out(f"{job.id}\n")
     log(f"Follow it with: autotune watch {job.id} --url {url}")
-
-
-def turn_from(need: list[str] | None, priority: int, label: list[str] | None) -> dict[str, Any]:
-    """Return where, when and for whom a job is to run, as a client takes it."""
-    needs, labels = _needs_from(need or ()), _labels_from(label or ())
-    return {"needs": needs, "priority": priority, "labels": labels}
 
 
 def _needs_from(given: Iterable[str]) -> dict[str, Any]:
@@ -111,34 +97,6 @@ def fetch(
     show_result(result, out, as_json=json)
 
 
-def tune_there(
-    client: Client, workload: str, params: Mapping[str, Scalar], *, out: Path, **asked: Any
-) -> Result:
-    """Have a service search, show how it goes, and write the files of the result.
-
-    Ctrl-C cancels the job, and what it has found by then is the result.
-    """
-    from autotune.api.errors import Conflict, NoRecommendation
-
-    job = client.submit(workload, params, **asked)
-    log(f"Job {job.id}")
-    interrupted = False
-    try:
-        follow(client, job.id)
-    except KeyboardInterrupt:
-        interrupted = True
-        with suppress(Conflict):
-            client.cancel(job)
-    try:
-        result = client.result(job)
-    except NoRecommendation as exc:
-        if not interrupted:
-            raise
-        raise Interrupted("The job was cancelled before anything was found.") from exc
-    result.save(out)
-    return result
-
-
 def follow(client: Client, job: str) -> None:
     """Show the events of a job as those of a search, until it ends."""
     from autotune.api.events import sentence_of
@@ -161,17 +119,7 @@ def connected(url: str, key_file: Path | None) -> Client:
     return Client(url, key)
 
 
-def check_place(context: typer.Context, url: str | None) -> None:
-    """Raise UsageError if an option was given that has no effect with `--url`, or without it."""
-    beside = "without" if url is None else "with"
-    for name in REMOTE_ONLY if url is None else LOCAL_ONLY:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            option = name.upper() if name == "dataset" else f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} has no effect {beside} --url.", "Remove it.")
-
-
-def show_result(result: Result, out: Path, *, as_json: bool) -> None:
+def show_result(result: Result, out: Path, *, as_json: bool, verbose: bool = False) -> None:
     """Print a result whose files are in a folder."""
     from autotune.result.files import written
     from autotune.result.terminal import result_text
@@ -181,4 +129,4 @@ def show_result(result: Result, out: Path, *, as_json: bool) -> None:
         files = {name: str(path) for name, path in written(out).items() if name not in missing}
         write_out(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
     else:
-        show(result_text(result, out))
+        show(result_text(result, out, verbose=verbose))

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from autotune.cli.console import guarded, log, write_out
+from autotune.cli.console import log, write_out
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
@@ -46,7 +46,6 @@ Log = Callable[[str], None]
 
 
 @app.callback(invoke_without_command=True)
-@guarded
 def everything(
     *,
     context: typer.Context,
@@ -69,7 +68,6 @@ def everything(
 
 
 @app.command()
-@guarded
 def api(
     *,
     context: typer.Context,
@@ -89,7 +87,6 @@ def api(
 
 
 @app.command()
-@guarded
 def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run only a worker, which processes one job at a time."""
     from autotune.api.work.worker import main

@@ -12,29 +12,28 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import log, show, write_out
-from autotune.cli.remote import check_place, connected, show_result, tune_there, turn_from
-from autotune.errors import Interrupted, OutputError
+from autotune.cli.console import log, show, table, write_out
+from autotune.cli.remote import show_result
+from autotune.cli.settings import sources
+from autotune.errors import Interrupted, OutputError, UsageError
 
 if TYPE_CHECKING:
     from autotune.plan import Plan
     from autotune.result import Result
 
-CONFIG_FORMATS = (".yaml", ".json", ".toml")
+EXAMPLE = (
+    "For example: autotune tune train.py\n"
+    "         or: autotune tune mine.py:model_fn mine.py:dataset_fn --budget 3min"
+)
 
 
 def tune(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     context: typer.Context,
-    model: take.Model,
+    model: take.Model = None,
     dataset: take.Dataset = None,
     fit: take.Fit = None,
     space: take.Space = "auto",
-    url: take.RemoteUrl = None,
-    key_file: take.KeyFile = None,
-    need: take.Need = None,
-    priority: take.Priority = 0,
-    label: take.Label = None,
     resume: take.Resume = False,
     no_wait: take.NoWait = False,
     dry_run: take.DryRun = False,
@@ -44,44 +43,47 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     callbacks: take.Callbacks = None,
     out: take.Out = Path("autotune-out"),
     config: take.ConfigFile = None,
-    script: take.ScriptFile = None,
+    show_settings: take.ShowSettings = False,
+    write_config: take.WriteConfig = None,
+    write_script: take.WriteScript = None,
     study: take.StudyName = None,
     storage: take.Storage = None,
     json: take.Json = False,
+    verbose: take.Verbose = False,
+    quiet: take.Quiet = False,
 ) -> None:
     """Find out whether and how to distribute a training.
 
     Times short runs of the real training in fresh processes on this machine.
     Press Ctrl-C once to stop early and keep the results; --resume continues.
     """
-    # Here, so that the help answers before all of this is imported; the same below.
+    del config  # Its callback has read it.
+    if show_settings:
+        return show(table(("option", "value", "source"), sources(context)))
+    if model is None:
+        raise UsageError("What is to be tuned was not named.", EXAMPLE)
+    what, data = take.subject(model, dataset or [], fit)
+    # Here, so that the help and what is wrong are told before all of this is imported.
     from autotune.options import options_from
+
+    asked: dict[str, Any] = {"space": space, "options": options_from(context.obj)}
     from autotune.tuning import Tuner
 
-    what, data = (model, None) if url else take.subject(model, dataset or [], fit)
-    check_place(context, url)
-    tuner = Tuner(engine=engine, storage=storage, progress=True, wait=not no_wait)
+    tuner = Tuner(engine=engine, storage=storage, progress=not quiet, wait=not no_wait)
     arguments: dict[str, Any] = {
         "model_args": take.pairs(model_arg or (), "--model-arg"),
         "dataset_args": take.pairs(dataset_arg or (), "--dataset-arg"),
     }
-    asked: dict[str, Any] = {"space": space, "options": options_from(context.obj)}
     if dry_run:
         return _show_plan(tuner.plan(what, data, **asked, **arguments), as_json=json)
-    if engine == "local" and url is None:
+    if engine == "local" and not quiet:
         _notify_of_unused_nodes()
-    _check_copies(config, script)
+    _check_copies(write_config, write_script)
     with _terminated_as_by_ctrl_c():
-        if url is not None:
-            params = {**arguments["model_args"], **arguments["dataset_args"]}
-            asked |= turn_from(need, priority, label)
-            with connected(url, key_file) as client:
-                result = tune_there(client, model, params, out=out, **asked)
-        else:
-            asked |= {"callbacks_fn": callbacks, "study": study, "resume": resume}
-            result = tuner.tune(what, data, out=out, **asked, **arguments)
-    show_result(result, out, as_json=json)
-    _write_copies(result, config, script)
+        asked |= {"callbacks_fn": callbacks, "study": study, "resume": resume}
+        result = tuner.tune(what, data, out=out, **asked, **arguments)
+    show_result(result, out, as_json=json, verbose=verbose)
+    _write_copies(result, out, write_config, write_script)
     if result.unsaved:
         raise OutputError(
             result.unsaved.cause,
@@ -105,10 +107,10 @@ def _notify_of_unused_nodes() -> None:
 
 def _check_copies(config: Path | None, script: Path | None) -> None:
     """Fail before the search, not after it."""
-    if config and config.suffix not in CONFIG_FORMATS:
-        raise OutputError(
-            f"--config {config} has no known file extension.", f"Use {', '.join(CONFIG_FORMATS)}."
-        )
+    if config:
+        from autotune.result.saved import check_suffix
+
+        check_suffix(config)
     for path in filter(None, (config, script)):
         if not path.parent.is_dir():
             raise OutputError(f"Folder {path.parent} does not exist.", "Create it first.")
@@ -117,12 +119,12 @@ def _check_copies(config: Path | None, script: Path | None) -> None:
             raise OutputError(f"{path} cannot be written.", "Choose another path.")
 
 
-def _write_copies(result: Result, config: Path | None, script: Path | None) -> None:
+def _write_copies(result: Result, out: Path, config: Path | None, script: Path | None) -> None:
     from autotune.result.files import write_text
-    from autotune.result.saved import save_configuration
+    from autotune.result.saved import RESULT, save_configuration
 
     if config:
-        save_configuration(result.saved(), config)
+        save_configuration(result, config, out / RESULT)
     if script:
         write_text(script, result.script)
 

@@ -56,12 +56,12 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     with reserved_engine(
         engine, saved.workload.name, log, seconds=budget, wait=not no_wait
     ) as running:
-        from autotune.result.following import TurnsReport
+        from autotune.result.following import PlainReport
         from autotune.verification.answer import Answer
         from autotune.verification.verify import verify as check
 
-        report = TurnsReport(notices())
-        found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
+        with PlainReport(notices()) as report:
+            found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
     if json:
         windows = {"trials": {"__all__": {"windows"}}}
         write_out(found.model_dump_json(indent=2, exclude=windows) + "\n")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.console import guarded, log, show, table
+from autotune.cli.console import log, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 
@@ -20,7 +20,6 @@ Name = Annotated[
 
 
 @app.command("list")
-@guarded
 def listing(*, settings: SettingsFile = None) -> None:
     """List the workers that are there."""
     from autotune.api.store.workers import there
@@ -36,7 +35,6 @@ def listing(*, settings: SettingsFile = None) -> None:
 
 
 @app.command()
-@guarded
 def drain(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker end the job that it runs and take no other; it can be stopped then."""
     from autotune.api.store import workers
@@ -48,7 +46,6 @@ def drain(*, name: Name, settings: SettingsFile = None) -> None:
 
 
 @app.command()
-@guarded
 def resume(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker that is drained take jobs again."""
     from autotune.api.store import workers

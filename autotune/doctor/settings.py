@@ -35,15 +35,21 @@ class Settings:
 
 def settings_of(folder: Path) -> Settings:
     """Return the settings of the project that a folder belongs to, or raise UsageError."""
-    found = [each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()]
-    path = found[0] if found else folder / FILE
-    project = _read(path) if found else {}
+    found = project_file(folder)
+    path = found or folder / FILE
+    project = read_toml(path) if found else {}
     table = project.get("tool", {}).get("autotune", {}).get("doctor", {})
     values: dict[str, Any] = {"target_version": required_version(path.parent, project)}
     return Settings(**values | dict(_entry(path, *each) for each in table.items()))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def project_file(folder: Path) -> Path | None:
+    """Return the pyproject.toml of the project that a folder belongs to."""
+    found = (each / FILE for each in (folder, *folder.parents))
+    return next((each for each in found if each.is_file()), None)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as exc:

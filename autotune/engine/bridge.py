@@ -8,7 +8,6 @@ import socket
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from autotune.engine.helper import Helper
@@ -80,7 +79,7 @@ class BridgeClient:
             address,
             environment={"RAY_USAGE_STATS_ENABLED": "0"},
         )
-        self._connection = Connection(self._helper.channel.detach())
+        self._connection = self._helper.channel
         threading.Thread(target=self._receive, daemon=True).start()
 
     def nodes(self) -> list[Node]:

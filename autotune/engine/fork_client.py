@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
 import time
 from collections.abc import Mapping
@@ -13,7 +11,6 @@ from typing import Any
 
 import psutil
 
-from autotune.engine.fork_server import send
 from autotune.engine.helper import Helper
 from autotune.engine.reasons import WorkersLost
 from autotune.errors import EngineError
@@ -43,14 +40,13 @@ class ForkClient:
         self._newest = 0
         self._live: list[int] = []
         self._ready = False
-        self._received = b""
         quiet = {name: os.environ.get(name, value) for name, value in QUIET.items()}
         self._helper = Helper("autotune.engine.fork_server", environment={**quiet, **environment})
         self._channel, self._process = self._helper.channel, self._helper.process
 
     @property
     def alive(self) -> bool:
-        return self._channel.fileno() >= 0 and self._process.poll() is None
+        return not self._channel.closed and self._process.poll() is None
 
     @property
     def pid(self) -> int:
@@ -103,19 +99,12 @@ class ForkClient:
 
     def listen(self, seconds: float) -> None:
         """Take in what the server says, waiting at most that long for it to say something."""
-        poll = select.poll()
-        poll.register(self._channel, select.POLLIN)
-        if not poll.poll(seconds * 1000):
-            return
         try:
-            data = self._channel.recv(65536)
-        except ConnectionError as exc:
+            while self._channel.poll(seconds):
+                self._note(self._channel.recv())
+                seconds = 0.0
+        except (EOFError, OSError) as exc:
             raise ForkServerDied from exc
-        if not data:
-            raise ForkServerDied
-        *lines, self._received = (self._received + data).split(b"\n")
-        for line in lines:
-            self._note(json.loads(line))
 
     def close(self) -> None:
         """End the server, and with it whatever still runs; may be called twice."""
@@ -150,7 +139,7 @@ class ForkClient:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            send(self._channel, message)
+            self._channel.send(message)
         except OSError as exc:
             raise ForkServerDied from exc
 

@@ -5,7 +5,7 @@ A forked process can train 0.6 s later, a fresh one needs 4 s. It has a program 
 reads at its import is fixed per server. It must never run an operation, build a model or list
 devices: TensorFlow would start threads, and every child forked after that hangs.
 
-It talks JSON lines over a socket. `{"fork": {...}}` is answered by `{"pid": n}` and, when that
+It sends and is sent dictionaries. `{"fork": {...}}` is answered by `{"pid": n}` and, when that
 process is gone with everything that it started, by `{"exited": n, "status": s}`.
 `{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import os
 import selectors
 import signal
@@ -22,13 +21,14 @@ import socket
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _BACKEND = "tensorflow"
 _ORPHANED = 1.0
-"""Seconds between looks at whether the tuner still lives, should its socket not tell."""
+"""Seconds between looks at whether the tuner still lives, should its pipe not tell."""
 _PATIENCE = 5.0
 """Longest wait, in seconds, for killed strays to go."""
 
@@ -40,11 +40,10 @@ class OtherBackend(Exception):
 class ForkServer:
     """Forks children on request and reports their end."""
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: Connection) -> None:
         self._channel = channel
         self._tuner = os.getppid()
         self._children: set[int] = set()
-        self._received = b""
         self._wake, self._woken = socket.socketpair()
         self._woken.settimeout(0)
         self._selector = selectors.DefaultSelector()
@@ -75,11 +74,12 @@ class ForkServer:
         return self._channel not in ready or self._receive()
 
     def _receive(self) -> bool:
-        data = self._channel.recv(65536)
-        *lines, self._received = (self._received + data).split(b"\n")
-        for line in lines:
-            self._obey(json.loads(line))
-        return bool(data)
+        try:
+            while self._channel.poll():
+                self._obey(self._channel.recv())
+        except EOFError:
+            return False
+        return True
 
     def _obey(self, request: Mapping[str, Any]) -> None:
         if "kill" in request:
@@ -92,12 +92,12 @@ class ForkServer:
         try:
             pid = os.fork()
         except OSError as exc:
-            send(self._channel, {"refused": str(exc)})
+            self._channel.send({"refused": str(exc)})
             return
         if pid == 0:
             self._become_child(order, server)
         self._children.add(pid)
-        send(self._channel, {"pid": pid})
+        self._channel.send({"pid": pid})
 
     def _become_child(self, order: Mapping[str, Any], server: int) -> NoReturn:
         from autotune.engine.child import process  # noqa: PLC0415 - imported already, see main
@@ -118,7 +118,7 @@ class ForkServer:
             self._children.remove(pid)
             if not self._children:
                 _end_strays()
-            send(self._channel, {"exited": pid, "status": status})
+            self._channel.send({"exited": pid, "status": status})
 
     def _kill(self, pids: Iterable[int]) -> None:
         for pid in pids:
@@ -128,31 +128,27 @@ class ForkServer:
 
 
 def main(arguments: list[str]) -> None:
-    channel = socket.socket(fileno=int(arguments[0]))
-    channel.set_inheritable(False)
+    channel = Connection(int(arguments[0]))
+    os.set_inheritable(channel.fileno(), False)  # noqa: FBT003 - it takes no name
     # Orphans of a trial, whatever session they made for themselves, become children of this one.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         _import_everything()
     except OtherBackend as exc:
-        send(channel, {"backend": str(exc)})
+        channel.send({"backend": str(exc)})
         return
     except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
-        send(channel, {"failed": f"{type(exc).__name__}: {exc}"})
+        channel.send({"failed": f"{type(exc).__name__}: {exc}"})
         return
-    send(channel, {"ready": os.getpid()})
+    channel.send({"ready": os.getpid()})
     ForkServer(channel).serve()
-
-
-def send(channel: socket.socket, message: Mapping[str, Any]) -> None:
-    channel.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _import_everything() -> None:
     _check_backend(os.environ.get("KERAS_BACKEND") or _BACKEND)
     # What is imported stays: looking through it for garbage takes a quarter of the time.
     gc.disable()
-    import keras  # noqa: PLC0415 - its import takes seconds: after the socket
+    import keras  # noqa: PLC0415 - its import takes seconds: after the pipe
 
     # Its file of settings may name another one too.
     _check_backend(keras.backend.backend())

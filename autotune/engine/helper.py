@@ -1,14 +1,14 @@
-"""A process of ours that serves this one over a socket, and ends when the socket does."""
+"""A process of ours that serves this one over a pipe, and ends when the pipe does."""
 
 from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from multiprocessing import Pipe
 
 from autotune.engine.failure import last_lines
 
@@ -21,12 +21,12 @@ _PROGRAM = (
 
 
 class Helper:
-    """Starts a module's `main` with the number of its end of the socket, without waiting for it."""
+    """Starts a module's `main` with the number of its end of the pipe, without waiting for it."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str | None]) -> None:
         # No `with`: it lives as long as the process.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        self.channel, theirs = socket.socketpair()
+        self.channel, theirs = Pipe()
         given = [module, str(theirs.fileno()), *arguments, json.dumps([*map(str, sys.path)])]
         variables = {**os.environ, **environment}
         with theirs:

@@ -1,14 +1,14 @@
 """What other programs take of the cores that trials run on.
 
 Two looks at the kernel's counters, and the difference between them, so that looking costs a few
-milliseconds before the first trial and after the last, and nothing in between.
+milliseconds between trials, and nothing while one runs.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -93,6 +93,21 @@ def between(first: Counters, last: Counters) -> Load:
         busy=busy / seconds,
         stolen=max(last.stolen - first.stolen, 0.0) / seconds,
         busiest=_busiest(first.others, last.others, _NAMEABLE * seconds),
+    )
+
+
+def together(loads: Sequence[Load]) -> Load | None:
+    """Return what others took over some spans of time; None of none."""
+    seconds = sum(each.seconds for each in loads)
+    if not seconds:
+        return None
+    most = max(loads, key=lambda each: each.busy * each.seconds)
+    return Load(
+        seconds=seconds,
+        cores=most.cores,
+        busy=sum(each.busy * each.seconds for each in loads) / seconds,
+        stolen=sum(each.stolen * each.seconds for each in loads) / seconds,
+        busiest=most.busiest,
     )
 
 

@@ -81,8 +81,8 @@ class RayEngine(ProcessEngine):
         yield
 
     def load(self) -> Load | None:
-        found = answers({host: host.ask("load") for host in self.hosts.left})
-        loads = [each for each in found.values() if each]
+        # The loss of a host is told by the next trial, which needs it.
+        loads = [load for load in self.hosts.ask_left("load") if load]
         return _together(loads) if loads else None
 
     def lost_hosts(self) -> tuple[str, ...]:

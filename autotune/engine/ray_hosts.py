@@ -218,10 +218,16 @@ class Hosts:
 
     def find_lost(self) -> None:
         """Strike off hosts that are gone, so that nothing which is begun is ended by that."""
-        asked = {host: host.ask("clock") for host in self.left}
+        self.ask_left("clock")
+
+    def ask_left(self, method: str) -> list[Any]:
+        """Return the answers of the hosts that are left; strike off those that are gone."""
+        asked = {host: host.ask(method) for host in self.left}
+        found: list[Any] = []
         for host, call in asked.items():
             with suppress(WorkersLost):
-                answers({host: call})
+                found += answers({host: call}).values()
+        return found
 
     def renew(self) -> None:
         """Start new agents where only an agent was lost, and not its host."""

@@ -125,7 +125,7 @@ def _on_path(root: str, modules: Iterable[str]) -> str:
     return call("sys.path.insert", [("", "0"), ("", folder)])
 
 
-@lru_cache(maxsize=64)  # Finals write the same programs again.
+@lru_cache(maxsize=64)  # Repeats write the same programs again.
 def global_names(text: str) -> frozenset[str]:
     """Return every name that a program binds or looks up outside of its functions."""
     names: set[str] = set()

@@ -47,6 +47,7 @@ _VERBS = {
     Outcome.OUT_OF_MEMORY: "ran out of memory",
     Outcome.UNFINISHED: "was not measured within the budget",
     Outcome.UNSTABLE: "did not reach a stable throughput",
+    Outcome.REJECTED: "failed certification",
 }
 
 
@@ -246,19 +247,6 @@ class OneDeviceBound(Value):
     share: float
 
 
-class SmallerRanOut(Value):
-    kind: Literal["smaller_ran_out"] = "smaller_ran_out"
-    trial: int
-
-
-class StrategyFailed(Value):
-    kind: Literal["strategy_failed"] = "strategy_failed"
-    strategy: str
-    failures: int
-    last: Reason
-    """Of the last failure."""
-
-
 class CheckKind(StrEnum):
     """What a check of a distributed training saw."""
 
@@ -350,15 +338,13 @@ Reason = Annotated[
     | AllReduceBound
     | SharedInputBound
     | OneDeviceBound
-    | SmallerRanOut
-    | StrategyFailed
     | Uncertified
     | Message,
     Field(discriminator="kind"),
 ]
 """Any of them; `kind` tells which."""
 
-for _kind in (StrategyFailed, Seen, Uncertified):
+for _kind in (Seen, Uncertified):
     _kind.model_rebuild()
 
 

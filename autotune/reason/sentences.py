@@ -1,4 +1,4 @@
-"""Sentences for the reasons of trials; the table of them is `sentences.toml`."""
+"""Sentences for the kinds of reasons and answers; the table of them is `sentences.toml`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from autotune.reason import (
     RuleKind,
     Seen,
     SharedInputBound,
-    StrategyFailed,
     Uncertified,
 )
 from autotune.text import plural
@@ -29,7 +28,10 @@ from autotune.text import plural
 _TABLE: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text("utf-8")
 )
-RULES, CHECKS = _TABLE["rules"], _TABLE["checks"]
+RULES, CHECKS, VERDICTS = _TABLE["rules"], _TABLE["checks"], _TABLE["verdicts"]
+UNPREDICTABLE, BATCH_SOURCES = _TABLE["unpredictable"], _TABLE["batch_sources"]
+REMEDIES, DECLARED_REMEDIES = _TABLE["remedies"], _TABLE["declared_remedies"]
+OBSTACLES = _TABLE["obstacles"]
 
 
 def reason_text(reason: Reason) -> str:
@@ -106,8 +108,6 @@ def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind
             return f"with shard policy {policy} every worker runs the whole input pipeline"
         case SharedInputBound():
             return "its replicas share one input pipeline"
-        case StrategyFailed(last=last):
-            return reason_text(last)
         case Uncertified(findings=findings):
             return " ".join(map(check_text, findings))
     return ""

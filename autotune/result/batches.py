@@ -10,36 +10,18 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.reason import Outcome
+from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
 from autotune.stats import Interval, unpaired_ratio
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
-from autotune.stats.gradients import Learning, Unpredictable
+from autotune.stats.gradients import Learning
 from autotune.strategies import distribution, update_batch
 from autotune.text import times
-from autotune.workload import BatchSource, own_batch
+from autotune.workload import own_batch
 
 OTHERS = 2
 """Batches that are spoken of beside the recommended one."""
-WHY = {
-    Unpredictable.OWN_STEP: "the model has a train_step of its own",
-    Unpredictable.SUMMED_LOSS: "its loss is a sum over the batch",
-    Unpredictable.CLIPPED: "most of its gradients are clipped",
-    Unpredictable.ACCUMULATED: "the optimizer accumulates gradients over several steps",
-    Unpredictable.SCHEDULED: "a function or a callback changes the learning rate within an epoch",
-    Unpredictable.OPTIMIZER: "no formula is known for this optimizer",
-    Unpredictable.FAILED: "the look at the gradients failed",
-    Unpredictable.TOO_FEW: "too few gradients could be looked at",
-    Unpredictable.NO_TIME: "the budget is too short to look at gradients",
-    Unpredictable.NOT_OFFERED: "this engine cannot look at gradients",
-}
-SOURCES = {
-    BatchSource.FIT: "what the script gives to fit",
-    BatchSource.DATASET: "that of the batches of dataset_fn",
-    BatchSource.FACTORY: "the default of dataset_fn's batch_size",
-    BatchSource.KERAS: "that of Keras, as nothing says otherwise",
-}
-"""Who says what the user's own batch is."""
 
 
 class Arms(NamedTuple):
@@ -62,7 +44,7 @@ def own_arm(configuration: Configuration, own: int) -> Configuration:
 
 
 def rows(entries: Iterable[Entry]) -> Mapping[Configuration, Entry]:
-    """Return the measured row of each configuration: that of the finals, which come first."""
+    """Return the measured row of each configuration."""
     found: dict[Configuration, Entry] = {}
     for each in entries:
         if each.outcome is Outcome.MEASURED:
@@ -101,7 +83,7 @@ class Gain(NamedTuple):
     progress: Interval
     """Errors of the speed and of the examples needed included."""
     confirmed: bool
-    """Whether the finals measured it again: what led while exploring may have led by chance."""
+    """Whether it was measured again: what led once may have led by chance."""
 
     @property
     def pays(self) -> bool:
@@ -115,9 +97,9 @@ def gain(arms: Arms, learning: Learning) -> Gain | None:
     if needed is None:
         return None
     progress = unpaired_ratio(arms.faster, Interval(**needed._asdict()))
-    # The finals compare several devices with one, and no others of their kind.
-    own = arms.own.final or arms.own.configuration.distributed
-    return Gain(progress, confirmed=arms.other.final and own)
+    # Several devices are compared with one, and seldom with others of their kind.
+    own = arms.own.repeated or arms.own.configuration.distributed
+    return Gain(progress, confirmed=arms.other.repeated and own)
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:
@@ -127,18 +109,18 @@ def learning_lines(result: ResultData) -> Iterator[str]:
         return
     size, source = own_batch(result.facts)
     closest = f"; {known.batch} is the closest that was compared" if known.batch != size else ""
-    yield f"Your own global batch is {size}, {SOURCES[source]}{closest}."
+    yield f"Your own global batch is {size}, {BATCH_SOURCES[source]}{closest}."
     if known.refused:
         yield (
             f"Only a global batch of {known.batch} was compared: how the model learns at others is "
-            f"not known, because {WHY[known.refused]}."
+            f"not known, because {UNPREDICTABLE[known.refused]}."
         )
     yield from (listed := list(_others(result, known)))
     if listed and known.probes:
         steps = " and ".join(f"{each.step:,}" for each in known.probes)
         yield (
-            f"That was predicted from gradients after {steps} steps at a batch of {known.batch}; "
-            "it says nothing of the loss that is reached in the end."
+            f"What they need is predicted from gradients after {steps} steps at a batch of "
+            f"{known.batch}; the loss that is reached in the end was not looked at."
         )
 
 

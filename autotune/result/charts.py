@@ -25,8 +25,8 @@ from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning
 from autotune.text import plural
 
-SHOWN = 30
-"""Configurations that are drawn; the others stand in a table."""
+SHOWN = 12
+"""The best are drawn, and what they are compared with; the others stand in a table."""
 EXAMPLES = 1000
 """Steps of different batches are compared by the time of so many examples."""
 NETWORKS = (1000.0, 10_000.0)
@@ -142,39 +142,27 @@ class Throughput(NamedTuple):
     """The throughput of every configuration against one device, a row each with its interval."""
 
     sentence: str
-    groups: Mapping[str, Sequence[Row]]
-    """What may be compared with each other, by the heading of the group."""
+    rows: Sequence[Row]
     rest: Sequence[Row]
-    """The slowest, for which the drawing has no room."""
+    """The others, for which the drawing has no room."""
     scale: Scale
 
     @property
     def marks(self) -> list[Mark]:
-        used = {mark_of(each.entry) for group in self.groups.values() for each in group}
+        used = {mark_of(each.entry) for each in self.rows}
         return [mark for mark in Mark if mark in used]
 
 
-def throughput(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> Throughput:
-    """Return the figure of finalists and of what else was measured, each the fastest first."""
-    room = max(SHOWN - len(finalists), 0)
-    groups = {"Finals": finalists, "While exploring": explored[:room]}
-    shown = [e.entry.speedup for group in groups.values() for e in group if e.entry.speedup]
+def throughput(rows: Sequence[Row]) -> Throughput:
+    """Return the figure of all that was measured, the best first."""
+    first = {*sorted(range(len(rows)), key=lambda i: not rows[i].compared)[:SHOWN]}
+    drawn = [each for i, each in enumerate(rows) if i in first]
+    shown = [each.entry.speedup for each in drawn if each.entry.speedup]
     return Throughput(
-        sentence=_compared(finalists, explored, over=over),
-        groups={heading: group for heading, group in groups.items() if group},
-        rest=explored[room:],
+        sentence=f"{plural(len(rows), 'configuration')} measured; lines are 95% intervals.",
+        rows=drawn,
+        rest=[each for i, each in enumerate(rows) if i not in first],
         scale=scale_for(shown or [ITSELF], 1.0),
-    )
-
-
-def _compared(finalists: Sequence[Row], explored: Sequence[Row], *, over: bool) -> str:
-    count = plural(len(finalists) + len(explored), "configuration")
-    text = f"{count} measured; lines are 95% intervals. "
-    if not finalists:
-        return f"{text}There were no finals." if over else text.strip()
-    return (
-        f"{text}Finalists ran again in alternating fresh processes, and only those runs decide; "
-        "explored configurations are compared with one device during exploration."
     )
 
 
@@ -195,7 +183,11 @@ class BatchTimes(NamedTuple):
 
     rows: Sequence[Batch]
     """The user's own first."""
-    scale: Scale
+
+    def at(self, time: float) -> str:
+        """Return how far a bar reaches, in percent of the width; an interval may be cut off."""
+        most = max(min(each.time.high, each.time.value * BEYOND_POINTS) for each in self.rows)
+        return _percent(100 * min(time / most, 1.0))
 
 
 def batch_times(result: ResultData) -> BatchTimes | None:
@@ -206,7 +198,7 @@ def batch_times(result: ResultData) -> BatchTimes | None:
         return None
     own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
     rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
-    return BatchTimes(rows, scale_for([each.time for each in rows], 1.0))
+    return BatchTimes(rows)
 
 
 def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
@@ -255,6 +247,12 @@ class Bar(NamedTuple):
     def drawn(self) -> dict[str, float]:
         """Milliseconds of what takes time."""
         return {p: s.value * self.milliseconds for p, s in self.shares.items() if s.value > 0}
+
+    def interval(self, part: str) -> str:
+        low, high = (
+            each * self.milliseconds for each in (self.shares[part].low, self.shares[part].high)
+        )
+        return f"{low:,.3g} to {high:,.3g}"
 
     def time(self, part: str) -> str:
         return f"{self.shares[part].value * self.milliseconds:,.3g} ms"

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import Field
 
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.machine import Machine
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.program import cluster_files
-from autotune.result.leaderboard import NOTHING, Entry, Leaderboard
+from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.saved import SavedConfiguration
 from autotune.result.verdict import Evidence
-from autotune.space.origin import choices, origins
 from autotune.stats import Interval
 from autotune.trial import Trial
 from autotune.value import Value
-from autotune.workload import WorkloadFacts
 
 
 class Alternative(Value):
@@ -30,24 +24,6 @@ class Alternative(Value):
     examples_per_second: Interval
     share: float
     """Its throughput as a share of the recommended configuration's."""
-
-
-def _scorer(objective: str, facts: WorkloadFacts, machine: Machine) -> Scorer:
-    return Scorer(objective=objective_named(objective), facts=facts, machine=machine)
-
-
-def _compared(data: dict[str, Any]) -> tuple[Entry, ...]:
-    rate = data["examples_per_second"]
-    known = {data["configuration"]: rate} if rate else NOTHING
-    scorer = _scorer(data["objective"], data["facts"], data["machine"])
-    decision = data["evidence"].decision
-    gains = {decision.challenger: decision.gain} if decision.gain else NOTHING
-    leaderboard = Leaderboard(data["trials"], data["one_device"], known, gains, scorer)
-    chosen = choices(data["machine"], data["facts"])
-    return tuple(
-        each.model_copy(update={"origins": origins(each.configuration, chosen)})
-        for each in leaderboard.rows()
-    )
 
 
 class Unsaved(Value):
@@ -64,8 +40,6 @@ class ResultData(SavedConfiguration):
 
     evidence: Evidence
     """What the verdict rests on."""
-    over_default: Interval | None
-    """Speed-up of the recommended configuration over the Keras defaults on one device."""
     script: str
     """The training program, `train.py`, exactly as timed."""
     launch: str | None
@@ -75,8 +49,9 @@ class ResultData(SavedConfiguration):
     another."""
     trials: tuple[Trial, ...]
     """All trials, in the order in which they ran."""
-    compared: tuple[Entry, ...] = Field(default_factory=_compared)
-    """The finalists, then all that was explored, the fastest first."""
+    compared: tuple[Entry, ...]
+    """What the posterior of all runs says of each configuration that has shown a speed, the best
+    first."""
     diagnosis: Diagnosis | None = None
     """Where the step time goes; None if there was no time to profile it."""
     study: str
@@ -107,24 +82,14 @@ class ResultData(SavedConfiguration):
         """The recommended configuration."""
         return self.configuration
 
-    @property
-    def finalists(self) -> tuple[Entry, ...]:
-        """The configurations that were compared in the finals, the fastest first."""
-        return tuple(each for each in self.compared if each.final)
-
-    @property
-    def explored(self) -> tuple[Entry, ...]:
-        """The other configurations that were measured, the fastest first."""
-        seen = {each.configuration for each in self.finalists}
-        return tuple(each for each in self.compared if each.configuration not in seen)
-
     def leaderboard(self) -> Leaderboard:
         """Return what the trials say one by one; what they say together is `compared`."""
-        scorer = _scorer(self.objective, self.facts, self.machine)
-        return Leaderboard(self.trials, self.one_device, score=scorer)
+        objective = objective_named(self.objective)
+        scorer = Scorer(objective=objective, facts=self.facts, machine=self.machine)
+        return Leaderboard(self.trials, scorer)
 
     def saved(self) -> SavedConfiguration:
-        """Return the content of `config.yaml`, as `autotune.verify` accepts it."""
+        """Return what `autotune.verify` needs of it, and `load_configuration` returns."""
         return SavedConfiguration(
             **{name: getattr(self, name) for name in SavedConfiguration.model_fields}
         )

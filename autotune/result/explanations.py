@@ -27,7 +27,7 @@ from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
-from autotune.text import plural, rate, times
+from autotune.text import plural, rate
 from autotune.trial import Trial
 
 FAILURES = (
@@ -36,6 +36,7 @@ FAILURES = (
     Outcome.HUNG,
     Outcome.FAILED,
     Outcome.UNSTABLE,
+    Outcome.REJECTED,
 )
 Explain = Callable[[ResultData], Iterator[str]]
 
@@ -216,18 +217,9 @@ def certificate(result: ResultData) -> Iterator[str]:
         yield from (found.line, *found.undecided)
 
 
-def _rejected(result: ResultData) -> Iterator[str]:
-    for trial in _current(result):
-        if trial.outcome is Outcome.REJECTED:
-            yield (
-                f"{title(trial.configuration)} failed certification (trial {trial.number}): "
-                f"{reason_text(trial.reason)}"
-            )
-
-
 def _faster(result: ResultData) -> Iterator[str]:
     """Yield why the fastest row of the table is not what is recommended."""
-    rates = {e: e.examples_per_second.value for e in (*result.finalists, *result.explored)}
+    rates = {each: each.examples_per_second.value for each in result.compared}
     chosen = next((each for each in rates if each.configuration == result.config), None)
     best = max(rates, key=lambda each: rates[each], default=None)
     if chosen and best and rates[best] > rates[chosen]:
@@ -248,20 +240,6 @@ def _why_not(row: Entry, result: ResultData) -> str:
     if row.configuration.distributed:
         return f"a gain of {result.margin:.0%} or more over one device is not shown"
     return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
-
-
-def _defaults(result: ResultData) -> Iterator[str]:
-    default = result.evidence.default
-    if result.config == default:
-        tried = {each.configuration for each in result.trials if not each.configuration.distributed}
-        fastest = "The Keras defaults were the fastest settings tried on one device."
-        yield fastest if len(tried) > 1 else "Only the Keras defaults were tried."
-    elif result.over_default is not None:
-        yield (
-            f"The recommended settings ({in_short(result.config)}) are "
-            f"{times(result.over_default)} as {result.evidence.adjective} as the defaults on one "
-            f"device ({in_short(default)})."
-        )
 
 
 def _lengths(result: ResultData) -> Iterator[str]:
@@ -323,14 +301,6 @@ def _memory(result: ResultData) -> Iterator[str]:
         )
 
 
-def _unmatched_batch(result: ResultData) -> Iterator[str]:
-    if (batch := result.evidence.unmatched_batch) is not None and result.config.distributed:
-        yield (
-            f"One device was not measured at the global batch of {batch}; part of the gain may "
-            "come from the larger batch."
-        )
-
-
 def _noise(result: ResultData) -> Iterator[str]:
     found = result.evidence
     if not found.repeats:
@@ -349,6 +319,6 @@ def _load(result: ResultData) -> Iterator[str]:
 
 _IN_ORDER: tuple[Explain, ...] = (
     *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
-    *(learning_lines, _epoch, _own_strategy, certificate, _rejected, _faster, _defaults),
-    *(_lengths, _profile, _bounds, failures, _memory, _unmatched_batch, _noise, _load),
+    *(learning_lines, _epoch, _own_strategy, certificate, _faster),
+    *(_lengths, _profile, _bounds, failures, _memory, _noise, _load),
 )

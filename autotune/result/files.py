@@ -30,14 +30,14 @@ COMPARED = "vs_one_device"
 """The column of a frame that gives the ratio to the best single device."""
 
 MEANINGS: Mapping[str, str] = {
-    "config.yaml": "the configuration, for `autotune script` and `autotune verify`",
+    "config.yaml": "what was decided, for `autotune script` and `autotune verify`",
     "train.py": "the training program, exactly as timed",
     "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
     "launch.slurm": "starts them on several machines with Slurm",
     "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
     "launch_ray.py": "starts them on several machines with Ray (`ray job submit`)",
     "report.html": "the report, a self-contained page",
-    "result.json": "the result without its trials, for `autotune report`",
+    "result.json": "the result without its trials, with the facts that config.yaml needs",
     "trials.csv": "all trials, one row each",
     "trials.jsonl": "all trials with their timings",
     "study.db": "the Optuna study",

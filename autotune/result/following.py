@@ -20,7 +20,7 @@ from rich.text import Text
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
 from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
-from autotune.result.terminal import Line, Stacked, as_html, plan_text
+from autotune.result.terminal import Line, Stacked, as_html, plan_in_short
 from autotune.result.view import PHASES, Progress, TrialRow, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly
@@ -34,6 +34,8 @@ LEAST = 30
 """Columns that a configuration needs beside its figures."""
 REDRAWS_PER_SECOND = 1
 """Few, because the processes that are timed share the cores with this one."""
+LOG_HEADS = ("trial", "outcome", "examples/s", "vs one device", "configuration")
+LOG_COLUMNS = "{:>5}  {:<13}  {:>10}  {:>13}  {}"
 STYLES = {Outcome.MEASURED: "green", Outcome.PRUNED: "magenta", Outcome.SKIPPED: "dim"}
 """Colours that can be read on a dark and on a light background; yellow cannot."""
 
@@ -125,7 +127,7 @@ class LiveReport:
     def __call__(self, event: Event) -> None:
         self._progress.take(event)
         if isinstance(event, Planned):
-            self._console.print(plan_text(event.plan), Text(), sep="\n")
+            self._console.print(plan_in_short(event.plan), Text(), sep="\n")
             if event.kept:
                 self._log(f"Resuming after {plural(len(event.kept), 'trial')}.")
         elif isinstance(event, Notice):
@@ -183,19 +185,29 @@ def _running_cell() -> Callable[[str], None]:
     return lambda html: handle.update(shown.HTML(html))
 
 
-class TurnsReport:
-    """Follows runs that take turns, in lines for a log."""
-
-    headings = f"{'pair':>5}  {'outcome':<13}  {'examples/s':>10}  configuration"
+class PlainReport:
+    """Follows a search, or runs that take turns, in lines for a log."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress()
-        self._headed = self._preparing = ""
+        self._headed: set[str] = set()
+        self._preparing = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Set what follows apart from the lines."""
+        self._console.print()
 
     def __call__(self, event: Event) -> None:
         self._progress.take(event)
-        if isinstance(event, Preparing):
+        if isinstance(event, Planned):
+            self._console.print(Text(), plan_in_short(event.plan), Text(), sep="\n")
+            if event.kept:
+                self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
+        elif isinstance(event, Preparing):
             # Some steps take turns with themselves, a run each; a log needs to hear of it once.
             if event.what != self._preparing:
                 self._log(event.what)
@@ -206,21 +218,15 @@ class TurnsReport:
             self._trial(event.trial)
 
     def _trial(self, trial: Trial) -> None:
-        self._head("Alternating runs in fresh processes")
-        self._row(f"{(trial.round or 0) + 1:>5}", trial_row(trial))
-
-    def _row(self, number: str, row: TrialRow, factor: str = "") -> None:
-        """Print a trial; what has no fixed length comes last."""
-        why = f" - {row.why}" if row.why else ""
-        figures = f"{number}  {row.trial.outcome:<13}  {row.rate or '-':>10}{factor}"
-        self._print(f"{figures}  {row.name}{why}")
-
-    def _head(self, text: str) -> None:
-        """Print headings, once below the same text."""
-        if text != self._headed:
-            self._headed = text
-            self._log(text)
-            self._print(self.headings, timed=False)
+        """Print a trial, and once what each stage is for; what has no fixed length comes last."""
+        if trial.stage not in self._headed:
+            self._headed.add(trial.stage)
+            self._log(PHASES[trial.stage])
+            self._print(LOG_COLUMNS.format(*LOG_HEADS), timed=False)
+        row = trial_row(trial, self._progress.leaderboard)
+        name = f"{row.name} - {row.why}" if row.why else row.name
+        figures = row.rate or "-", row.speedup or "-"
+        self._print(LOG_COLUMNS.format(trial.number, trial.outcome, *figures, name))
 
     def _log(self, text: str) -> None:
         self._print(one_line(text))
@@ -231,31 +237,6 @@ class TurnsReport:
         self._console.print(Text(f"{time:>7}  {line}"), soft_wrap=True)
 
 
-class PlainReport(TurnsReport):
-    headings = (
-        f"{'trial':>5}  {'outcome':<13}  {'examples/s':>10}  {'vs one device':>13}  configuration"
-    )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Set what follows apart from the lines."""
-        self._console.print()
-
-    def __call__(self, event: Event) -> None:
-        super().__call__(event)
-        if isinstance(event, Planned):
-            self._console.print(Text(), plan_text(event.plan), Text(), sep="\n")
-            if event.kept:
-                self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
-
-    def _trial(self, trial: Trial) -> None:
-        self._head(PHASES[trial.stage])
-        row = trial_row(trial, self._progress.leaderboard)
-        self._row(f"{trial.number:>5}", row, f"  {row.speedup or '-':>13}")
-
-
 def terminal_report(console: Console) -> LiveReport | PlainReport:
     """Return the live view where stderr is a terminal, and lines elsewhere."""
     # Not `console.is_terminal`, which colours forced in a CI job make true.
@@ -264,9 +245,9 @@ def terminal_report(console: Console) -> LiveReport | PlainReport:
 
 
 @contextmanager
-def follow(*, progress: bool | None) -> Iterator[Observer]:
-    """Show a search that runs inside this block; with None in a notebook and in a terminal only."""
-    if progress is False or (progress is None and not in_notebook() and not sys.stderr.isatty()):
+def follow(*, progress: bool) -> Iterator[Observer]:
+    """Show a search that runs inside this block: below a notebook's cell, or on stderr."""
+    if not progress:
         yield nobody
     elif in_notebook():
         with NotebookReport() as cell:

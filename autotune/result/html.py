@@ -37,14 +37,13 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uf
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 _TICKED = re.compile(r"`([^`\n]+)`")
 _LEXERS = {"py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
-_STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.FINAL: "finals"}
+_STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.REPEAT: "repeat"}
 
 
 def page(result: ResultData, written: datetime | None = None) -> str:
     """Return the report of a result, which tells the moment at which it was written, or now."""
     view = ResultView(result)
     made = {
-        "summary": view.summary,
         "facts": [*_facts(view, written or datetime.now(UTC))],
         "command": shlex.join(_command(result)),
         "notes": [*_notes(result)],
@@ -56,6 +55,21 @@ def page(result: ResultData, written: datetime | None = None) -> str:
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def cell(result: ResultData) -> str:
+    """Return what a notebook shows of a result: answers, plot, programs to copy, the report."""
+    view = ResultView(result)
+    shown = {
+        **_parts(view),
+        "throughput": charts.throughput(view.best),
+        "evidence": view.reasons(failures),
+        "failed": view.failures,
+        "counts": view.counts,
+        "report": base64.b64encode(page(result).encode()).decode(),
+    }
+    text = environment().get_template("cell.html").render(shown)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def parts(result: ResultData) -> dict[str, Any]:
     """Return what the fragments need to show a result, by the names that they have there."""
     return _parts(ResultView(result))
@@ -63,12 +77,9 @@ def parts(result: ResultData) -> dict[str, Any]:
 
 def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
     """Return what the fragments show of a search that has found nothing yet."""
-    finalists, others = (
-        [row_of(e) for e in each] for each in (leaderboard.finalists, leaderboard.others)
-    )
     return {
         "result": None,
-        "throughput": charts.throughput(finalists, others, over=False),
+        "throughput": charts.throughput([row_of(each) for each in leaderboard.rows()]),
         **_trials(leaderboard.trials, leaderboard),
     }
 
@@ -77,9 +88,11 @@ def _parts(view: ResultView) -> dict[str, Any]:
     result = view.result
     return {
         "result": result,
+        "headline": view.headline,
+        "settings_line": view.settings,
         "figures": view.figures,
         "evidence": view.reasons(failures, certificate),
-        "throughput": charts.throughput(view.finalists, view.explored, over=True),
+        "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
@@ -104,7 +117,8 @@ def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:
     data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
-    yield "Search", f"{took}, {roughly(result.prepared_seconds)} of it before the first trial"
+    before = f"{roughly(result.prepared_seconds)} of it before the first trial"
+    yield "Search", ", ".join(filter(None, (took, before, view.spent)))
     if result.screened:
         seen = plural(result.screened, "setting")
         yield "Screening", f"{seen} in {roughly(result.screening_seconds)}, to choose the trials"

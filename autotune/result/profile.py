@@ -9,7 +9,7 @@ from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
 from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole, takes
 from autotune.config import Configuration, axis_of
 from autotune.reason import Rule
-from autotune.reason.sentences import rule_text
+from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES, rule_text
 from autotune.stats import Interval
 from autotune.strategies import strategy, title
 from autotune.text import sentence
@@ -278,13 +278,13 @@ def _help(advice: Advice, facts: WorkloadFacts) -> str:
         return _measured(advice.tried)
     why = advice.why_not
     if isinstance(why, Rule):
-        return f"{_NAMES[advice.remedy]}, not tried: {rule_text(why)}"
+        return f"{REMEDIES[advice.remedy]}, not tried: {rule_text(why)}"
     if why is Obstacle.UNDECLARED:
-        return _DECLARE[advice.remedy]
+        return DECLARED_REMEDIES[advice.remedy]
     if why is Obstacle.ONE_AT_A_TIME:
-        return _OBSTACLES[why]
-    how = _at_the_source(facts) if advice.remedy is Remedy.SOURCE else _NAMES[advice.remedy]
-    return f"{how} ({_OBSTACLES[why]})" if why else how
+        return OBSTACLES[why]
+    how = _at_the_source(facts) if advice.remedy is Remedy.SOURCE else REMEDIES[advice.remedy]
+    return f"{how} ({OBSTACLES[why]})" if why else how
 
 
 def _measured(tried: Tried) -> str:
@@ -295,33 +295,7 @@ def _measured(tried: Tried) -> str:
     )
 
 
-_NAMES = {
-    Remedy.CACHE: "a cache",
-    Remedy.PARALLEL_CALLS: "more parallel calls",
-    Remedy.DATASET_WORKERS: "more workers of the PyDataset",
-    Remedy.VECTORIZED_MAP: "whole batches instead of single examples",
-    Remedy.WORKERS: "more workers",
-}
-_DECLARE = {
-    Remedy.PARALLEL_CALLS: (
-        "declare `num_parallel_calls` in the dataset factory and pass it to `map`"
-    ),
-    Remedy.VECTORIZED_MAP: "declare `batch_size` and map whole batches instead of single examples",
-    Remedy.SOURCE: (
-        "declare `input_context` in the dataset factory and read only a worker's shard there"
-    ),
-}
-_OBSTACLES = {
-    Obstacle.ONE_AT_A_TIME: (
-        "Python code produces the examples one at a time in each process, so read several "
-        "sources in parallel with `interleave`"
-    ),
-    Obstacle.NOT_IN_SPACE: "not in the space",
-    Obstacle.NOT_TRIED: "not tried by itself",
-}
-
-
 def _at_the_source(facts: WorkloadFacts) -> str:
     if "input_context" in facts.dataset_takes:
         return "let each worker read only its shard (shard policy source)"
-    return _DECLARE[Remedy.SOURCE]
+    return DECLARED_REMEDIES[Remedy.SOURCE]

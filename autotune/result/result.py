@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError, computed_field, model_validator
 
-from autotune.errors import ConfigurationError, first_mistake, in_words
+from autotune.errors import ConfigurationError, UsageError, first_mistake, in_words
 from autotune.result.answer import summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
 from autotune.result.files import put_texts, trials_csv, trials_frame
-from autotune.result.saved import PICKLES, configuration_text
+from autotune.result.saved import PICKLES, RESULT, configuration_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-RESULT, TRIALS = "result.json", "trials.jsonl"
-"""From these two a result can be read back."""
+TRIALS = "trials.jsonl"
+"""From this and result.json a result can be read back."""
 WINDOWS = {"trials": {"__all__": {"windows"}}}
 """What JSON for people leaves out; trials.jsonl holds it."""
 
@@ -76,7 +76,7 @@ class Result(ResultData):
     def texts(self) -> Mapping[str, str | None]:
         """Return what the files of `save` hold, by name, the smallest first; None for no file."""
         return {
-            "config.yaml": configuration_text(self.saved(), ".yaml"),
+            "config.yaml": configuration_text(self),
             **self.programs(),
             RESULT: self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
             "trials.csv": trials_csv(self.trials),
@@ -124,6 +124,42 @@ class Result(ResultData):
 
         return page(self)
 
+    def strategy(self) -> Any:
+        """Return the recommended `tf.distribute` strategy, to train in this process.
+
+            with result.strategy().scope():
+                model = model_fn()
+
+        Raises:
+            UsageError: It needs several processes, or TensorFlow has begun to use its devices.
+        """
+        from autotune.result.training import strategy_of  # noqa: PLC0415 - as above
+
+        return strategy_of(self)
+
+    def fit(self, *, epochs: int | None = None, save: str | Path | None = None) -> None:
+        """Train as recommended, by the program of the result in processes of its own.
+
+        What it prints appears as it comes.
+
+        Args:
+            epochs: Number of epochs; None takes that of the program.
+            save: File that the trained model is saved to, for example `model.keras`; only for a
+                program that is made of factories.
+
+        Raises:
+            UsageError: `epochs` is below one, or the program needs values that could not be written
+                down.
+            AutotuneError: The training failed.
+        """
+        from autotune.result.training import train  # noqa: PLC0415 - as above
+
+        if epochs is not None and epochs < 1:
+            raise UsageError(f"epochs={epochs} is no training.", "Take one or more.")
+        asked = {"--epochs": epochs, "--save": save}
+        words = [(flag, str(value)) for flag, value in asked.items() if value is not None]
+        train(self, [each for pair in words for each in pair])
+
     def trials_frame(self) -> DataFrame:
         """Return all trials as a pandas DataFrame, one row per trial, indexed by number.
 
@@ -144,7 +180,7 @@ class Result(ResultData):
     __repr__ = __str__  # A notebook keeps it beside the HTML; all fields would be megabytes.
 
     def _repr_html_(self) -> str:
-        """Return the verdict, the table and the explanations for a notebook's cell."""
-        from autotune.result.terminal import result_html  # noqa: PLC0415 - as above
+        """Return the answers, the plot, the programs and the report for a notebook's cell."""
+        from autotune.result.html import cell  # noqa: PLC0415 - as above
 
-        return result_html(self)
+        return cell(self)

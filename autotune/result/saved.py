@@ -1,14 +1,13 @@
-"""The file that holds a configuration, from which its program can be rendered again."""
+"""The file that holds what was decided, for people; its facts lie beside it in result.json."""
 
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import tomli_w
 import yaml
 from pydantic import Field, ValidationError
 
@@ -21,14 +20,22 @@ from autotune.options import MARGIN
 from autotune.result.files import write_text
 from autotune.result.verdict import Verdict
 from autotune.stats import Interval
+from autotune.text import size
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
-HEADER = "Written by autotune. `autotune script FILE` renders the training program again."
+RESULT = "result.json"
+HEADER = """\
+# What autotune decided. `autotune script FILE` renders the training program again, with another
+# configuration too; `autotune verify FILE` measures it again. Both need the facts in `result`.
+"""
+SUFFIXES = (".yaml", ".yml")
+DIGITS = 4
+"""Significant digits of a figure that people read."""
 
 
 class SavedConfiguration(Value):
-    """The part of a result that `config.yaml` holds: what a check or another rendering needs."""
+    """The part of a result that a check or another rendering needs."""
 
     schema_version: Literal[1] = 1
     autotune: str = VERSION
@@ -39,19 +46,21 @@ class SavedConfiguration(Value):
     global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
-    """Throughput of the recommended configuration: in the finals, or else while exploring."""
+    """Throughput of the recommended configuration."""
+    gain_over_yours: Interval | None = None
+    """Speed-up of the recommended configuration over the user's own settings on one device; None
+    where these were not measured."""
     objective: str = "max_throughput"
     """Name of what was optimized."""
     value: Interval | None = None
     """Its value for the recommended configuration, likewise."""
     best_distributed_speedup: Interval | None = None
     """Speed-up of the best distributed configuration over the best single-device configuration,
-    whichever is recommended: in the finals, or while exploring if none was in them; None if none
-    was measured."""
+    whichever is recommended; None if none was measured."""
     one_device: Configuration
-    """The best single-device configuration in the finals."""
+    """The best single-device configuration."""
     best_distributed: Configuration | None = None
-    """The best distributed configuration in the finals, recommended or not."""
+    """The best distributed configuration, recommended or not."""
     margin: float = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
@@ -62,92 +71,156 @@ class SavedConfiguration(Value):
     seed: int
 
 
-def configuration_text(saved: SavedConfiguration, suffix: str) -> str:
-    """Return what a file of some suffix holds: `.yaml`, `.json` or `.toml`."""
-    dump = _DUMPERS.get(suffix)
-    if dump is None:
-        raise OutputError(f"{suffix!r} is no known file extension.", "Use .yaml, .json or .toml.")
-    return dump(saved.model_dump(mode="json", exclude_none=True, exclude=PICKLES))
+def configuration_text(saved: SavedConfiguration, result: str = RESULT) -> str:
+    """Return what config.yaml holds: what was decided, how fast it is, and on what.
+
+    Args:
+        saved: The recommendation.
+        result: Path of its result.json, relative to the file.
+    """
+    shown = {**dict(_decided(saved)), "result": result}
+    return HEADER + yaml.dump(shown, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def save_configuration(saved: SavedConfiguration, path: Path) -> None:
-    """Write a configuration as YAML, JSON or TOML, as the file's suffix says."""
-    write_text(path, configuration_text(saved, path.suffix))
+def _decided(saved: SavedConfiguration) -> Iterator[tuple[str, Any]]:
+    found = saved.configuration
+    yield "verdict", str(saved.verdict)
+    yield (
+        "configuration",
+        {"strategy": found.strategy, "workers": found.workers, **_settings(found)},
+    )
+    yield "global_batch", saved.global_batch
+    yield "objective", saved.objective
+    for name in ("examples_per_second", "gain_over_yours", "best_distributed_speedup"):
+        if interval := getattr(saved, name):
+            yield name, {end: _rounded(each) for end, each in interval}
+    if saved.certificate:
+        yield "certificate", saved.certificate.line
+    yield "workload", dict(_workload(saved.workload))
+    yield "measured_on", dict(_measured_on(saved))
+
+
+def _settings(found: Configuration) -> dict[str, Any]:
+    """Return how it is placed, its batch, and what Keras or TensorFlow would do otherwise."""
+    changed = {name: each for name, each in found.changed().items() if hasattr(found, name)}
+    own = {"arguments": dict(found.arguments)} if found.arguments else {}
+    always = {name: found[name] for name in ("strategy", "workers", "per_replica_batch")}
+    return {**always, **changed, **own}
+
+
+def _rounded(figure: float) -> float:
+    return float(f"{figure:.{DIGITS}g}")
+
+
+def _workload(workload: Workload) -> Iterator[tuple[str, Any]]:
+    if workload.script:
+        yield "script", workload.script.file
+    for role, factory in workload.factories.items():
+        yield role, factory.short_name
+        if factory.arguments:
+            yield f"{role.removesuffix('_fn')}_args", dict(factory.arguments)
+
+
+def _measured_on(saved: SavedConfiguration) -> Iterator[tuple[str, Any]]:
+    machine = saved.machine
+    if len(machine.hosts) > 1:
+        yield "hosts", len(machine.hosts)
+    yield "processor", machine.processor
+    yield "cores", machine.cpus
+    yield "memory", size(machine.memory)
+    if machine.gpus:
+        yield "gpus", [*machine.gpus]
+    if machine.tpus:
+        yield "tpus", machine.tpus
+    for name in ("python", "tensorflow", "keras"):
+        yield name, getattr(machine, name)
+    yield "autotune", saved.autotune
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes an interval in one line."""
+
+
+def _named(dumper: _Dumper, values: dict[str, Any]) -> yaml.Node:
+    figures = all(isinstance(each, float) for each in values.values())
+    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=figures)
+
+
+_Dumper.add_representer(dict, _named)
+
+
+def save_configuration(saved: SavedConfiguration, path: Path, result: Path) -> None:
+    """Write a configuration to a YAML file, and into it the path of its result.json."""
+    check_suffix(path)
+    write_text(path, configuration_text(saved, os.path.relpath(result, path.parent)))
+
+
+def check_suffix(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        raise OutputError(f"{path} has no known file extension.", f"Use {' or '.join(SUFFIXES)}.")
 
 
 def load_configuration(path: str | Path) -> SavedConfiguration:
-    """Load a saved `config.yaml`, or the same as JSON or TOML.
+    """Load a saved `config.yaml`, with the facts of the result.json that it names.
+
+    The configuration is that of the file, which may have been changed since.
 
     Raises:
-        ConfigurationError: The file cannot be read, or is not a saved configuration.
+        ConfigurationError: A file cannot be read, or is not what it should be.
     """
     path = Path(path)
-    loads = _LOADERS.get(path.suffix)
-    if loads is None:
+    given = _parsed(path, yaml.safe_load, "Fix this line, or save the configuration again.")
+    if not isinstance(given, dict) or not {"configuration", "workload", "result"} <= given.keys():
         raise ConfigurationError(
-            f"{path} has no known file extension.", "Use .yaml, .json or .toml."
+            f"{path} is not a saved configuration.", "Create one with `autotune tune`."
         )
+    facts = path.parent / str(given["result"])
+    kept = _parsed(facts, json.loads, f"Keep it where `result` in {path} says, or search again.")
     try:
-        return SavedConfiguration.model_validate(loads(path.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigurationError(
-            f"{path} cannot be read: {in_words(exc)}.", "Check the path."
-        ) from exc
+        saved = SavedConfiguration.model_validate(_fields_of(kept))
+        configuration = _configuration(given["configuration"])
     except ValidationError as exc:
         raise ConfigurationError(
-            f"{path} is not a saved configuration: {first_mistake(exc)}.",
-            "Create one with `autotune tune`.",
+            f"{path} or {facts} is not what `autotune tune` writes: {first_mistake(exc)}.",
+            "Fix the value, or search again.",
         ) from exc
+    if given["workload"] != dict(_workload(saved.workload)):
+        raise ConfigurationError(
+            f"{facts} is of another workload than {path}.", "Search again, or restore the file."
+        )
+    return saved if configuration == saved.configuration else _changed(saved, configuration)
+
+
+def _parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:
+    try:
+        return parse(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as exc:
+        where = "Check the path." if parse is yaml.safe_load else next_step
+        raise ConfigurationError(f"{path} cannot be read: {in_words(exc)}.", where) from exc
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
-        raise ConfigurationError(
-            f"{path} cannot be parsed: {text}.", "Fix this line, or save the configuration again."
-        ) from exc
+        raise ConfigurationError(f"{path} cannot be parsed: {text}.", next_step) from exc
+
+
+def _fields_of(kept: Any) -> Any:
+    """Return what a result.json holds of a saved configuration."""
+    names = SavedConfiguration.model_fields
+    return {n: kept[n] for n in names if n in kept} if isinstance(kept, dict) else kept
+
+
+def _configuration(given: Any) -> Configuration:
+    if isinstance(given, dict) and isinstance(given.get("arguments"), dict):
+        given = {**given, "arguments": tuple(given["arguments"].items())}
+    return Configuration.model_validate(given)
+
+
+def _changed(saved: SavedConfiguration, configuration: Configuration) -> SavedConfiguration:
+    """Return it with another configuration, of which nothing was measured."""
+    unknown = dict.fromkeys(("examples_per_second", "gain_over_yours", "value"))
+    batch = configuration.global_batch
+    new = {"configuration": configuration, "global_batch": batch, **unknown, "certificate": None}
+    return saved.model_copy(update=new)
 
 
 # A pickle is good for trials only; the file keeps the text of the function instead.
 PICKLES = {"workload": {name: {"pickled"} for name in ("model", "dataset", "callbacks")}}
-
-_LOADERS: dict[str, Callable[[str], Any]] = {
-    ".yaml": yaml.safe_load,
-    ".yml": yaml.safe_load,
-    ".json": json.loads,
-    ".toml": tomllib.loads,
-}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes numbers side by side, as there may be hundreds, and what else is named beside them."""
-
-
-def _numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, int | float) for each in value)
-
-
-def _listed(dumper: _Dumper, values: list[Any]) -> yaml.Node:
-    beside = bool(values) and _numbers(values)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=beside)
-
-
-def _named(dumper: _Dumper, values: dict[str, Any]) -> yaml.Node:
-    lists = [each for each in values.values() if isinstance(each, list)]
-    others = [each for each in values.values() if not isinstance(each, list)]
-    beside = bool(lists) and all(map(_numbers, lists)) and _numbers(others)
-    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=beside)
-
-
-_Dumper.add_representer(list, _listed)
-_Dumper.add_representer(dict, _named)
-
-
-def _yaml(data: Any) -> str:
-    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return f"# {HEADER}\n{text}"
-
-
-_DUMPERS: dict[str, Callable[[Any], str]] = {
-    ".yaml": _yaml,
-    ".yml": _yaml,
-    ".json": lambda data: json.dumps(data, indent=2) + "\n",
-    ".toml": lambda data: f"# {HEADER}\n{tomli_w.dumps(data)}",
-}

@@ -132,6 +132,11 @@ def plan_text(plan: Plan) -> RenderableType:
     return Group(*parts, Text(), Text(times_in_words(plan)))
 
 
+def plan_in_short(plan: Plan) -> RenderableType:
+    """Return what a search will look at, without the list of `--dry-run`."""
+    return Group(_head(plan), Text(f"{times_in_words(plan)} --dry-run lists them."))
+
+
 def _head(plan: Plan) -> Text:
     head = Text.assemble(
         ("autotune ", "dim"), (plan.workload, "bold"), f" on {plan.machine}, space {plan.space}\n"
@@ -234,18 +239,25 @@ def _in_order(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
     return tuple(sorted(numbers)) if len(numbers) == len(every) else every
 
 
-def result_text(result: ResultData, folder: Path) -> RenderableType:
-    """Return the verdict, the table, the reasons, the failures, the files and what to do next."""
+def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> RenderableType:
+    """Return the two answers, the table, what failed, and what to do with the files of a folder.
+
+    Verbosely with the reasons, and with the meaning of each file.
+    """
     view, missing = ResultView(result), result.unsaved.files if result.unsaved else ()
     files = {name: path for name, path in written(folder).items() if name not in missing}
-    parts: list[RenderableType] = [*_answer(view), Text(), *_reasons(view), Text()]
+    parts: list[RenderableType] = [*_answer(view), Text()]
+    if verbose:
+        parts += [*_reasons(view), Text()]
     if view.failures:
         parts += [*_failures(view), Text()]
     if "train.py" in missing:
         # Not wrapped: it is a program.
         script = Text(result.script, no_wrap=True, overflow="ignore")
         parts += [Text("train.py, which the disk did not take", style=HEAD), script]
-    return Group(*parts, *_files(files, folder), Text(), *map(_command, view.next_steps(files)))
+    if verbose:
+        parts += [*_files(files, folder), Text()]
+    return Group(*parts, *map(_command, view.next_steps(files, folder)))
 
 
 def brief(result: ResultData) -> str:
@@ -255,21 +267,9 @@ def brief(result: ResultData) -> str:
         return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def result_html(result: ResultData) -> str:
-    """Return verdict and table in sight, reasons and failures a click away."""
-    view = ResultView(result)
-    parts = [as_html(Group(*_answer(view))), _details("Why", Group(*_reasons(view)))]
-    if view.failures:
-        parts.append(_details("Failed trials", Group(*_failures(view))))
-    return "\n".join(parts)
-
-
-def _details(title: str, what: RenderableType) -> str:
-    return f"<details><summary>{title}</summary>{as_html(what)}</details>"
-
-
 def _answer(view: ResultView) -> Iterator[RenderableType]:
     yield Text(view.summary, style="bold")
+    yield Text.assemble(("Settings: ", "bold"), view.settings)
     yield Text()
     heads = ("|outcome", ">examples/s", ">vs one device")
     yield Stacked(heads, "configuration", [_line(row) for row in view.best], LEAST)
@@ -313,5 +313,5 @@ def _files(files: Mapping[str, Path], folder: Path) -> Iterator[RenderableType]:
 
 def _command(step: NextStep) -> RenderableType:
     # Never wrapped by us: a line break inside would be pasted into the shell.
-    parts = (f"{step.what:<16}", "dim"), (step.command, "bold"), (step.remark, "dim")
+    parts = (f"{step.what:<11}", "dim"), (step.command, "bold"), (step.remark, "dim")
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")

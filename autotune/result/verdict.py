@@ -14,42 +14,44 @@ class Verdict(StrEnum):
     """The answer to "should I distribute this training?"."""
 
     DISTRIBUTE = "distribute"
-    """A distributed configuration is faster: significantly, and by more than the margin."""
+    """It is 99 % sure that a distributed configuration is faster, by more than the margin."""
     ONE_DEVICE = "one device"
-    """No distributed configuration is faster by more than the margin."""
+    """It is 95 % sure that none gains more than the margin, or staying is expected to lose less
+    than 1 %."""
     UNDECIDED = "undecided"
-    """The budget was too small to tell; what is probably faster is recommended meanwhile."""
+    """Not sure yet; what is likelier faster is recommended meanwhile."""
 
 
 class Decision(Value):
-    """A verdict and the comparison behind it."""
+    """A verdict, and what the posterior of all runs says of it."""
 
     verdict: Verdict
     challenger: Configuration | None = None
-    """The best distributed finalist; None if none was compared."""
+    """The best distributed configuration that was measured; None if none was."""
     gain: Interval | None = None
-    """Its throughput as a multiple of the best single device's."""
-    rounds: int = 0
-    """Rounds in which both were measured."""
+    """Its score as a multiple of the best single device's."""
+    faster: float = 0.0
+    """Probability that it is faster than every configuration on one device."""
+    none: float = 1.0
+    """Probability that no distributed configuration gains more than the margin."""
+    staying: float = 0.0
+    """What staying on one device is expected to lose, as a share."""
+    distributing: float = 0.0
+    """What distributing is expected to lose."""
     certified: bool = True
     """Whether the challenger was checked before it could win."""
-    contender: Configuration | None = None
-    """Another single device still in contention with a challenger that beat the baseline."""
-    bimodal: bool = False
-    """Whether all runs of the challenger may have been in the faster of two modes."""
-    few_tried: bool = False
-    """Whether distributed configurations that were not tried may gain as much as the margin."""
     hosts_lost: bool = False
-    """Whether distributed configurations may gain as much for which hosts were lost."""
-    most: float = 0.0
-    """Upper bound on the gain of any challenger, as a multiple of one device."""
+    """Whether there are distributed configurations for which hosts were lost."""
+    more_seconds: float | None = None
+    """Further search that is likely to give an answer; None where there is one."""
 
 
 class VerdictOutcome(StrEnum):
-    """How a search came to its verdict; `autotune.result.answer` has a sentence for each."""
+    """How a search came to its verdict; `sentences.toml` has a sentence for each."""
 
     GAIN = "gain"
     NO_GAIN = "no gain"
+    SMALL_LOSS = "small loss"
     NOT_DISTRIBUTABLE = "not distributable"
     MODEL_ALONE = "model alone"
     ONLY_ONE_DEVICE = "only one device"
@@ -57,18 +59,14 @@ class VerdictOutcome(StrEnum):
     REJECTED = "rejected"
     PROVED_SLOWER = "proved slower"
     SLOWER = "slower"
+    NOT_AHEAD = "not ahead"
     NOT_TRIED = "not tried"
+    SLOWER_SO_FAR = "slower so far"
     NOT_MEASURED = "not measured"
-    NOT_COMPARED = "not compared"
     NOT_CERTIFIED = "not certified"
-    BIMODAL = "bimodal"
-    FEW_TRIED = "few tried"
     HOSTS_LOST = "hosts lost"
-    CONTENDED = "contended"
-    LIKELY = "likely"
-    NOT_SIGNIFICANT = "not significant"
-    AT_MOST = "at most"
-    NO_FINALS = "no finals"
+    LIKELIER_DISTRIBUTE = "likelier distribute"
+    LIKELIER_STAY = "likelier stay"
 
 
 class Evidence(Value):
@@ -82,8 +80,6 @@ class Evidence(Value):
     """Distributed configurations that ran, or were known without a run to be no faster."""
     distributable: int = 0
     """Distributed configurations that there are."""
-    unmatched_batch: int | None = None
-    """A global batch of the challenger at which one device was not measured."""
     noise: Noise = EXPECTED
     """Between-run noise."""
     prior: Noise = EXPECTED
@@ -96,9 +92,5 @@ class Evidence(Value):
     """What the objective says of the recommended configuration, with its unit."""
     repeats: int = 0
     """Runs that repeated an earlier one."""
-    more_seconds: float | None = None
-    """Budget with which a continued search is likely to decide; None where it has decided."""
-    shown_gain: float = 0.0
-    """Gain that this is long enough to show, as a share."""
     load: Load | None = None
     """What other programs took of the machine during the search; None where nobody looked."""

@@ -15,7 +15,7 @@ from autotune.objective import Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result.answer import summary
+from autotune.result.answer import settings, summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, Explain, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
@@ -33,9 +33,10 @@ from autotune.text import (
 )
 from autotune.trial import Stage, Trial
 
-EXPLORED_ROWS = 3
-"""Rows of configurations that were not in the finals, where only the best are shown."""
+MOST_ROWS = 3
+"""Rows of a table, where only the best are shown."""
 TIMES = "\N{MULTIPLICATION SIGN}"
+OWN = "your own"
 WHOSE = {
     Origin.SCRIPT: "as the script by itself",
     Origin.AUTO_STRATEGY: "as AutoStrategy would",
@@ -48,7 +49,7 @@ PRUNED_OR_SKIPPED = {
 PHASES: Mapping[Stage, str] = {
     Stage.BASELINE: "Searching for the best settings on one device",
     Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
-    Stage.FINAL: "Finals: measuring the best again, alternating in fresh processes",
+    Stage.REPEAT: "Measuring again what the answer rests on",
 }
 
 
@@ -116,16 +117,22 @@ class Row(NamedTuple):
     """Whether it is the recommended one."""
     name: str
     whose: str
-    """Who would have trained so without a search; empty for nobody."""
+    """Whose settings these are without a search; empty for nobody's."""
     outcome: str
     rate: str
     speedup: str
     note: str
     """What a reader should know of its figures; empty for one plain run."""
 
+    @property
+    def compared(self) -> bool:
+        """Whether others are compared with it: the recommended one, one device, your own."""
+        return self.chosen or bool(self.whose) or self.entry.speedup == ITSELF
 
-def row_of(entry: Entry, *, chosen: bool = False) -> Row:
-    whose = ", ".join(WHOSE[each] for each in entry.origins)
+
+def row_of(entry: Entry, *, chosen: bool = False, own: bool = False) -> Row:
+    origins = (each for each in entry.origins if not own or each is not Origin.SCRIPT)
+    whose = ", ".join([*([OWN] if own else []), *(WHOSE[each] for each in origins)])
     ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
     runs = plural(entry.runs, "run") if entry.runs > 1 else ""
     baseline = "the baseline" if entry.speedup == ITSELF else ""
@@ -134,7 +141,9 @@ def row_of(entry: Entry, *, chosen: bool = False) -> Row:
         chosen=chosen,
         name=in_short(entry.configuration),
         whose=whose,
-        outcome="recommended" if chosen else ended or ("finalist" if entry.final else "explored"),
+        outcome="recommended"
+        if chosen
+        else ended or ("repeated" if entry.repeated else "run once"),
         rate=rate_with_error(entry.examples_per_second),
         speedup=share(entry.speedup),
         note=", ".join(filter(None, (baseline, runs, ended, whose))),
@@ -153,9 +162,9 @@ class TrialRow(NamedTuple):
     """Why it has no figure to be compared; empty if it was measured."""
 
 
-def trial_row(trial: Trial, leaderboard: Leaderboard | None = None) -> TrialRow:
+def trial_row(trial: Trial, leaderboard: Leaderboard) -> TrialRow:
     """Return the row of a trial, compared with the others of a board."""
-    compared = leaderboard.speedup_of(trial) if leaderboard else None
+    compared = leaderboard.speedup_of(trial)
     return TrialRow(
         trial=trial,
         name=in_short(trial.configuration),
@@ -215,8 +224,6 @@ def endings(trials: Sequence[Trial]) -> Endings:
 
 
 def _ended(found: Counter[Outcome]) -> str:
-    if not found:
-        return "None: every trial was measured."
     bad = sum(count for each, count in found.items() if each not in PRUNED_OR_SKIPPED)
     failed = [f"{plural(bad, 'trial')} failed"] if bad else []
     said = [
@@ -241,36 +248,43 @@ class ResultView:
     def summary(self) -> str:
         return summary(self.result)
 
+    @cached_property
+    def headline(self) -> tuple[str, str]:
+        """The answer, and what else is said of it; empty for nothing."""
+        first, end, others = self.summary.partition(". ")
+        return first + end.rstrip(), others
+
+    @cached_property
+    def settings(self) -> str:
+        """What is recommended, and how much better than the user's own it is."""
+        return settings(self.result)
+
     def reasons(self, *elsewhere: Explain) -> tuple[str, ...]:
         """Return the explanations, without those of what a face shows elsewhere."""
         return tuple(map(sentence, explanations(self.result, *elsewhere)))
 
     @cached_property
-    def finalists(self) -> list[Row]:
-        return self._rows(self.result.finalists)
-
-    @cached_property
-    def explored(self) -> list[Row]:
-        return self._rows(self.result.explored)
-
-    def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        chosen = self.result.configuration
-        return [row_of(each, chosen=each.configuration == chosen) for each in entries]
+    def rows(self) -> list[Row]:
+        """All that has shown a speed, the best first."""
+        chosen, own = self.result.configuration, self.result.evidence.default
+        return [
+            row_of(each, chosen=each.configuration == chosen, own=each.configuration == own)
+            for each in self.result.compared
+        ]
 
     @cached_property
     def best(self) -> list[Row]:
-        """The finalists; and of what was explored the best of each strategy, and the chosen."""
-        seen = {row.entry.configuration.strategy for row in self.finalists}
+        """The best of each strategy, the baseline, the recommended, and what others would take."""
+        seen: set[str] = set()
         kept = []
-        for row in self.explored:
+        for row in self.rows:
             of = row.entry.configuration.strategy
-            if row.entry.origins or row.chosen or of not in seen:
+            if row.compared or of not in seen:
                 kept.append(row)
             seen.add(of)
-        rest = [row for row in self.explored if row not in kept]
-        kept += rest[: max(EXPLORED_ROWS - len(kept), 0)]
-        kept.sort(key=lambda row: -row.entry.examples_per_second.value)
-        return [*self.finalists, *kept]
+        rest = [row for row in self.rows if row not in kept]
+        kept += rest[: max(MOST_ROWS - len(kept), 0)]
+        return [row for row in self.rows if row in kept]
 
     @cached_property
     def endings(self) -> Endings:
@@ -285,13 +299,13 @@ class ResultView:
     def figures(self) -> tuple[Figure, ...]:
         result, found = self.result, []
         better, best = f"as {result.evidence.adjective} as", result.best_distributed
+        if over := result.gain_over_yours:
+            found.append(figure(share(over), f"{better} your own settings", TIMES))
         if gain := result.evidence.decision.gain:
             against = f"{better} the best single device"
             if best not in (None, result.configuration):
                 against += f": best distributed configuration, {in_short(best)}"
             found.append(figure(share(gain), against, TIMES))
-        if over := result.over_default:
-            found.append(figure(share(over), f"{better} the Keras defaults", TIMES))
         if reached := result.examples_per_second:
             found.append(figure(rate_with_error(reached), "examples per second"))
         return tuple(found)
@@ -303,34 +317,38 @@ class ResultView:
 
     @property
     def counts(self) -> str:
-        """How many trials there were and how they ended, and what the figures mean."""
+        """How many trials there were, how they ended, and what the ranges mean."""
         result = self.result
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
-        if result.measuring_seconds:
-            tracing = result.tracing_seconds / result.seconds
-            measuring = result.measuring_seconds / result.seconds
-            took += f" ({tracing:.0%} tracing and compiling, {measuring:.0%} timed steps)"
-        return (
-            f"{took}: {self.outcomes}. The column `vs one device` says how many times as "
-            f"{result.evidence.adjective} as the best single device; ± and ranges are 95% "
-            "intervals."
-        )
+        return f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
 
-    def next_steps(self, files: Mapping[str, Path]) -> Iterator[NextStep]:
-        """Yield what to do with a result, whose files are there by name."""
+    @property
+    def spent(self) -> str:
+        """What the time of the search went to."""
+        result = self.result
+        tracing, measuring = result.tracing_seconds, result.measuring_seconds
+        shares = (
+            f"{each / result.seconds:.0%} {what}"
+            for each, what in ((tracing, "tracing and compiling"), (measuring, "timed steps"))
+        )
+        return ", ".join(shares) if measuring else ""
+
+    def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
+        """Yield what to do with a result, whose files are there by name, in a folder."""
         result = self.result
         if not result.unsaved or "train.py" in files:
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
             yield NextStep("Train:", f"python {shlex.quote(str(program))}", self._epochs())
-        if "study.db" in files:
-            yield NextStep("Show the study:", f"optuna-dashboard sqlite:///{files['study.db']}")
+        if "report.html" in files:
+            yield NextStep("Why:", str(files["report.html"]))
         again = "run the same command with --resume"
         if result.interrupted:
             yield NextStep("Continue:", again)
-        elif more := result.evidence.more_seconds:
-            gain, noise = result.evidence.shown_gain, result.evidence.noise.sd
-            shows = f"It likely shows a gain of {gain:.0%} or more, if runs vary by {noise:.0%}."
-            yield NextStep("Decide:", f"{again} --budget {at_least(more)}", f"\n{'':<16}{shows}")
+        elif more := result.evidence.decision.more_seconds:
+            budget = at_least(more + result.seconds)
+            yield NextStep("Decide:", f"{again} --budget {budget}")
+        if files:
+            yield NextStep("All files:", str(folder))
 
     def _epochs(self) -> str:
         fit = self.result.facts.fit

@@ -1,1 +1,1 @@
-"""The search: the baseline first, then whatever may beat it, then finals and the verdict."""
+"""The search: an Optuna study that is asked and told, and the posterior that answers."""

@@ -29,7 +29,7 @@ it can save."""
 LEAST_BYTES = 1_000_000
 """Fewer gradients take no time worth timing, beside what a strategy adds to any step."""
 BYTES_PER_NUMBER = 4
-ALLREDUCE_MODULE = "autotune.probes.exchange"
+ALLREDUCE_MODULE = "autotune.exchange"
 
 UNLIMITED = Limits()
 """The usual limits of each phase."""

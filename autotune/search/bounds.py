@@ -1,4 +1,4 @@
-"""Configurations that need not be run: those that cannot win, with the proof, or cannot run.
+"""Configurations that need not be run, because they cannot win: the proofs.
 
 A replica's step cannot be faster than the same step on one device that has the whole machine to
 itself. So P replicas reach at most P times the throughput of one device with the same program, the
@@ -10,15 +10,12 @@ Replicas of one process share its input pipeline, and workers with the shard pol
 the whole of it and keep their share of what it gives. Neither get more examples from it than one
 device does that has the machine to itself. What its pipeline takes for a step is at least what the
 step takes longer than without input.
-
-A configuration cannot run where one that needs no more memory had too little.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
@@ -27,17 +24,13 @@ from autotune.objective import throughput_of
 from autotune.reason import (
     AllReduceBound,
     OneDeviceBound,
-    Outcome,
     PerformanceBound,
     SharedInputBound,
-    SmallerRanOut,
-    StrategyFailed,
 )
 from autotune.search.allreduce import Family, family
 from autotune.search.history import History, Observed
 from autotune.stats import significantly_below
 from autotune.strategies import strategy
-from autotune.trial import Trial
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -49,11 +42,6 @@ gradients as one: TensorFlow may reduce several side by side, or while it still 
 
 
 Worth = Callable[[Configuration], float]
-FAILURES = 3
-"""After so many failures of one strategy without a success, the rest of it is skipped."""
-_BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
-_RAN = {Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED}
-_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.REJECTED}
 
 
 class Bounds:
@@ -202,62 +190,3 @@ def _same_input(one: Configuration, other: Configuration) -> bool:
 def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
     values = configuration.values().items()
     return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
-
-
-class Dominance:
-    """Reads the failures among some trials.
-
-    Args:
-        trials: Everything that was run so far.
-    """
-
-    def __init__(self, trials: Iterable[Trial]) -> None:
-        by_strategy: dict[str, list[Trial]] = defaultdict(list)
-        for trial in trials:
-            by_strategy[trial.configuration.strategy].append(trial)
-        self._full = [
-            trial
-            for mine in by_strategy.values()
-            for trial in mine
-            if trial.outcome is Outcome.OUT_OF_MEMORY
-        ]
-        self._broken = {name: reason for name, t in by_strategy.items() if (reason := _hopeless(t))}
-
-    def why_not(self, configuration: Configuration) -> SmallerRanOut | StrategyFailed | None:
-        """Return why a configuration need not be run, or None if it should."""
-        for trial in self._full:
-            if _larger(configuration, trial.configuration):
-                return SmallerRanOut(trial=trial.number)
-        return self._broken.get(configuration.strategy)
-
-
-def still_known(trials: Iterable[Trial]) -> list[Trial]:
-    """Return the trials of earlier sessions whose outcome holds for a search that goes on.
-
-    A crash, a hang or an error may have been mended since, so what ended by one is tried again.
-    """
-    trials = list(trials)
-    lasting = [trial for trial in trials if trial.outcome in _LASTING]
-    dominance = Dominance(lasting)
-    return [
-        trial
-        for trial in trials
-        if trial.outcome in _LASTING
-        or (trial.outcome is Outcome.SKIPPED and dominance.why_not(trial.configuration))
-    ]
-
-
-def _hopeless(trials: Sequence[Trial]) -> StrategyFailed | None:
-    broken = [t for t in trials if t.outcome in _BROKEN and not t.interrupted]
-    if len(broken) < FAILURES or any(trial.outcome in _RAN for trial in trials):
-        return None
-    name = broken[0].configuration.strategy
-    return StrategyFailed(strategy=name, failures=len(broken), last=broken[-1].reason)
-
-
-def _larger(configuration: Configuration, failed: Configuration) -> bool:
-    """Whether it needs at least the memory of one that had too little."""
-    mine, theirs = configuration.values(), failed.values()
-    return mine.keys() == theirs.keys() and all(
-        axis_of(name).memory.at_least(value, theirs[name]) for name, value in mine.items()
-    )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.reason import Outcome
+from autotune.search.history import ATTEMPTS
 from autotune.search.runner import Runner
 
 REFERENCE_RUNS = 2.0
@@ -24,16 +26,21 @@ class Certification:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._certificates: dict[Configuration, Certificate | None] = {}
+        self._attempts = Counter[Configuration]()
+        self._refused: set[Configuration] = set()
+        self._read = 0
 
     def certify(self, configuration: Configuration) -> bool:
         """Return whether a configuration may win, and look into it if nobody has."""
         if self.is_open(configuration):
+            self._attempts[family(configuration)] += 1
             self._certificates[family(configuration)] = self._runner.certify(configuration)
         return self.passed(configuration)
 
     def is_open(self, configuration: Configuration) -> bool:
-        """Whether nobody has looked into it."""
-        return family(configuration) not in self._certificates and not self.refused(configuration)
+        """Whether nothing was found of it; what a lost host has ended is tried once more."""
+        tried = self.of(configuration) or self._attempts[family(configuration)] >= ATTEMPTS
+        return not tried and not self.refused(configuration)
 
     def passed(self, configuration: Configuration) -> bool:
         """Whether it was looked into and may win."""
@@ -62,4 +69,8 @@ class Certification:
     @property
     def _wrong(self) -> set[Configuration]:
         trials = self._runner.history.trials
-        return {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
+        for trial in trials[self._read :]:
+            if trial.outcome is Outcome.REJECTED:
+                self._refused.add(family(trial.configuration))
+        self._read = len(trials)
+        return self._refused

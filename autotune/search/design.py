@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
 from autotune.options import SearchOptions
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts, own_settings
-
-CROWD = 3
-"""Trials of a batch under a strategy, while the next larger or smaller one has none."""
 
 
 def default_in(pool: Sequence[Configuration], batch: int | None = None) -> Configuration:
@@ -93,29 +88,6 @@ def openers(
             aim = aim.with_global_batch(baseline.global_batch)
         found.append(nearest(aim, alike))
     return found
-
-
-def uncrowded(
-    untried: Sequence[Configuration], tried: Iterable[Configuration]
-) -> list[Configuration]:
-    """Return what is left of a choice without batches tried often whose neighbour never was.
-
-    What feeds a batch differs little from what feeds the next one, so a model that has seen one of
-    them early would be busy with its settings for long.
-    """
-    counts = Counter(map(_batch, tried))
-    known = sorted({*counts, *map(_batch, untried)})
-    crowded = {
-        each
-        for pair in itertools.pairwise(known)
-        for each, other in (pair, pair[::-1])
-        if each[0] == other[0] and counts[each] >= CROWD and not counts[other]
-    }
-    return [each for each in untried if _batch(each) not in crowded] or [*untried]
-
-
-def _batch(configuration: Configuration) -> tuple[str, int]:
-    return configuration.strategy, configuration.per_replica_batch
 
 
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:

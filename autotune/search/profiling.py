@@ -1,39 +1,32 @@
 """Profiles the recommended configuration and its rivals with the time that the search reserved.
 
-It times parts of a step of the baseline and of its best rival, in as many rounds as the time
-allows. What does not fit into the budget is left out.
+It times parts of a step of the baseline and of its best rival, each once: the noise between runs
+is known from the search, and whoever has an answer waits for no more. What does not fit into the
+budget is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 
-from autotune.checks.breakdown import Straggler, breakdown
+from autotune.checks.breakdown import Straggler, breakdown, slow_worker, straggler
 from autotune.checks.crossover import break_even
 from autotune.checks.diagnosis import Diagnosis, Predicted
-from autotune.checks.experiment import Experiment, Rounds, Variant, further, telling, variant
+from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
 from autotune.checks.scaling import MORE_HOSTS, of_runs, predict
-from autotune.checks.straggler import slow_worker, straggler
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
+from autotune.search.findings import Findings
 from autotune.search.history import History
 from autotune.search.runner import Runner
-from autotune.search.search import Findings
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
 from autotune.stats import Noise
 from autotune.strategies import strategy
 from autotune.trial import Trial
-
-MOST_ROUNDS = 3
-"""With more, the figures would become better than the questions that are asked of them."""
-
-Round = dict[Configuration, dict[Experiment, float]]
-"""Seconds of a step in each experiment, of everything that is taken apart."""
 
 
 def reserved_seconds(options: SearchOptions, history: History) -> float:
@@ -75,18 +68,12 @@ class Profiler:
         return replace(findings, diagnosis=self._diagnosed(compared))
 
     def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
-        rounds: list[Round] = []
-        while len(rounds) < MOST_ROUNDS and any((made := self._round(compared)).values()):
-            rounds.append(made)
-        if not rounds:
-            return None
-        return self._diagnosis(
-            {each: [one[each] for one in rounds if one[each]] for each in compared}
-        )
+        made = self._made(compared)
+        return self._diagnosis(made) if any(made.values()) else None
 
-    def _round(self, compared: Sequence[Configuration]) -> Round:
+    def _made(self, compared: Sequence[Configuration]) -> Mapping[Configuration, Seconds]:
         """Make every experiment once, as far as the time goes, the most telling first."""
-        made: Round = {each: {} for each in compared}
+        made: dict[Configuration, dict[Experiment, float]] = {each: {} for each in compared}
         timed: dict[Variant, float] = {}
         for configuration, experiment in self._in_order(compared):
             what = variant(configuration, experiment, self._runner.subject.facts)
@@ -103,17 +90,17 @@ class Profiler:
         first = [(each, one) for each in compared for one in telling(each)]
         return first + [(each, one) for each in compared for one in further(each, facts)]
 
-    def _diagnosis(self, found: Mapping[Configuration, Rounds]) -> Diagnosis:
+    def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
         noise = self._runner.history.noise
         parts = [
             breakdown(
                 each,
-                rounds,
+                seconds,
                 noise,
                 otherwise=self._step(each),
                 callbacks=self._callbacks(each),
-            ).model_copy(update={"straggler": self._straggler(each, rounds)})
-            for each, rounds in found.items()
+            ).model_copy(update={"straggler": self._straggler(each, seconds)})
+            for each, seconds in found.items()
         ]
         rival = [*found.items()][1:]
         gradients = self._runner.subject.facts.dense_gradient_bytes
@@ -127,7 +114,7 @@ class Profiler:
             advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
         )
 
-    def _predicted(self, found: Mapping[Configuration, Rounds], noise: Noise) -> list[Predicted]:
+    def _predicted(self, found: Mapping[Configuration, Seconds], noise: Noise) -> list[Predicted]:
         """Return the best gang whose workers have a host each, on more hosts than there are."""
         subject = self._runner.subject
         gangs = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
@@ -136,8 +123,8 @@ class Profiler:
         best = max(gangs, key=lambda c: gangs[c].examples_per_second)
         hosts = range(2, len(subject.machine.hosts) + 1)
         runs = {n: self._steps(best.but(workers=n)) for n in hosts}
-        alone = [each[Experiment.ALONE] for each in found.get(best, ()) if Experiment.ALONE in each]
-        runs[1] = alone or self._steps(best.on_one_device())
+        alone = found.get(best, {}).get(Experiment.ALONE)
+        runs[1] = [alone] if alone else self._steps(best.on_one_device())
         steps = {n: of_runs(seconds, noise) for n, seconds in runs.items() if seconds}
         more = [n for n in MORE_HOSTS if n > max(steps)]
         return predict(
@@ -171,11 +158,11 @@ class Profiler:
         rates = [rate for t in self._trials(configuration) if (rate := t.examples_per_second)]
         return [configuration.global_batch / rate for rate in rates]
 
-    def _straggler(self, configuration: Configuration, rounds: Rounds) -> Straggler | None:
+    def _straggler(self, configuration: Configuration, seconds: Seconds) -> Straggler | None:
         """Return the worker for which the others wait, and on which host it is."""
-        together = [each[Experiment.HELD] for each in rounds if Experiment.HELD in each]
-        if (own := self._own.get(configuration)) and together:
-            found = slow_worker(own, fmean(together), self._runner.history.noise)
+        own, together = self._own.get(configuration), seconds.get(Experiment.HELD)
+        if own and together:
+            found = slow_worker(own, together, self._runner.history.noise)
         else:
             found = straggler(self._work(configuration))
         machine = self._runner.subject.machine
@@ -200,13 +187,19 @@ class Profiler:
     def _seconds(self, what: Variant) -> float | None:
         """Return the seconds of a step; None without the time for it, or if it fails."""
         affordable = self._costs.seconds(what.configuration) <= self._budget.left
-        if what in self._broken or not affordable:
+        if what in self._broken or not affordable or self._ran_out(what):
             return None
         self._observer(Preparing(what="Profiling the step time"))
         seconds = self._measured(what)
         if seconds is None:
             self._broken.add(what)
         return seconds
+
+    def _ran_out(self, what: Variant) -> bool:
+        """Whether a trial that needs no more memory had too little."""
+        return what.only_bytes is None and self._runner.history.ruled_out.too_large(
+            what.configuration
+        )
 
     def _measured(self, what: Variant) -> float | None:
         configuration = what.configuration

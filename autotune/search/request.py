@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
-from autotune.errors import FactoryFailed, OutputError, UsageError
+from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer
 from autotune.options import SearchOptions
@@ -22,9 +23,13 @@ from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
 else:
-    BaseStorage = Any  # Importing optuna takes longer than all the rest of a command that fails.
+    BasePruner = BaseSampler = BaseStorage = (
+        Any  # Importing optuna takes longer than all the rest of a command that fails.
+    )
 
 
 _SQLITE = "sqlite:///"
@@ -34,6 +39,18 @@ def _storage(given: Any) -> Any:
     if isinstance(given, str | None) or hasattr(given, "create_new_study"):
         return given
     raise ValueError("Input should be an SQLAlchemy URL or an Optuna storage")
+
+
+def _sampler(given: Any) -> Any:
+    if given is None or hasattr(given, "sample_relative"):
+        return given
+    raise ValueError("Input should be an Optuna sampler")
+
+
+def _pruner(given: Any) -> Any:
+    if given is None or hasattr(given, "prune"):
+        return given
+    raise ValueError("Input should be an Optuna pruner")
 
 
 class TuningRequest(Value):
@@ -49,6 +66,10 @@ class TuningRequest(Value):
     storage: Annotated[str | BaseStorage | None, BeforeValidator(_storage)] = None
     """SQLAlchemy URL of the study's database, or an Optuna storage; None puts a file beside the
     others."""
+    sampler: Annotated[BaseSampler | None, BeforeValidator(_sampler)] = None
+    """Proposes the trials, in place of what the options name."""
+    pruner: Annotated[BasePruner | None, BeforeValidator(_pruner)] = None
+    """Stops trials that are not worth their end, in place of the comparison with one device."""
     resume: bool = False
     files: bool = True
     """Whether the result is written into `out`; whoever keeps it elsewhere may do without."""
@@ -82,6 +103,11 @@ def check(request: TuningRequest) -> None:
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )
     check_names(request)
+    if request.options.sampler == "gp" and importlib.util.find_spec("torch") is None:
+        raise MissingPackage(
+            "Optuna's sampler gp needs torch, which is not installed.",
+            "Install it (pip install torch), or use --sampler auto.",
+        )
     if isinstance(request.storage, str):
         _check_storage(request.storage)
     _check_output(request.out)

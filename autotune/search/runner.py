@@ -7,14 +7,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
+from autotune.engine.load import Load
 from autotune.engine.tasks.train import ScreeningRequest, Setting, TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
@@ -22,20 +22,21 @@ from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
-from autotune.search.bounds import still_known
 from autotune.search.costs import expected_start
 from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
+from autotune.search.failures import still_known
 from autotune.search.history import History
 from autotune.search.record import trial_of
 from autotune.search.request import Subject
 from autotune.search.screening import Screened, Screening, UntilLate
 from autotune.search.stopping import (
     AHEAD,
-    AHEAD_IN_FINALS,
+    AHEAD_IN_REPEATS,
     Budget,
     MeasureWatch,
 )
-from autotune.stats import UNMEASURED, Expected, Noise
+from autotune.search.study import Asked, Study
+from autotune.stats import EXPECTED, Noise
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
@@ -43,30 +44,6 @@ from autotune.trial import Stage, Trial, lacks_host
 GRACE_SECONDS = 15.0
 """A phase may take this much longer than the budget lasts, so that a search keeps to its budget
 and yet a first compilation near the end is not taken for a hang."""
-
-
-class Keeper(Protocol):
-    """Where trials are kept: a study, or a list."""
-
-    @property
-    def trials(self) -> Sequence[Trial]:
-        """All trials, oldest first."""
-        ...
-
-    def append(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
-        ...
-
-
-@dataclass
-class TrialList:
-    """Keeps trials in memory."""
-
-    trials: list[Trial] = field(default_factory=list)
-
-    def append(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
-        self.trials.append(trial)
 
 
 class Runner:
@@ -86,22 +63,27 @@ class Runner:
         self,
         engine: Engine,
         subject: Subject,
-        study: Keeper,
+        study: Study,
         *,
         folder: Path,
         budget: Budget,
         observer: Observer,
-        expected: Expected = UNMEASURED,
+        expected: Noise = EXPECTED,
     ) -> None:
         self._engine = engine
         self.subject = subject
         """What is tuned."""
-        self._study = study
+        self.study = study
+        """Keeps the trials."""
         self._folder = folder
         self._budget = budget
         self._observer = observer
+        self.loads: list[Load] = []
+        """What other programs took of the machine during each run."""
         self._scripts: dict[tuple[Configuration, bool], str] = {}
         self._lost_hosts: tuple[str, ...] = ()
+        # The engine's clock does not jump, and is virtual where the machine is.
+        self._clock_began = time.time() - engine.now()
         self.history = History(
             still_known(study.trials),
             expected,
@@ -116,7 +98,7 @@ class Runner:
         configuration: Configuration,
         stage: Stage,
         *,
-        reference: Sequence[float] = (),
+        prunes: bool = False,
         turn: int | None = None,
         ahead: float | None = None,
     ) -> Trial:
@@ -125,12 +107,12 @@ class Runner:
         Args:
             configuration: What to run.
             stage: Why.
-            reference: Score of one device, to stop early below it; empty: never.
-            turn: The round of the finals.
+            prunes: Whether the study's pruner may stop it.
+            turn: The round, where configurations take turns.
             ahead: Steady seconds within which the end of an epoch is waited for; None: by the
                 stage.
         """
-        number = len(self._study.trials)
+        number = len(self.study.trials)
         self._observer(
             TrialStarted(
                 number=number,
@@ -141,13 +123,13 @@ class Runner:
         )
         batch, scorer = configuration.global_batch, self.subject.scorer
         epoch = epoch_of(configuration, self.subject)
+        asked = self.study.ask(configuration, prunes=prunes)
         watch = MeasureWatch(
             lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
-            reference=reference,
-            noise=self._noise(reference),
+            report=asked.report,
             left=self._left_to_measure,
             epoch=epoch,
-            ahead=ahead or (AHEAD_IN_FINALS if stage is Stage.FINAL else AHEAD),
+            ahead=ahead or (AHEAD_IN_REPEATS if stage is Stage.REPEAT else AHEAD),
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
@@ -157,7 +139,11 @@ class Runner:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
             result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
-        trial = self._keep(trial_of(number, stage, configuration, result, turn, epoch))
+        trial = trial_of(number, stage, configuration, result, turn, epoch)
+        if load := self._engine.load():
+            self.loads.append(load)
+            trial = trial.model_copy(update={"others": load.share})
+        trial = self._keep(trial, asked)
         self._learn(trial)
         self._tell_lost_hosts()
         return trial
@@ -186,6 +172,10 @@ class Runner:
         needed, left = 1 + max(role.host for role in roles), len(machine.hosts) - len(lost)
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
+    def tell(self, text: str) -> None:
+        """Tell the user a sentence."""
+        self._observer(Notice(text=text))
+
     def bandwidth(self) -> float | None:
         """Return the bytes per second from one host to another; None if that cannot be told."""
         return self._engine.bandwidth()
@@ -211,7 +201,8 @@ class Runner:
             result = self._engine.execute(request, late)
         if result is None:
             return None
-        screening = Screening(self._figures(walk, result), self._budget.elapsed - began)
+        ended = self._clock_began + self._engine.now()
+        screening = Screening(self._figures(walk, result), self._budget.elapsed - began, ended)
         self.history.screenings.append(screening)
         if result.outcome is not Outcome.MEASURED:
             told = reason_text(result.reason)
@@ -295,7 +286,7 @@ class Runner:
         """Save that a configuration was not run, and why."""
         return self._keep(
             Trial(
-                number=len(self._study.trials),
+                number=len(self.study.trials),
                 stage=stage,
                 configuration=configuration,
                 outcome=Outcome.SKIPPED,
@@ -305,8 +296,8 @@ class Runner:
 
     def _refused(self, configuration: Configuration, certificate: Certificate) -> Trial:
         return Trial(
-            number=len(self._study.trials),
-            stage=Stage.FINAL,
+            number=len(self.study.trials),
+            stage=Stage.REPEAT,
             configuration=configuration,
             outcome=Outcome.REJECTED,
             reason=Uncertified(findings=certificate.failures),
@@ -323,9 +314,13 @@ class Runner:
                 found.append(Screened(each, math.log(score)))
         return tuple(found)
 
-    def _keep(self, ended: Trial) -> Trial:
-        trial = ended.model_copy(update={"ended_at": time.time()})
-        self._study.append(trial)
+    def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
+        ended_at = self._clock_began + self._engine.now()
+        trial = ended.model_copy(update={"ended_at": ended_at})
+        if asked is None:
+            self.study.append(trial)
+        else:
+            self.study.tell(asked, trial)
         self.history.add(trial)
         self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
         return trial
@@ -337,9 +332,6 @@ class Runner:
             left = f"{every - len(lost)} of {plural(every, 'machine')}"
             text = f"The search goes on without {', '.join(lost)}, with {left}."
             self._observer(Notice(text=text))
-
-    def _noise(self, reference: Sequence[float]) -> Noise | None:
-        return self.history.noise if reference else None
 
     def _request(
         self, configuration: Configuration, folder: Path, *, held: bool = False
@@ -377,7 +369,7 @@ class Runner:
         )
 
     def _script(self, configuration: Configuration, *, held: bool = False) -> str:
-        """Return the program; finals and profiles run the same few again and again."""
+        """Return the program; repeats and profiles run the same few again and again."""
         subject, known = self.subject, (configuration, held)
         if known not in self._scripts:
             self._scripts[known] = render(

@@ -46,6 +46,8 @@ class Screening(NamedTuple):
     figures: tuple[Screened, ...]
     seconds: float
     """What it took, its start included."""
+    ended_at: float
+    """When it ended, on the clock of the trials."""
 
 
 def process_for(configuration: Configuration) -> Configuration | None:

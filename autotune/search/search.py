@@ -1,97 +1,66 @@
-"""The search itself: baseline, exploration, finals."""
+"""The search: one loop that makes the run that is worth most, until the question is answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
 
-from autotune.checks.certificate import Certificate
-from autotune.checks.diagnosis import Diagnosis
-from autotune.checks.remedies import undivided
+from optuna.pruners import BasePruner
+from optuna.samplers import BaseSampler
+
 from autotune.config import Configuration
 from autotune.errors import Interrupted
 from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
+from autotune.result.batches import own_arm
 from autotune.result.verdict import Decision
-from autotune.search.allreduce import LEAST_BYTES, MANY, families
-from autotune.search.batches import OtherBatches
+from autotune.search.acquisition import assurance, improvement, told
+from autotune.search.beginning import begin
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
-from autotune.search.coverage import may_gain
-from autotune.search.design import openers, own_default, plain
+from autotune.search.design import groups, openers, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
-from autotune.search.explore import Explorer, begin, find_baseline, find_challenger, open_strategies
-from autotune.search.finalists import Finalists, choose_finalists, finals_seconds, fitting
-from autotune.search.finals import Finals
+from autotune.search.findings import Findings
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
-from autotune.search.likely import Likely
+from autotune.search.posterior import USUAL_NOISE
+from autotune.search.proofs import time_exchanges, time_without_input
+from autotune.search.pruner import Reference, SlowerThanOneDevice
+from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Runner
-from autotune.search.sampler import SAMPLER, MakeSampler
+from autotune.search.sampler import PosteriorSampler
+from autotune.search.screening import SHARE, affordable, process_for, walk
+from autotune.search.standing import Believer, Learner, Standing
 from autotune.search.stopping import Budget
-from autotune.search.surrogate import Expectations
-from autotune.search.verdict import FEWEST
+from autotune.search.table import Drawn, drawn
 from autotune.space import ONE_DEVICE, Candidates
 from autotune.space.origin import choices, origins
-from autotune.stats import Interval
-from autotune.trial import Stage
-from autotune.workload import WorkloadFacts
+from autotune.strategies import update_batch
+from autotune.trial import SHOWN, Stage
+from autotune.value import Scalar
 
-ALLREDUCE_SHARE = 0.15
-"""Of the time that is left for exploring, what timing the exchanges may take in all."""
-INPUT_SHARE = 0.5
-"""Of the time that is left, what timing the step without input may take."""
-ONE_DEVICE_SHARES = 0.3, 0.5
-"""Of the time before the finals, the least and the most that only the single device gets where
-there is something else; afterwards it goes to whatever promises most."""
-ONE_DEVICE_FIRST = 8
-"""Trials of one device for which that should suffice: a baseline after fewer may be far from the
-best, and of more a distributed configuration that gains most profits less."""
-CERTIFYING_SHARE = 0.2
-"""Of the time that is left for the finals, what certifying somebody before them may take."""
-GUESSED_RESERVE = 45.0
-"""Seconds set aside for the finals while nobody knows who will be in them."""
-EXPLORED_FIRST = 6
-"""Trials that exploring should have room for before time is set aside for finals."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Findings:
-    """What a search found."""
-
-    recommended: Configuration
-    decision: Decision
-    baseline: Configuration
-    default: Configuration
-    matched: Configuration | None
-    """One device at the challenger's global batch, if it could run and was not measured."""
-    examples_per_second: Interval | None
-    """Throughput of the recommended configuration in the finals, or else while exploring."""
-    value: Interval | None
-    """What the objective says of it there."""
-    over_default: Interval | None
-    history: History
-    facts: WorkloadFacts
-    distributable: int
-    """Distributed configurations that can run."""
-    tried: int
-    """Those of them that ran, or were found not to be worth it."""
-    asked: bool
-    """Whether any distributed one was to be compared, whether it can run or not."""
-    aside: frozenset[Configuration]
-    """Those that can run as well, and are not compared."""
-    certificate: Certificate | None
-    """What was checked of the recommended configuration; None for one device."""
-    cut: Interruption | None = None
-    """What ended the search early; None where nothing did."""
-    diagnosis: Diagnosis | None = None
-    """Where the time of a step goes; found out last, if there is time."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the search was stopped early."""
-        return self.cut is not None
+WORTH = 0.0003
+"""Expected gain in log(score) below which a run is not made to find something better."""
+ENOUGH = 0.005
+"""The same once there is an answer: half a per cent."""
+ANSWER = 1.0
+"""What an answer is worth, in log(score). It is no utility: the knowledge gradient promises too
+much, and an answer that is worth its weight in speed-up would never be looked for."""
+OFFERED = 0.01
+"""What a configuration that another sampler proposes is taken to be worth at least."""
+SURE_EARLY = 0.999
+"""Probability of a gain from which a search distributes before its budget ends. Whoever looks after
+each run is sure by chance at some time; the last look may be less strict (O'Brien and Fleming
+1979)."""
+LIKELY = 0.8
+"""Probability of a gain from which who leads is certified, and of an answer that the further budget
+gives that is told."""
+MOST_ROUNDS = 2000.0
+"""Of more rounds nobody is told."""
+SLOW = 2.0
+"""The first trials after the default may take so many times as long as it."""
 
 
 class Search:
@@ -103,10 +72,11 @@ class Search:
         candidates: The configurations that can run.
         options: Margin and seed.
         start: What earlier searches let expect.
-        sampler: Makes what proposes the trials.
+        sampler: Proposes what is tried; None is the search's own.
+        pruner: Stops what is slower than one device; None is the search's own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         runner: Runner,
         budget: Budget,
@@ -114,55 +84,54 @@ class Search:
         options: SearchOptions,
         *,
         start: WarmStart = NOTHING_KNOWN,
-        sampler: MakeSampler = SAMPLER,
+        sampler: BaseSampler | None = None,
+        pruner: BasePruner | None = None,
     ) -> None:
-        self._runner = runner
-        self._budget = budget
-        self._one_device = candidates.one_device
-        self._every_distributed = candidates.distributed
+        self._runner, self._budget, self._options = runner, budget, options
+        self._singles = candidates.one_device
+        self._several = candidates.distributed
         self._matched = candidates.batch_matched
         self._aside = candidates.excluded
         limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
         self._asked = limited or bool(candidates.distributed)
-        self._options = options
-        self._default = own_default(self._one_device, runner.subject.facts, options)
-        self._divided = runner.subject.objective.batches is not Batches.ALIKE
-        self._openers = tuple(
-            openers(self._default, self._every_distributed, divided=self._divided)
-        )
-        every = dict.fromkeys([*candidates.configurations, *candidates.batch_matched.values()])
-        # Proofs and past searches speak of examples per second.
-        self._follows_throughput = runner.subject.objective.follows_throughput
+        self._default = own_default(self._singles, runner.subject.facts, options)
+        pool = [*dict.fromkeys([*candidates.configurations, *self._matched.values()])]
         worth = runner.subject.scorer.log_offset
         self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, worth)
-        self._expectations = (
-            Expectations(runner.history, list(every), start.known, worth)
-            if self._follows_throughput
-            else Expectations(runner.history, list(every))
+        # Proofs speak of examples per second.
+        self._proves = runner.subject.objective.follows_throughput
+        self._certification = Certification(runner)
+        self._divided = runner.subject.objective.batches is not Batches.ALIKE
+        self._margin = math.log1p(options.margin)
+        usual = start.noise.sd if start.noise else USUAL_NOISE
+        known = {c: log + worth(c) for c, log in start.known.items()} if self._proves else {}
+        self._learner = Learner(runner.history, pool, usual, known)
+        self._believer = Believer(
+            runner.history,
+            self._learner,
+            matched=self._matched,
+            margin=self._margin,
+            excluded=self._excluded,
+            is_own=self._has_own_batch,
+            has_hosts=lambda each: runner.why_impossible(each) is None,
+            always=[self._default],
         )
-        self._sampler = sampler(self._expectations, options.seed)
-        self._batches = OtherBatches(runner, every)
-        self._finals: Finals | None = None
+        self._now: Standing | None = None
+        self._believed_of = 0
+        self._proposed: Configuration | None = None
+        """What the search's own sampler proposes."""
+        self._own_sampler = sampler is None
+        runner.study.use(
+            sampler or PosteriorSampler(self._parameters_proposed),
+            pruner or SlowerThanOneDevice(self._reference),
+        )
         self.hurried = False
         """Whether an interrupt came while the findings were put together."""
-        self._certification = Certification(runner)
-        self._likely = Likely(
-            runner,
-            budget,
-            self._certification,
-            self._expectations,
-            right=self._right,
-            unknown_match=self._unknown_match,
-            margin=options.margin,
-        )
 
-    @property
-    def _distributed(self) -> list[Configuration]:
-        """Distributed configurations that the hosts can run that are left."""
-        return [c for c in self._every_distributed if self._runner.why_impossible(c) is None]
+    # --- what is run
 
     def run(self) -> Findings:
-        """Search until the verdict is clear or the budget is spent.
+        """Search until the question is answered or the budget is spent.
 
         Ctrl-C, or a disk that takes no more, ends it early, with what was found so far.
 
@@ -173,8 +142,11 @@ class Search:
         """
         cut = None
         try:
-            self.explore()
-            self._decide()
+            self.begin()
+            self._look_ahead()
+            while (chosen := self._next()) is not None:
+                self._try(chosen)
+            self._close()
         except INTERRUPTIONS as exc:
             cut = interruption(exc)
         with uninterrupted() as came:
@@ -197,348 +169,361 @@ class Search:
         Raises:
             NothingMeasured: Neither it nor another one on one device could be measured.
         """
-        begin(self._explorer(self._reserve), self._default, self._one_device)
-
-    def explore(self) -> None:
-        """Look for what promises most, and leave the time for a decision.
-
-        Raises:
-            NothingMeasured: No single-device configuration could be measured.
-        """
-        explorer = self._explorer(self._reserve)
-        start = plain(self._default, self._one_device)
-        if start != self._default:
-            explorer.try_all([self._default, start])
-        find_baseline(
-            explorer,
-            start,
-            self._one_device,
-            self._openers,
-            share=self._one_device_share,
+        begin(
+            self._history,
+            self._default,
+            self._singles,
+            run=self._try,
+            affords=self._affords,
+            elapsed=lambda: self._budget.elapsed,
         )
-        self._batches.settle(explorer.measure)
-        baseline = self._runner.history.baseline
-        if self._distributed and baseline:
-            if self._follows_throughput:
-                self._measure_allreduces()
-                self._measure_without_input(baseline)
-            explorer.try_all(self._made_without_search())
-            first = openers(baseline, self._distributed, divided=self._divided)
-            open_strategies(explorer, first, self._distributed)
-            everything = [*self._one_device, *self._distributed]
-            explorer.propose_from(everything)
-            if find_challenger(explorer, self._distributed, divided=self._divided):
-                explorer.propose_from(everything)
-            last = self._explorer(self._finals_reserve)
-            self._batches.settle(last.measure)
-            last.try_all(self._unknown_matches())
 
-    def _made_without_search(self) -> list[Configuration]:
-        """Return what the script, or a fixed rule, would distribute by; one for each of them."""
+    @property
+    def _history(self) -> History:
+        return self._runner.history
+
+    def _look_ahead(self) -> None:
+        """Make the runs that no model is needed for, and time what proofs rest on."""
+        self._screen(plain(self._default, self._singles), self._singles)
+        for each in self._first():
+            if each not in self._history.tried and not self._excluded(each) and self._affords(each):
+                self._try(each)
+        if self._several and self._proves and self._history.baseline:
+            for timed in (time_exchanges, time_without_input):
+                timed(self._runner, self._budget, self._several, self._bounds)
+            for each in openers(self._history.baseline, self._several, divided=self._divided):
+                self._screen(each, self._several)
+
+    def _screen(self, start: Configuration, pool: Sequence[Configuration]) -> None:
+        """Look at settings that can share a process with one, where that pays."""
+        shared, costs = process_for(start), self._history.costs
+        if shared is None or self._excluded(start):
+            return
+        mine = [c for c in pool if process_for(c) == shared and c not in self._history.tried]
+        left = self._budget.left
+        count = affordable(left, costs.seconds(start), costs.start(start), len(mine))
+        if count:
+            order = walk(start, mine, count, random.Random(self._options.seed))  # noqa: S311
+            self._runner.screen(order, SHARE * left)
+
+    def _first(self) -> Iterator[Configuration]:
+        """Yield what is run first: compiled, with the largest step, and as a script would."""
+        yield plain(self._default, self._singles)
+        costs = self._history.costs
+        most = SLOW * costs.seconds(self._default)
+        quick = [c for c in self._singles if costs.seconds(c) <= most] or [self._default]
+        if not self._history.screenings:
+            yield from groups(plain(self._default, self._singles), quick)
         subject = self._runner.subject
         chosen = choices(subject.machine, subject.facts)
-        found = {origins(each, chosen): each for each in reversed(self._distributed)}
-        return [each for whose, each in found.items() if whose]
+        yield from {
+            origins(c, chosen): c for c in self._several[::-1] if origins(c, chosen)
+        }.values()
 
-    def _one_device_share(self) -> float:
-        """Return the share of the time before the finals that only the single device gets."""
-        if not (self._distributed or self._aside):
-            return 1.0
-        least, most = ONE_DEVICE_SHARES
-        needed = ONE_DEVICE_FIRST * self._runner.history.costs.seconds(self._default)
-        exploring = self._budget.exploring(self._reserve())
-        return min(max(needed / exploring, least), most) if exploring > 0 else most
+    def _try(self, configuration: Configuration) -> None:
+        if self._history.baseline is not None:
+            self._standing()  # so that the pruner has what to compare with
+        again = bool(self._history.scores(configuration))
+        first = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+        stage = Stage.REPEAT if again else first
+        self._runner.run(configuration, stage, prunes=not again)
 
-    def _explorer(self, reserve: Callable[[], float]) -> Explorer:
-        return Explorer(
-            self._runner,
-            self._budget,
-            self._sampler,
-            self._expectations,
-            self._bounds if self._follows_throughput else None,
-            reserve,
-            seed=self._options.seed,
-        )
+    def _reference(self) -> Reference | None:
+        """Return what a run is compared with; None while there is nothing."""
+        now = self._now
+        if now is None:
+            return None
+        joint, one = now.joint, now.gain.one
+        worst = float(joint.noise[[one, *now.several]].max())
+        own = min(float(joint.noise[one]) / now.runs[one], float(joint.covariance[one, one]))
+        variance = own + worst
+        return Reference(float(joint.mean[one]), math.sqrt(variance))
 
-    def _measure_allreduces(self) -> None:
-        """Time the exchange of every family that is large enough to repay it, while time lasts."""
-        if self._runner.subject.facts.dense_gradient_bytes < LEAST_BYTES:
-            return
-        history, began = self._runner.history, self._budget.elapsed
-        for each in families(self._distributed, least=MANY):
-            most = self._budget.most(len(history), share=1.0, reserve=self._reserve())
-            spent = self._budget.elapsed - began
-            if spent + history.costs.seconds(each) > ALLREDUCE_SHARE * (most + spent):
-                return
-            seconds = self._runner.allreduce_seconds(each)
-            if seconds is not None:
-                self._bounds.note_allreduce(each, seconds)
+    def _parameters_proposed(self) -> Mapping[str, Scalar]:
+        proposed = self._proposed
+        return self._runner.study.parameters.of(proposed) if proposed else {}
 
-    def _measure_without_input(self, baseline: Configuration) -> None:
-        """Time the baseline without its input, where that may tell what workers gain."""
-        facts, costs = self._runner.subject.facts, self._runner.history.costs
-        # Python code is what makes an input slow without doubt; elsewhere the look may be in vain.
-        if not facts.python_input or not any(undivided(c, facts) for c in self._distributed):
-            return
-        # It may spare every trial of a distributed one, so it need not fit beside them.
-        if costs.seconds(baseline) <= INPUT_SHARE * self._budget.left:
-            found = self._runner.step_time(baseline, held=True)
-            if found is not None:
-                self._bounds.note_without_input(baseline, found.seconds)
+    # --- what is chosen
 
-    def _decide(self) -> None:
-        self._certify_leader()
-        if self._finals_fit() or not self._promised():
-            self._run_finals()
-        while self._finals and self._finals.all_out and self._affords_others():
-            self._certify_leader()
-            self._run_finals()
-        self._certify_likely()
-        if self._finals:
-            chosen = self._recommended(self._decision()) or self._finals.baseline
-            self._finals.promise(chosen)
-            self._compare_batch(chosen)
+    def _next(self) -> Configuration | None:
+        """Return what to run; None where the question is answered, or there is no time."""
+        if self._spent or self._runner.study.failure:
+            return None
+        now = self._standing()
+        if now.gain.faster >= LIKELY:
+            # It is needed for an answer as for a recommendation, and its time may be gone later.
+            self._certify(now)
+        if now.gain.lacks is not None and self._affords(now.configurations[now.gain.lacks]):
+            return now.configurations[now.gain.lacks]
+        decided = self._decided(now)
+        own = self._own_sampler
+        worth, explored = self._promising(now) if own else self._offered(decided=decided)
+        if explored is not None:
+            lost = self._lost(now, explored, decided=decided)
+            if worth >= max(ENOUGH if decided else WORTH, ANSWER * lost):
+                return self._proposal(explored)
+        # Without anything distributed the first question has no answer.
+        compared = not now.several or any(each.distributed for each in self._history.tried)
+        doubtful = self._batch_in_question(now, decided=decided) if compared else None
+        if doubtful is not None:
+            return doubtful
+        return self._told_besides(now) if decided else self._asked_again(now)
 
-    def _compare_batch(self, chosen: Configuration) -> None:
-        """Run who is recommended at the user's own batch, if it has another and there is time."""
-        arm = self._batches.missing_arm(chosen)
-        if arm and self._runner.history.costs.seconds(arm) <= self._budget.left:
-            self._runner.run(arm, Stage.EXPLORE if arm.distributed else Stage.BASELINE)
+    def _standing(self) -> Standing:
+        """Return what is believed after the trials so far."""
+        count = self._history.ran
+        if self._now is None or self._believed_of != count:
+            self._now, self._believed_of = self._believer.standing(), count
+        return self._now
 
-    def _promised(self) -> bool:
-        """Whether somebody is recommended without a verdict; a run tells what may be promised."""
-        self._certify_likely()
-        likely = self._recommended(self._decision())
-        if likely:
-            self._finals = self._new_finals()
-            self._finals.promise(likely)
-        return likely is not None
+    def _has_own_batch(self, configuration: Configuration) -> bool:
+        learning = self._runner.subject.facts.learning
+        return learning is None or update_batch(configuration) == learning.batch
 
-    def _affords_others(self) -> bool:
-        """Whether there are others to take the place of challengers that are all wrong."""
-        finalists = self._finalists()
-        needed = finals_seconds(self._runner.history, finalists)
-        return bool(finalists.challengers) and needed <= self._budget.left
+    def _batch_in_question(self, now: Standing, *, decided: bool) -> Configuration | None:
+        """Return what tells whether another batch pays, if that is worth a run."""
+        if now.batches is None:
+            return None
+        other, own = now.batches
+        if now.joint.mean[other] <= now.joint.mean[now.gain.one]:
+            return None  # whichever it is, it is not recommended
+        c, costs = now.configurations, self._history.costs
+        worth = float(now.joint.mean[other] - now.joint.mean[own])
+        best = max((other, own), key=lambda k: told(now.joint, other, own, k) / costs.seconds(c[k]))
+        affords = self._affords(c[best], beside=self._certifying(now))
+        lost = self._lost(now, c[best], decided=decided)
+        return c[best] if affords and worth >= max(ENOUGH, ANSWER * lost) else None
 
-    def _run_finals(self) -> None:
-        self._finals = self._new_finals()
-        self._finals.run()
+    def _proposal(self, explored: Configuration) -> Configuration:
+        """Have the sampler propose what is to be explored."""
+        self._proposed = explored
+        self._runner.study.proposal()
+        return explored
 
-    def _new_finals(self) -> Finals:
-        finalists = fitting(self._finalists(), self._runner.history, self._budget.left)
-        return Finals(
-            self._runner,
-            self._budget,
-            finalists,
-            self._certification,
-            expectations=self._expectations,
-            unknown_match=self._unknown_match,
-            margin=self._options.margin,
-            seed=self._options.seed,
-        )
+    def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
+        """Return what another sampler proposes, and what that is taken to be worth."""
+        offered = self._runner.study.proposal(self._refuses)
+        if offered is None:
+            return 0.0, None
+        now = self._believer.standing(also=[offered])
+        fits = self._affords(offered, beside=self._certifying(now))
+        k = now.position(offered)
+        if not fits or k is None:
+            return 0.0, None
+        worth = improvement(now.joint, now.ran, k)
+        return worth if decided else max(worth, OFFERED), offered
 
-    def _certify_leader(self) -> None:
-        """Certify who leads already, so that the finals' time is not spent on what is wrong.
+    def _refuses(self, configuration: Configuration) -> bool:
+        """Whether what is proposed cannot run or win, or has a batch that is not compared."""
+        return configuration not in self._learner.row or self._excluded(configuration)
 
-        Who is second, or takes the lead only there, is certified when it would win; so is who leads
-        where that takes much of the time.
-        """
-        while leader := next((c for c in self._leader() if self._certification.is_open(c)), None):
-            share = CERTIFYING_SHARE if self._still_fit(leader) else 1.0
-            if self._certification.seconds([leader]) > share * self._budget.left:
-                return
-            self._certification.certify(leader)
+    @property
+    def _trials_left(self) -> float:
+        most = self._options.max_trials
+        return math.inf if most is None else most - self._history.ran
 
-    def _certify_likely(self) -> None:
-        """Certify who may be recommended though the finals did not decide, while time lasts."""
-        if self._decision().verdict is Verdict.UNDECIDED:
-            self._likely.certify(lambda each: bool(self._finals and self._finals.throughput(each)))
+    @property
+    def _spent(self) -> bool:
+        return self._trials_left <= 0
 
-    def _leader(self) -> list[Configuration]:
-        """The first challenger, if it was faster than the baseline while exploring."""
-        finalists, history = self._finalists(), self._runner.history
-        best = history.estimate(finalists.one_device[0]).value
-        return [c for c in finalists.challengers[:1] if history.estimate(c).value > best]
+    def _promising(self, now: Standing) -> tuple[float, Configuration | None]:
+        """Return what raises the best most for its time, and by how much."""
+        left, best = self._left(now), (0.0, 0.0)
+        chosen: Configuration | None = None
+        for k, c in enumerate(now.configurations):
+            seconds = self._history.costs.seconds(c)
+            if seconds > left or self._runner.why_impossible(c):
+                continue
+            worth = now.works[k] * improvement(now.joint, now.ran, k)
+            if worth >= WORTH and worth / seconds > best[1]:
+                best, chosen = (worth, worth / seconds), c
+        return best[0], chosen
 
-    def _finals_reserve(self) -> float:
-        """Return the seconds to set aside for finals; none where they could not decide anything.
+    def _lost(self, now: Standing, configuration: Configuration, *, decided: bool) -> float:
+        """Return what a run takes of the probability of an answer; nothing where there is one."""
+        if decided or not now.several:
+            return 0.0
+        left, trials, each = self._left(now), self._trials_left, self._round_seconds(now)
+        after = left - self._history.costs.seconds(configuration)
+        before = self._assured(now, min(left / each, trials / 2))
+        return before - self._assured(now, min(after / each, (trials - 1) / 2))
 
-        Rounds that are too few for a verdict tell less than trying other configurations does.
-        """
-        history = self._runner.history
-        if history.baseline is None:
-            return GUESSED_RESERVE
-        certifying = self._certification.seconds(self._leader())
-        if not self._finals_fit():
-            return certifying
-        finalists = self._finalists()
-        if not history.ranked(distributed=True) and self._may_challenge():
-            # Nobody knows who, but somebody will.
-            finalists = replace(finalists, challengers=self._openers[:1])
-            return finals_seconds(history, finalists)
-        return finals_seconds(history, finalists) + certifying
+    def _assured(self, now: Standing, rounds: float) -> float:
+        return assurance(now.joint, now.gain.one, self._leader(now), self._margin, rounds)
 
-    def _reserve(self) -> float:
-        return self._finals_reserve() + self._runner.history.costs.total(self._unknown_matches())
-
-    def _finals_fit(self) -> bool:
-        """Whether the shortest finals that can decide leave enough time for exploring."""
-        costs, baseline = self._runner.history.costs, self._runner.history.baseline
-        if baseline is None or not self._may_challenge():
-            return True
-        challenger = next(iter(self._finalists().challengers), self._openers[0])
-        explored = EXPLORED_FIRST * costs.seconds(baseline)
-        return self._deciding_seconds(baseline, challenger) + explored <= self._budget.whole
-
-    def _may_challenge(self) -> bool:
-        """Whether a distributed configuration may be in the finals: one that ran, or may yet."""
-        if self._right(self._runner.history.ranked(distributed=True)):
-            return True
-        may_run = self._explorer(self._reserve).open_among(self._distributed)
-        return next(may_run, None) is not None
-
-    def _still_fit(self, challenger: Configuration) -> bool:
-        """Whether what is left is enough to decide about a challenger and to certify it."""
-        baseline = self._runner.history.baseline
-        if baseline is None or not self._finals_fit():
-            return False
-        return self._deciding_seconds(baseline, challenger) <= self._budget.left
-
-    def _deciding_seconds(self, baseline: Configuration, challenger: Configuration) -> float:
-        """Return what the shortest finals that can decide take, and certifying who may win."""
-        finals = FEWEST * self._runner.history.costs.total([baseline, challenger])
-        return finals + self._certification.seconds([challenger])
-
-    def _unknown_match(self, challenger: Configuration) -> Configuration | None:
-        """Return one device at the global batch of a challenger, if it has not been tried."""
-        match = self._matched.get(challenger)
-        return None if match in self._runner.history.tried else match
-
-    def _unknown_matches(self) -> list[Configuration]:
-        """One device at the global batches of the challengers, where it has not been tried."""
-        if self._runner.history.baseline is None:
-            return []
-        rivals = self._finalists().challengers if self._finals_fit() else self._leader()
-        return [match for each in rivals if (match := self._unknown_match(each))]
-
-    def _finalists(self) -> Finalists:
-        found = choose_finalists(
-            self._runner.history,
-            self._expectations.ranked(distributed=False),
-            self._right(self._expectations.ranked(distributed=True)),
-            self._default,
-        )
-        best, *others = found.one_device
-        arm = self._batches.measured_arm(best)
-        alone = dict.fromkeys([best, *([arm] if arm else []), *others])
-        return replace(found, one_device=tuple(alone))
-
-    def _decision(self) -> Decision:
-        decision = Decision(verdict=Verdict.UNDECIDED)
-        if self._finals:
-            decision = self._finals.decision()
-        if decision.verdict is Verdict.UNDECIDED and not decision.gain and self._all_slower():
-            decision = Decision(verdict=Verdict.ONE_DEVICE)
-        if self._finals is None and decision.verdict is Verdict.UNDECIDED:
-            return decision
-        open_ = decision.verdict is Verdict.ONE_DEVICE or decision.gain is None
-        if open_ and may_gain(self._expectations, self._out_of_reach(), self._options.margin):
-            lost = {"verdict": Verdict.UNDECIDED, "hosts_lost": True}
-            return decision.model_copy(update=lost)
-        judged = any(
-            trial.configuration.distributed
-            and (self._runner.subject.scorer(trial) or isinstance(trial.reason, PerformanceBound))
-            for trial in self._runner.history.trials
-        )
-        if self._distributed and not judged:
-            return Decision(verdict=Verdict.UNDECIDED)
-        refused = self._finals is not None and self._finals.all_refused
-        found_none = decision.verdict is Verdict.ONE_DEVICE and not refused
-        if found_none and may_gain(self._expectations, self._untried(), self._options.margin):
-            few = {"verdict": Verdict.UNDECIDED, "few_tried": True}
-            return decision.model_copy(update=few)
-        return decision
-
-    def _all_slower(self) -> bool:
-        """Whether each distributed configuration that was measured is slower by the table."""
-        baseline = self._finals.baseline if self._finals else self._runner.history.baseline
-        left = (Outcome.REJECTED, Outcome.PRUNED)
-        rows = self._batches.board(baseline).rows()
-        several = [e for e in rows if e.configuration.distributed and e.outcome not in left]
-        ratios = [each.speedup for each in several]
-        return bool(ratios) and all(each is not None and each.high < 1 for each in ratios)
-
-    def _untried(self) -> list[Configuration]:
-        """Return distributed configurations of which nothing is known."""
-        return [*self._explorer(self._reserve).open_among(self._right(self._every_distributed))]
-
-    def _out_of_reach(self) -> list[Configuration]:
-        """Return distributed configurations that lack a host, and are not known to be no better."""
-        lost = [c for c in self._every_distributed if self._runner.why_impossible(c)]
-        right = [c for c in lost if not self._certification.refused(c)]
-        return [c for c in right if not (self._follows_throughput and self._bounds.why_not(c))]
-
-    def _right(self, configurations: Iterable[Configuration]) -> list[Configuration]:
-        """Return those that were not refused, and that the hosts can run that are left."""
-        runner, certification = self._runner, self._certification
-        right = (c for c in configurations if not certification.refused(c))
-        return [c for c in right if runner.why_impossible(c) is None]
-
-    def _recommended(self, decision: Decision) -> Configuration | None:
-        """Return the distributed configuration that is recommended, if one is.
-
-        Without a verdict it is who is probably faster.
-        """
-        if decision.verdict is Verdict.DISTRIBUTE:
-            return decision.challenger
-        open_ = decision.verdict is Verdict.UNDECIDED and not decision.bimodal
-        likely = self._likely.find() if open_ else None
-        return likely if likely and self._certification.passed(likely) else None
-
-    def _pays(self, recommended: Configuration, baseline: Configuration) -> bool:
-        """Return whether the batch of who is recommended surely pays by what the table shows."""
-        rate = self._finals.throughput(recommended) if self._finals else None
-        known = {recommended: rate} if rate else {}
-        return self._batches.pays(recommended, self._batches.shown(baseline, known))
+    def _round_seconds(self, now: Standing) -> float:
+        both = [now.configurations[self._leader(now)], now.one]
+        return self._history.costs.total(both)
 
     @staticmethod
-    def _without_comparison(decision: Decision) -> Decision:
-        """Return what is left of a decision that compared configurations at another batch."""
-        return Decision(verdict=Verdict.UNDECIDED) if decision.gain else decision
+    def _leader(now: Standing) -> int:
+        """Return the best measured distributed configuration, or the best that may run."""
+        several = now.several if now.gain.many is None else [now.gain.many]
+        return max(several, key=lambda k: now.joint.mean[k])
+
+    def _asked_again(self, now: Standing) -> Configuration | None:
+        """Return the run that tells most about the gain, for its time."""
+        costs, c = self._history.costs, now.configurations
+        if all(self._runner.why_impossible(c[k]) for k in now.several):
+            return None
+        worth = {
+            k: now.works[k] * now.gain.tells[k] / costs.seconds(c[k])
+            for k in (*now.singles, *now.several)
+        }
+        wanted = [c[k] for k in sorted(worth, key=lambda k: -worth[k])]
+        own = len(self._history.scores(self._default))
+        if own < FEWEST <= min(now.runs[now.gain.one], max(now.runs[k] for k in now.several)):
+            wanted.insert(0, self._default)
+        for each in wanted:
+            if self._affords(each, beside=self._certifying(now)):
+                return each
+        if now.gain.likely and self._budget.take_held():
+            return self._asked_again(now)
+        return None
+
+    def _decided(self, now: Standing) -> bool:
+        if now.gain.verdict is Verdict.DISTRIBUTE and now.many is not None:
+            return now.gain.faster >= SURE_EARLY and self._certification.certify(now.many)
+        return now.gain.verdict is Verdict.ONE_DEVICE
+
+    # --- what is affordable, and what need not be run
+
+    def _left(self, now: Standing) -> float:
+        """Return the seconds left beside what certifying the leader takes."""
+        return self._budget.left - self._certifying(now)
+
+    def _certifying(self, now: Standing) -> float:
+        many = now.many
+        return self._certification.seconds([many]) if many and now.gain.leads else 0.0
+
+    def _affords(self, configuration: Configuration, beside: float = 0.0) -> bool:
+        if self._spent or self._runner.why_impossible(configuration):
+            return False
+        return self._history.costs.seconds(configuration) + beside <= self._budget.left
+
+    def _excluded(self, configuration: Configuration) -> bool:
+        """Whether a configuration fails, trains otherwise, or is proved to be no better."""
+        return bool(
+            self._certification.refused(configuration)
+            or configuration in self._history.ruled_out
+            or (self._proves and self._bounds.why_not(configuration))
+        )
+
+    # --- what is said at the end
+
+    def _close(self) -> None:
+        """Certify who is likelier to gain, and keep what was proved."""
+        if failure := self._runner.study.failure:
+            self._runner.tell(f"The search ends early: {failure}.")
+        now = self._standing()
+        if self._certifying(now) > self._budget.left:
+            self._budget.take_held()
+        self._certify(now)
+        self._keep_proofs()
+
+    def _keep_proofs(self) -> None:
+        """Keep of each strategy and kind of proof the one that leaves most, as the result names."""
+        found: dict[tuple[str, str], tuple[Configuration, PerformanceBound]] = {}
+        for each in self._several if self._proves else ():
+            proof = None if each in self._history.tried else self._bounds.why_not(each)
+            if proof is None:
+                continue
+            known = found.setdefault((each.strategy, type(proof).__name__), (each, proof))
+            if proof.share > known[1].share:
+                found[each.strategy, type(proof).__name__] = each, proof
+        for each, proof in found.values():
+            self._runner.skip(each, Stage.EXPLORE, proof)
+
+    def _certify(self, now: Standing) -> None:
+        """Certify who leads, if nobody has and there is time."""
+        seconds = self._certifying(now)
+        if now.many is not None and 0 < seconds <= self._budget.left:
+            self._certification.certify(now.many)
+
+    def _told_besides(self, now: Standing) -> Configuration | None:
+        """Return what is told beside the answer and has to run: own settings, own batch."""
+        arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
+        for each, runs in ((self._default, FEWEST), (arm, 1)):
+            if each and len(self._history.scores(each)) < runs and self._affords(each):
+                return None if self._excluded(each) else each
+        return None
+
+    def _own_arm(self, chosen: Configuration) -> Configuration | None:
+        """Return the same settings at the own batch, if they can run, so that the ratio is told."""
+        learning = self._runner.subject.facts.learning
+        if learning is None or self._has_own_batch(chosen):
+            return None
+        arm = own_arm(chosen, learning.batch)
+        return arm if arm in self._learner.row else None
+
+    def _drawn(self) -> Drawn:
+        scorer = self._runner.subject.scorer if self._proves else None
+        return drawn(self._learner, self._history, scorer, self._certification.refused)
 
     def _findings(self, cut: Interruption | None) -> Findings:
-        history, finals = self._runner.history, self._finals
-        best = history.baseline
-        if best is None:
+        if self._history.baseline is None:
             if isinstance(cut, OSError):
                 raise cut
             raise Interrupted("Interrupted before anything was measured.")
-        decision = self._decision()
-        baseline = finals.baseline if finals else best
-        recommended = self._recommended(decision) or baseline
-        if not self._pays(recommended, baseline):
-            self._batches.keep_own()
-            decision = self._without_comparison(decision)
-            recommended = baseline = history.baseline or best
-            finals = None
-        compared = recommended if recommended.distributed else decision.challenger
+        now = self._standing()
+        if now.many and not self._certification.passed(now.many):
+            # Another one may have been certified before this one led.
+            certified = self._believer.standing(certified=self._certification.passed)
+            now = certified if certified.many and certified.gain.leads else now
+        gain, many, verdict = now.gain, now.many, now.gain.verdict
+        passed = many is not None and self._certification.passed(many)
+        if (verdict is Verdict.DISTRIBUTE and not passed) or self._all_broke:
+            verdict = Verdict.UNDECIDED
+        likely = verdict is not Verdict.ONE_DEVICE and gain.leads and passed
+        recommended = many if likely and many is not None else now.one
+        shown = self._drawn()
+        untried = [
+            c for c in self._several if c not in self._history.tried and not self._excluded(c)
+        ]
+        scores = shown.scores(recommended)
         return Findings(
             recommended=recommended,
-            decision=decision,
-            baseline=baseline,
+            decision=Decision(
+                verdict=verdict,
+                challenger=many,
+                gain=None if many is None else interval_of(gain.draws),
+                faster=gain.faster,
+                none=gain.none,
+                staying=gain.staying,
+                distributing=min(gain.distributing, 1.0),
+                certified=passed,
+                hosts_lost=any(map(self._runner.why_impossible, self._several)),
+                more_seconds=self._needed(now) if verdict is Verdict.UNDECIDED else None,
+            ),
+            baseline=now.one,
             default=self._default,
-            matched=self._unknown_match(compared) if compared else None,
-            examples_per_second=(finals and finals.throughput(recommended))
-            or history.throughput(recommended),
-            value=(finals and finals.value(recommended))
-            or self._runner.subject.scorer.values(history.estimate(recommended)),
-            over_default=finals.gain_over(recommended, self._default) if finals else None,
-            history=history,
+            entries=shown.entries_beside(now.one),
+            value=self._runner.subject.scorer.values(interval_of(scores)),
+            gain_over_yours=shown.ratio(recommended, self._default),
+            history=self._history,
             facts=self._runner.subject.facts,
-            distributable=len(self._every_distributed),
-            tried=len(self._every_distributed) - len(self._untried()) - len(self._out_of_reach()),
+            distributable=len(self._several),
+            tried=len(self._several) - len(untried),
             asked=self._asked,
             aside=frozenset(self._aside),
             certificate=self._certification.of(recommended),
             cut=cut,
         )
+
+    @property
+    def _all_broke(self) -> bool:
+        """Whether everything distributed that ran broke down: nothing was compared then."""
+        several = (t for t in self._history.trials if t.configuration.distributed)
+        ends = {t.outcome for t in several} - {Outcome.SKIPPED, Outcome.UNFINISHED}
+        return bool(ends) and not ends & {Outcome.REJECTED, *SHOWN}
+
+    def _needed(self, now: Standing) -> float | None:
+        """Return the further seconds that are likely to give an answer; None beyond a day."""
+        if not now.several:
+            return None
+        rounds = 1.0
+        while self._assured(now, rounds) < LIKELY:
+            rounds *= 1.5
+            if rounds > MOST_ROUNDS:
+                return None
+        return rounds * self._round_seconds(now)

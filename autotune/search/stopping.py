@@ -1,19 +1,19 @@
-"""When to stop: a running trial that has shown enough, and a search without budget."""
+"""When to stop: a run that has shown enough, and a search that has spent its budget."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.plain import Window
 from autotune.reason import BudgetEnded, Measured, NotStationary, Outcome, Slower
+from autotune.search.pruner import HALF_SECONDS
 from autotune.stats import (
     UNKNOWN,
     Epoch,
-    Noise,
-    certainly_slower,
     past_floor,
     read,
     steady_from,
@@ -38,7 +38,7 @@ PATIENCE = 3.0
 twelve seconds differ from each other as much as runs of three."""
 AHEAD = 3.0
 """Steady seconds within which the end of an epoch is waited for; ..."""
-AHEAD_IN_FINALS = 8.0
+AHEAD_IN_REPEATS = 8.0
 """... the same for a run that decides."""
 CALM_SECONDS = 2.4
 """Steady time of a run whose rate has moved before: what becomes ever slower hides in less."""
@@ -47,15 +47,18 @@ OVERTIME_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets `SETTLE_WINDOWS` windows at least."""
 SETTLE_WINDOWS = 12
-LOOKS = (0.6, 1.5, 5.0)
-"""Steady or not, a run is compared with one device after so many seconds past its warm-up, and no
-more often, because every look may err."""
 CLIMB_SECONDS = 3.0
 """For so long a run is believed to go on climbing as it did, before it is called slower."""
 CLIMB_ERRORS = 1.5
 """Standard errors by which a run may climb more steeply than it seems to."""
-MAX_FINALS_SHARE = 0.7
-"""Of the time, the finals may set aside at most this share."""
+
+
+class Report(Protocol):
+    """Takes what a run has shown so far; see `MeasureWatch`."""
+
+    def __call__(self, step: int, score: float, *, error: float, climb: float) -> float | None:
+        """Return None, or why it is to be stopped."""
+        ...
 
 
 class MeasureWatch:
@@ -63,8 +66,8 @@ class MeasureWatch:
 
     Args:
         score: How good a run of so many steps per second is.
-        reference: Score of each run of the baseline; empty: nothing is pruned.
-        noise: Between-run noise.
+        report: Is told what the run has shown every half second, and returns None, or, if it is to
+            be stopped, an upper bound of its share of one device's score.
         left: Tells how many seconds of the budget are left.
         epoch: What is known of the run's epochs.
         ahead: Steady seconds within which the end of an epoch is waited for.
@@ -74,19 +77,17 @@ class MeasureWatch:
         self,
         score: Callable[[float], float | None] = float,
         *,
-        reference: Sequence[float] = (),
-        noise: Noise | None = None,
+        report: Report | None = None,
         left: Callable[[], float] = lambda: math.inf,
         epoch: Epoch = UNKNOWN,
         ahead: float = AHEAD,
     ) -> None:
         self._score = score
-        self._reference = tuple(reference)
-        self._noise = noise
+        self._report = report
+        self._reported = 0
         self._left = left
         self._epoch = epoch
         self._ahead = ahead
-        self._looks = list(LOOKS)
 
     def __call__(self, windows: Sequence[Window]) -> Stop | None:
         """Decide on all windows so far."""
@@ -120,21 +121,16 @@ class MeasureWatch:
 
     def _prune(self, windows: Sequence[Window]) -> Stop | None:
         warm = windows[past_floor(windows, self._epoch) :]
-        elapsed = sum(window.seconds for window in warm)
-        due = [look for look in self._looks if look <= elapsed]
+        step = int(HALF_SECONDS * sum(window.seconds for window in warm))
         trend = trend_of(warm)
-        if not self._reference or not self._noise or not due or not trend:
+        if self._report is None or step <= self._reported or not trend:
             return None
-        self._looks = [look for look in self._looks if look > elapsed]
+        self._reported = step
         reading = read(warm)
+        score = self._score(reading.steps_per_second)
         climb = max(trend.per_second + CLIMB_ERRORS * trend.error, 0.0) * CLIMB_SECONDS
-        score = self._score(reading.steps_per_second * math.exp(min(climb, 50.0)))
-        if score is None:
-            return None
-        bound = certainly_slower(score, reading, self._reference, self._noise, analyses=len(LOOKS))
-        if bound is None:
-            return None
-        return Stop(Outcome.PRUNED, Slower(most=bound))
+        most = score and self._report(step, score, error=reading.error, climb=min(climb, 50.0))
+        return Stop(Outcome.PRUNED, Slower(most=most)) if most else None
 
 
 def enough(steady: Sequence[Window]) -> bool:
@@ -211,27 +207,3 @@ class Budget:
         """Seconds left with those that are kept for others; infinite without a bound."""
         whole = self._options.budget
         return math.inf if whole is None else whole - self.elapsed
-
-    def most(self, trials: int, *, share: float, reserve: float) -> float:
-        """Return the seconds that another exploring trial may take; below zero: none.
-
-        Args:
-            trials: Exploring trials made so far. The first one may take any time.
-            share: Of what exploring may take in all, how much may be spent by now.
-            reserve: Seconds that the finals will need.
-        """
-        if trials == 0:
-            return math.inf
-        count = self._options.max_trials
-        if count is not None and trials >= max(1, round(count * share)):
-            return -math.inf
-        spent = self.elapsed - self._prepared
-        return share * self.exploring(reserve) - spent
-
-    def exploring(self, reserve: float) -> float:
-        """Return the seconds that all exploring may take; infinite without a bound.
-
-        Args:
-            reserve: Seconds that the finals will need.
-        """
-        return self.whole - min(reserve, MAX_FINALS_SHARE * self.whole)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
-from autotune.engine.load import Load, warning
+from autotune.engine.load import Load, together, warning
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
@@ -20,10 +20,9 @@ from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
-from autotune.result import Result, Verdict
+from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
-from autotune.result.leaderboard import Leaderboard
 from autotune.search.costs import Costs, expected_start
 from autotune.search.design import own_default, plain
 from autotune.search.ending import (
@@ -32,18 +31,21 @@ from autotune.search.ending import (
     interruption,
     uninterrupted,
 )
-from autotune.search.grounds import evidence, speedup, unchanged_batch
+from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
+from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
 from autotune.search.profiling import Profiler, reserved_seconds
-from autotune.search.promise import Correction, shown_gain, with_times
+from autotune.search.promise import Correction, with_times
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
-from autotune.search.search import Findings, Search
+from autotune.search.sampler import sampler_named
+from autotune.search.search import Search
 from autotune.search.stopping import Budget
-from autotune.search.study import FACTORIES, Claim, Study, Wanted, claims, open_study
+from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
-from autotune.stats import expectation
+from autotune.space.origin import choices, origins
+from autotune.stats import EXPECTED
 from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.text import plural, sentence
@@ -152,8 +154,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 result = _recommendation(
                     request, prepared.subject, findings, study, whole.elapsed, ready
                 )
-                result = _with_load(_with_shares(result, len(kept)), engine.load())
-                result = _with_more(result, prepared.promised(study.trials))
+                result = _with_load(_with_shares(result, len(kept)), together(runner.loads))
                 result = _saved(result, request, findings.cut)
         finally:
             with uninterrupted():
@@ -190,9 +191,18 @@ class _Session:
             folder=self.request.out / "trials" / self.study.name,
             budget=budget,
             observer=self.observer,
-            expected=expectation(prepared.start.noise),
+            expected=prepared.start.noise or EXPECTED,
         )
-        return runner, Search(runner, budget, prepared.found, options, start=prepared.start)
+        sampler, pruner = self.request.sampler, self.request.pruner
+        return runner, Search(
+            runner,
+            budget,
+            prepared.found,
+            options,
+            start=prepared.start,
+            sampler=sampler or sampler_named(options.sampler, options.seed),
+            pruner=pruner,
+        )
 
     def begun(self, prepared: _Prepared) -> tuple[_Prepared, Interruption | None]:
         """Return what is known of other batches, and what ended that early.
@@ -201,7 +211,9 @@ class _Session:
         """
         if prepared.weighs and prepared.subject.facts.learning is None:
             try:
-                prepared = prepared.knowing(self._looked(prepared))
+                known = prepared.knowing(self._looked(prepared))
+                self._tell_left_out(prepared, known)
+                prepared = known
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
         if prepared.weighs and (learning := prepared.subject.facts.learning):
@@ -212,7 +224,7 @@ class _Session:
     def _looked(self, prepared: _Prepared) -> Learning:
         runner, search = self.search(prepared)
         search.begin()
-        found = learned(
+        return learned(
             self.request,
             prepared.subject,
             prepared.default,
@@ -221,15 +233,14 @@ class _Session:
             first_call=runner.history.costs.first_call(prepared.default),
             left=self.whole.left,
         )
-        if found.refused:
-            out = len(prepared.found.configurations) - len(
-                prepared.knowing(found).found.configurations
-            )
-            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=found.batch))
-            if out:
-                text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
-                self.observer(Notice(text=text))
-        return found
+
+    def _tell_left_out(self, before: _Prepared, after: _Prepared) -> None:
+        out = len(before.found.configurations) - len(after.found.configurations)
+        learning = after.subject.facts.learning
+        if out and learning:
+            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch))
+            text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
+            self.observer(Notice(text=text))
 
 
 def _warn(load: Load | None, observer: Observer) -> None:
@@ -266,15 +277,6 @@ def _with_shares(result: Result, kept: int) -> Result:
             "measuring_seconds": sum(window.seconds for each in ran for window in each.windows),
         }
     )
-
-
-def _with_more(result: Result, plan: Plan) -> Result:
-    """Return a result that says how much time would decide, if it has not."""
-    if result.verdict is not Verdict.UNDECIDED or plan.most_seconds is None:
-        return result
-    more = max(plan.most_seconds, result.options.budget or 0.0)
-    told = {"more_seconds": more, "shown_gain": shown_gain(result.evidence.noise)}
-    return result.model_copy(update={"evidence": result.evidence.model_copy(update=told)})
 
 
 def _with_load(result: Result, load: Load | None) -> Result:
@@ -408,7 +410,7 @@ def _recommendation(
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
     screenings = findings.history.screenings
-    board = Leaderboard(study.trials, findings.baseline, score=subject.scorer)
+    chosen_by = choices(subject.machine, subject.facts)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
         configuration=chosen,
@@ -419,13 +421,17 @@ def _recommendation(
         examples_per_second=findings.examples_per_second,
         objective=request.options.objective,
         value=findings.value,
-        best_distributed_speedup=speedup(findings, board),
+        best_distributed_speedup=speedup(findings),
         one_device=findings.baseline,
         best_distributed=decision.challenger,
-        over_default=findings.over_default,
+        gain_over_yours=findings.gain_over_yours,
         script=program.train,
         launch=program.launch,
         trials=tuple(study.trials),
+        compared=tuple(
+            each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
+            for each in findings.entries
+        ),
         workload=subject.workload,
         facts=subject.facts,
         machine=subject.machine,

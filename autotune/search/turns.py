@@ -1,82 +1,79 @@
-"""Rounds in which configurations take turns, each time in a fresh process.
-
-What a machine does to all runs of a round cancels in their ratios.
-"""
+"""A few configurations in fresh runs that take turns, compared by the posterior of all of them."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from autotune.config import Configuration
-from autotune.search.epochs import as_it_lasts
+from autotune.search.kernel import Matrix
+from autotune.search.question import DRAWS, interval_of
 from autotune.search.runner import Runner
+from autotune.search.standing import Learner
 from autotune.search.stopping import Budget
-from autotune.stats import Interval, Noise, paired_ratio, shared_rounds
+from autotune.stats import Interval
 from autotune.trial import Stage, Trial
 
 
 class Turns:
-    """Runs configurations in rounds, in random order within each, and keeps what they showed.
+    """Runs each configuration once in every round, in random order.
 
     Args:
         runner: Makes the runs.
         budget: Bounds them.
+        arms: The configurations.
         seed: Of the order within each round.
     """
 
-    def __init__(self, runner: Runner, budget: Budget, *, seed: int) -> None:
+    def __init__(
+        self, runner: Runner, budget: Budget, arms: Sequence[Configuration], *, seed: int
+    ) -> None:
         self._runner = runner
         self._budget = budget
+        self._arms = list(arms)
+        self._learner = Learner(runner.history, self._arms)
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
-        self.trials: dict[Configuration, dict[int, Trial]] = defaultdict(dict)
-        """Runs that were measured, by round."""
-        self.scores: dict[Configuration, dict[int, float]] = defaultdict(dict)
-        """How good each of them is."""
+        self._rounds = 0
         self.unmeasured: dict[Configuration, list[Trial]] = defaultdict(list)
-        """All other runs, oldest first."""
+        """Runs that were not measured, oldest first."""
 
-    def affords(self, configurations: Sequence[Configuration], beside: float = 0.0) -> bool:
-        """Whether a round of these is expected to leave so many seconds."""
-        costs = self._runner.history.costs.total(configurations)
-        return self._budget.left >= costs + beside
+    def affords(self) -> bool:
+        """Whether there is time for another round."""
+        return self._runner.history.costs.total(self._arms) <= self._budget.left
 
-    def take(
-        self, configurations: Sequence[Configuration], number: int, *, ahead: float | None = None
-    ) -> None:
-        """Run each of these once.
+    def take(self) -> None:
+        """Run each once."""
+        for each in self._random.sample(self._arms, len(self._arms)):
+            trial = self._runner.run(each, Stage.REPEAT, turn=self._rounds)
+            if not (trial.measured and self._runner.subject.scorer(trial)):
+                self.unmeasured[each].append(trial)
+        self._rounds += 1
 
-        Args:
-            configurations: What takes part in this round.
-            number: Of the round.
-            ahead: Steady seconds within which the end of an epoch is waited for; None: as usual.
-        """
-        for each in self._random.sample(configurations, len(configurations)):
-            self._note(self._runner.run(each, Stage.FINAL, turn=number, ahead=ahead), number)
+    def measured(self, configuration: Configuration) -> list[Trial]:
+        """Return the runs of a configuration that were measured."""
+        trials = self._runner.history.trials
+        return [t for t in trials if t.configuration == configuration and t.measured]
 
-    def ratio(
-        self, one: Configuration, other: Configuration, noise: Noise, *, confidence: float = 0.95
-    ) -> Interval | None:
-        """Return how many times better one is, if both were measured in two rounds."""
-        mine, theirs = shared_rounds(one, other, self.scores)
-        return paired_ratio(mine, theirs, noise, confidence=confidence) if len(mine) > 1 else None
+    def rounds(self, *arms: Configuration) -> int:
+        """Return how often all of some configurations were measured."""
+        return min(len(self.measured(each)) for each in arms)
 
-    def rounds(self, one: Configuration, other: Configuration) -> int:
-        """Return the number of rounds in which both were measured."""
-        return len(shared_rounds(one, other, self.scores)[0])
+    def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
+        """Return how many times better one is; None before both were measured twice."""
+        return interval_of(self._gaps(one, other)) if self.rounds(one, other) > 1 else None
 
-    def _note(self, trial: Trial, number: int) -> None:
-        if trial.measured and self._runner.subject.scorer(trial):
-            self.trials[trial.configuration][number] = trial
-        else:
-            self.unmeasured[trial.configuration].append(trial)
-        self._rate()
+    def chance(self, one: Configuration, other: Configuration, least: float) -> float:
+        """Return how likely one is at least so many times as good as the other."""
+        return float(np.mean(self._gaps(one, other) > math.log(least)))
 
-    def _rate(self) -> None:
-        """Score all runs, earlier ones as well: one may show what the others had found ready."""
-        subject = self._runner.subject
-        for configuration, runs in self.trials.items():
-            for number, trial in runs.items():
-                runs[number] = as_it_lasts(trial, subject)
-                self.scores[configuration][number] = subject.scorer(runs[number]) or 0.0
+    def _gaps(self, one: Configuration, other: Configuration) -> Matrix:
+        learned = self._learner.learn()
+        rows = [self._arms.index(each) for each in (one, other)]
+        joint = learned.joint(rows)
+        drawn = joint.draw(DRAWS, 0, [0, 1])
+        gaps: Matrix = drawn[:, 0] - drawn[:, 1]
+        return gaps

@@ -76,10 +76,11 @@ def predicted_examples(learning: Learning, batch: int) -> Efficiency | None:
     """
     if batch == learning.batch:
         return Efficiency(log=0.0, sd=0.0)
-    if not learning.probes:
+    formula = _formula(learning, batch)
+    known = [each for probe in learning.probes if (each := _of_probe(probe, formula))]
+    if not known:
         return None
-    found = [_of_probe(probe, _formula(learning, batch)) for probe in learning.probes]
-    worst = max(found, key=lambda each: each.log)
+    worst = max(known, key=lambda each: each.log)
     model = _model_sd(batch / learning.batch)
     return Efficiency(log=worst.log, sd=math.hypot(worst.sd, model))
 
@@ -124,13 +125,13 @@ def _progress(moments: Moments, batch: int) -> float:
     return float(np.interp(math.log2(batch), np.log2(BATCHES), moments.progress))
 
 
-def _of_probe(probe: GradientProbe, formula: Formula) -> Efficiency:
-    """Return the estimate and its jackknife error; without one, nothing is known."""
+def _of_probe(probe: GradientProbe, formula: Formula) -> Efficiency | None:
+    """Return the estimate and its jackknife error; None where the gradients are all noise."""
     value = formula(probe.whole)
     parts = [formula(each) for each in probe.without]
     known = [each for each in parts if each is not None]
     if value is None or len(known) < len(parts):
-        return Efficiency(log=0.0, sd=_NEVER)
+        return None
     return Efficiency(log=value, sd=jackknife(known))
 
 

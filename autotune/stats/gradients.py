@@ -106,12 +106,7 @@ class Learning(Value):
 
 
 class GradientSums:
-    """Adds up gradients of micro-batches, so that none has to be kept.
-
-    Args:
-        elements: Of each gradient.
-        batch: Examples in each micro-batch.
-    """
+    """Adds up gradients of micro-batches of so many examples, so that none has to be kept."""
 
     def __init__(self, elements: int, batch: int) -> None:
         self._batch = batch

@@ -1,13 +1,17 @@
-"""An estimate with its 95 % interval, by Student's t distribution."""
+"""Estimates with their 95 % intervals, by Student's t distribution, and the noise between runs."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from autotune.value import Value
 
 NORMAL_QUANTILE = 1.959964
 """Half the width of a 95 % interval, in standard errors that are known."""
+FALSE_PRUNE_RATE = 0.005
+"""Probability that an equally fast run is stopped early, over all looks at it together."""
 
 
 class Interval(Value):
@@ -51,15 +55,59 @@ def t_quantile(degrees: float, probability: float) -> float:
     return float(stdtrit(degrees, probability))
 
 
-def f_quantile(above: float, below: float, probability: float) -> float:
-    """Return the value below which a ratio of two variances, of so many degrees, lies."""
-    from scipy.special import fdtri  # noqa: PLC0415 - as above
+class Noise(Value):
+    """Standard deviation of log(rate) between fresh runs, and how well it is known."""
 
-    return float(fdtri(above, below, probability))
+    sd: float
+    degrees: float
+    """Degrees of freedom behind `sd`."""
 
 
-def t_probability(degrees: float, value: float) -> float:
-    """Return how likely Student's t lies below a value."""
-    from scipy.special import stdtr  # noqa: PLC0415 - as above
+EXPECTED = Noise(sd=0.06, degrees=4.0)
+"""What is expected of a machine that nobody has measured, and how many repeats that is worth;
+3 to 16 % were seen on two shared cores."""
 
-    return float(stdtr(degrees, value))
+
+def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:
+    """Return the noise, estimated from repeats and drawn towards what was expected.
+
+    A scaled inverse chi-squared prior on the variance, with the residuals of each group around
+    its own mean added to it. A group holds log(rate) of the runs of a configuration.
+    """
+    squares, freedom = squared_residuals(groups)
+    degrees = expected.degrees + freedom
+    return Noise(
+        sd=math.sqrt((expected.degrees * expected.sd**2 + squares) / degrees), degrees=degrees
+    )
+
+
+def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
+    """Return the sum of squares of groups around their own means, and its degrees of freedom."""
+    squares, degrees = 0.0, 0
+    for values in groups:
+        if len(values) > 1:
+            mean = fmean(values)
+            squares += sum((each - mean) ** 2 for each in values)
+            degrees += len(values) - 1
+    return squares, degrees
+
+
+def mean_rate(rates: Sequence[float], noise: Noise) -> Interval:
+    """Return the rate of a configuration from its runs, at least one."""
+    logs = [math.log(each) for each in rates]
+    half = t_quantile(noise.degrees, 0.975) * noise.sd / math.sqrt(len(logs))
+    return around(fmean(logs), half)
+
+
+def unpaired_ratio(a: Interval, b: Interval) -> Interval:
+    """Return a ratio of two independent figures: errors of logarithms add as squares."""
+    half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
+    return around(math.log(a.value / b.value), half)
+
+
+def significantly_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
+    """Return whether a difference of logarithms is significantly negative.
+
+    Its error follows from the noise; `wrong` is how often this may be said of a gap of zero.
+    """
+    return gap + t_quantile(noise.degrees, 1 - wrong) * error < 0

@@ -1,19 +1,10 @@
 """For tests of whatever stands on autotune: an engine that needs no machine, and the contract."""
 
 from autotune.testing.fake import (
-    FAKE_FACTS,
-    FAKE_MACHINE,
-    Ending,
-    FakeEngine,
-    fake_machine,
-    table,
+    FAKE_FACTS as FAKE_FACTS,
+    FAKE_MACHINE as FAKE_MACHINE,
+    Ending as Ending,
+    FakeEngine as FakeEngine,
+    fake_machine as fake_machine,
+    table as table,
 )
-
-__all__ = [
-    "FAKE_FACTS",
-    "FAKE_MACHINE",
-    "Ending",
-    "FakeEngine",
-    "fake_machine",
-    "table",
-]

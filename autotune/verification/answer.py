@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import Verdict
 from autotune.stats import Interval
+from autotune.text import sentence
 from autotune.trial import Trial
 from autotune.value import Value
 
@@ -40,6 +42,17 @@ class Comparison(Value):
     trials: tuple[Trial, ...] = ()
 
 
+LEADS: Mapping[Answer, str] = {
+    Answer.HOLDS: "Confirmed",
+    Answer.FAILS: "Refuted",
+    Answer.UNCLEAR: "Inconclusive",
+}
+
+
+def compared(answer: Answer, ground: str) -> Comparison:
+    return Comparison(answer=answer, summary=sentence(f"{LEADS[answer]}: {ground}"))
+
+
 class Verification(Comparison):
     """Whether a saved recommendation still holds on this machine with the current code."""
 
@@ -50,7 +63,7 @@ class Verification(Comparison):
     margin: float
     """Minimum relative gain for which distribution is recommended."""
     expected: Interval | None
-    """Examples per second in the search; None if it had no finals."""
+    """Examples per second in the search."""
     ratio_to_expected: Interval | None
     """The current throughput relative to `expected`."""
     notes: tuple[str, ...]

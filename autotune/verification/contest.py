@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from autotune.config import Configuration
 from autotune.reason import Outcome
@@ -11,21 +11,17 @@ from autotune.reason.sentences import reason_text
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.turns import Turns
-from autotune.search.verdict import FALSE_RATE, FEWEST, LAST_LOOK, LOOKS
-from autotune.stats import Interval, mean_rate
-from autotune.text import plural, sentence, times
+from autotune.text import plural, times
 from autotune.trial import Trial, sustained
-from autotune.verification.answer import Answer, Comparison
-from autotune.verification.question import Question
+from autotune.verification.answer import Answer, Comparison, compared
 
-LEADS: Mapping[Answer, str] = {
-    Answer.HOLDS: "Confirmed",
-    Answer.FAILS: "Refuted",
-    Answer.UNCLEAR: "Inconclusive",
-}
 MORE_TIME = "allow more time"
 BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
+SURE = 0.99
+"""Probability of what is answered."""
+FEWEST = 3
+"""Pairs before anything is answered: the noise of fewer is anybody's guess."""
 FAILURES = 2
 """One failure may be an accident; so many are none."""
 NO_CHALLENGER = {
@@ -38,18 +34,30 @@ NO_CHALLENGER = {
 """By whether it is distributed."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A challenger, and the bounds between which the ratio to it decides nothing.
+
+    The ratio is the score of what is recommended as a multiple of its challenger's.
+    """
+
+    challenger: Configuration
+    holds_above: float
+    fails_below: float
+    """Looked at first, because a gain below the margin is no reason to distribute."""
+    mine: str
+    """What is recommended, in words, with the verb of the sentence."""
+    theirs: str
+    """The challenger, in words."""
+    consequences: Mapping[Answer, str] = field(default_factory=dict)
+    """What follows from an answer, as the end of the sentence."""
+
+
 class Contest:
     """Compares what is recommended with its challenger, or runs it alone where there is none.
 
-    The answers err as rarely as the verdict of a search, and by its scheme: few interim analyses,
-    each of which may spend a share of the false rate.
-
-    Args:
-        runner: Makes the runs.
-        budget: Bounds them.
-        winner: What is recommended.
-        question: What to ask of it and its challenger.
-        seed: Of the order within each round.
+    The answers follow from the posterior of the runs, as the verdict of a search does; the seed is
+    of the order within each round.
     """
 
     def __init__(
@@ -62,38 +70,35 @@ class Contest:
         seed: int,
     ) -> None:
         self._runner = runner
-        self._turns = Turns(runner, budget, seed=seed)
+        self._arms = [winner, *([question.challenger] if question else [])]
+        self._turns = Turns(runner, budget, self._arms, seed=seed)
         self._winner = winner
         self._question = question
 
     def run(self) -> Comparison:
         """Make rounds until they answer, or time is up, or one of the two is out."""
-        question, arms = self._question, [self._winner]
-        if question:
-            arms.append(question.challenger)
-        for number in itertools.count():
-            if self._decided(number) or not self._turns.affords(arms):
-                break
-            self._turns.take(arms, number)
-        answer, ground = self._compared(question) if question else self._alone()
-        return Comparison(
-            answer=answer,
-            summary=sentence(f"{LEADS[answer]}: {ground}"),
-            challenger=question and question.challenger,
-            ratio=question and self._ratio(question),
-            pairs=self._pairs(question) if question else 0,
-            examples_per_second=self._throughput(),
-            trials=tuple(self._runner.history.trials),
+        rounds = 0
+        while not self._decided(rounds) and self._turns.affords():
+            self._turns.take()
+            rounds += 1
+        question, measured = self._question, self._turns.measured(self._winner)
+        answer, ground = self._against(question) if question else self._alone()
+        throughput = self._runner.history.throughput(self._winner) if measured else None
+        return compared(answer, ground).model_copy(
+            update={
+                "challenger": question and question.challenger,
+                "ratio": question and self._turns.ratio(*self._arms),
+                "pairs": self._turns.rounds(*self._arms) if question else 0,
+                "examples_per_second": throughput and sustained(throughput, measured),
+                "trials": tuple(self._runner.history.trials),
+            }
         )
 
     def _decided(self, rounds: int) -> bool:
         if self._question is None:
             return rounds >= FEWEST
-        challenger = self._turns.unmeasured[self._question.challenger]
-        if max(len(self._broken), len(challenger)) >= FAILURES:
-            return True
-        share = LOOKS.get(self._pairs(self._question), 0.0)
-        return self._answer(self._question, share) is not Answer.UNCLEAR
+        out = max(len(self._broken), len(self._turns.unmeasured[self._question.challenger]))
+        return out >= FAILURES or self._answer(self._question) is not Answer.UNCLEAR
 
     @property
     def _broken(self) -> list[Trial]:
@@ -101,59 +106,44 @@ class Contest:
 
     def _failure(self) -> str | None:
         """Return that a program does not run any more, if its runs show it."""
-        ran = bool(self._turns.trials[self._winner])
-        if len(self._broken) >= FAILURES or (self._broken and not ran):
-            return unmeasured("the recommended configuration", self._broken[0])
-        return None
+        broken, ran = self._broken, bool(self._turns.measured(self._winner))
+        out = len(broken) >= FAILURES or (broken and not ran)
+        return unmeasured("the recommended configuration", broken[0]) if out else None
 
-    def _compared(self, question: Question) -> tuple[Answer, str]:
+    def _against(self, question: Question) -> tuple[Answer, str]:
         """Return the answer of the pairs, and its ground."""
         if broken := self._failure():
             return Answer.FAILS, broken
-        pairs, ratio = self._pairs(question), self._ratio(question)
+        pairs, ratio = self._turns.rounds(*self._arms), self._turns.ratio(*self._arms)
         if ratio is None:
-            challenger = self._turns.unmeasured[question.challenger]
-            few = too_few(pairs)
-            return Answer.UNCLEAR, unmeasured(
-                "its challenger", challenger[0]
-            ) if challenger else few
-        # What was clear at an earlier share is clear at this one, which is larger.
-        answer = self._answer(question, LAST_LOOK)
-        text = f"{question.mine} {times(ratio)} as {question.adjective} as {question.theirs}"
+            missing = self._turns.unmeasured[question.challenger]
+            why = unmeasured("its challenger", missing[0]) if missing else too_few(pairs)
+            return Answer.UNCLEAR, why
+        answer, adjective = self._answer(question), self._runner.subject.objective.adjective
+        text = f"{question.mine} {times(ratio)} as {adjective} as {question.theirs}"
         if answer is Answer.UNCLEAR:
             return answer, f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
-        return answer, text + question.consequence(answer)
+        return answer, text + question.consequences.get(answer, "")
 
     def _alone(self) -> tuple[Answer, str]:
         """Return whether it runs, which is enough unless one device should be its challenger."""
         if broken := self._failure():
             return Answer.FAILS, broken
-        if not self._turns.trials[self._winner]:
+        if not self._turns.measured(self._winner):
             return Answer.UNCLEAR, too_few(0)
         advised = self._winner.distributed
         return Answer.UNCLEAR if advised else Answer.HOLDS, NO_CHALLENGER[advised]
 
-    def _answer(self, question: Question, share: float) -> Answer:
-        """Return what the pairs say, if this analysis may spend a share of the false rate."""
-        if not share or self._pairs(question) < FEWEST:
+    def _answer(self, question: Question) -> Answer:
+        if self._turns.rounds(*self._arms) < FEWEST:
             return Answer.UNCLEAR
-        ratio = self._ratio(question, 1 - 2 * FALSE_RATE * share)
-        if ratio and ratio.high < question.fails_below:
+        above, below = (
+            self._turns.chance(self._winner, question.challenger, bound)
+            for bound in (question.holds_above, question.fails_below)
+        )
+        if 1 - below > SURE:
             return Answer.FAILS
-        return Answer.HOLDS if ratio and ratio.low > question.holds_above else Answer.UNCLEAR
-
-    def _pairs(self, question: Question) -> int:
-        return self._turns.rounds(self._winner, question.challenger)
-
-    def _ratio(self, question: Question, confidence: float = 0.95) -> Interval | None:
-        noise = self._runner.history.noise
-        return self._turns.ratio(self._winner, question.challenger, noise, confidence=confidence)
-
-    def _throughput(self) -> Interval | None:
-        """Return the examples per second that what is recommended sustains, if it was measured."""
-        trials = [*self._turns.trials[self._winner].values()]
-        rates = [rate for each in trials if (rate := each.examples_per_second)]
-        return sustained(mean_rate(rates, self._runner.history.noise), trials) if rates else None
+        return Answer.HOLDS if above > SURE else Answer.UNCLEAR
 
 
 def too_few(pairs: int) -> str:

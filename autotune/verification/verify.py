@@ -3,50 +3,48 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
 from autotune.events import Observer, Preparing, nobody, notice_of
+from autotune.installed import VERSION
+from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.search.runner import Runner, TrialList
+from autotune.search.request import Subject
+from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.study import Study
+from autotune.space import Situation
 from autotune.stats import unpaired_ratio
-from autotune.text import parse_seconds, sentence
-from autotune.verification.answer import Answer, Comparison, Verification
-from autotune.verification.contest import LEADS, Contest
-from autotune.verification.question import Case, changes, notes_on_challenger, question_of
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.text import parse_seconds
+from autotune.value import Value
+from autotune.verification.answer import Answer, Comparison, Verification, compared
+from autotune.verification.contest import Contest, Question
+from autotune.workload import Workload, WorkloadFacts, own_batch
+
+SECONDS = 50.0
+"""Wall time of a check, TensorFlow's import included."""
 
 
 def check_factories(workload: Workload) -> None:
     """Refuse a file that holds only an incomplete text of a function without a module."""
     for factory in workload.factories.values():
-        if not factory.module and not factory.pickled and not _written_down(factory):
+        source = factory.source
+        written = source is not None and bool(source.expression) and not source.missing
+        if not (factory.module or factory.pickled or written):
             raise FactoryNotFound(
                 f"{factory.name} is not importable (a lambda, local function or notebook cell), "
                 "so it cannot be loaded from a file.",
                 "In Python, pass `result.saved()` to verify(); or tune with importable factories.",
             )
-
-
-def callable_here(workload: Workload) -> bool:
-    """Whether the factories themselves can be called, and not only the program that has them."""
-    return all(factory.module or factory.pickled for factory in workload.factories.values())
-
-
-def _written_down(factory: Factory) -> bool:
-    source = factory.source
-    return source is not None and bool(source.expression) and not source.missing
-
-
-SECONDS = 50.0
-"""Wall time of a check, TensorFlow's import included."""
 
 
 def verify(
@@ -101,44 +99,51 @@ class _Check:
 
     def run(self, options: SearchOptions) -> Verification:
         self.observer(Preparing(what="Inspecting the machine"))
-        machine = self.engine.machine()
+        machine, saved = self.engine.machine(), self.saved
         try:
-            facts = self._facts()
+            where = Situation(machine=machine, facts=self._facts())
         except (FactoryFailed, DatasetTooSmall) as exc:
-            case = Case(saved=self.saved, machine=machine, facts=self.saved.facts)
-            return self._result(case, _refuted(str(exc)))
-        case = Case(saved=self.saved, machine=machine, facts=facts)
-        if rule := case.why_illegal(self.saved.configuration):
+            where = Situation(machine=machine, facts=saved.facts)
+            return self._result(where, compared(Answer.FAILS, str(exc)))
+        if rule := where.why_illegal(saved.configuration):
             ground = f"the recommended configuration cannot run here: {rule_text(rule)}"
-            return self._result(case, _refuted(ground))
-        return self._result(case, self._compare(case, options))
+            return self._result(where, compared(Answer.FAILS, ground))
+        return self._result(where, self._compare(where, options))
 
     def _facts(self) -> WorkloadFacts:
         """Return what the factories give today; what they gave, where only their text is left."""
-        if not callable_here(self.saved.workload):
-            return self.saved.facts
+        saved = self.saved
+        if not all(each.module or each.pickled for each in saved.workload.factories.values()):
+            return saved.facts
         self.observer(Preparing(what="Calling model_fn and dataset_fn"))
-        own = self.saved.configuration.for_factories()
-        facts = self.engine.execute(InspectionRequest(self.saved.workload, offered=own))
-        return facts.model_copy(update={"learning": self.saved.facts.learning})
+        own = saved.configuration.for_factories()
+        facts = self.engine.execute(InspectionRequest(saved.workload, offered=own))
+        return facts.model_copy(update={"learning": saved.facts.learning})
 
-    def _compare(self, case: Case, options: SearchOptions) -> Comparison:
-        budget = Budget(options, self.engine.now, self.began)
+    def _compare(self, where: Situation, options: SearchOptions) -> Comparison:
+        saved, budget = self.saved, Budget(options, self.engine.now, self.began)
+        subject = Subject(
+            workload=saved.workload,
+            facts=where.facts,
+            machine=where.machine,
+            objective=objective_named(saved.objective),
+        )
         with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
             runner = Runner(
                 self.engine,
-                case.subject,
-                TrialList(),
+                subject,
+                Study(),
                 folder=Path(folder),
                 budget=budget,
                 observer=self.observer,
             )
-            winner, question = self.saved.configuration, question_of(case)
-            return Contest(runner, budget, winner, question, seed=options.seed).run()
+            question = question_of(saved, where)
+            return Contest(runner, budget, saved.configuration, question, seed=options.seed).run()
 
-    def _result(self, case: Case, found: Comparison) -> Verification:
+    def _result(self, where: Situation, found: Comparison) -> Verification:
         saved = self.saved
         expected, rate = saved.examples_per_second, found.examples_per_second
+        notes = [*_on_challenger(saved, where)] if found.trials else []
         return Verification(
             **dict(found),
             verdict=saved.verdict,
@@ -146,11 +151,117 @@ class _Check:
             margin=saved.margin,
             expected=expected,
             ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
-            notes=(*(notes_on_challenger(case) if found.trials else ()), *changes(case)),
-            machine=case.machine,
+            notes=(*notes, *_changes(saved, where)),
+            machine=where.machine,
             seconds=self.engine.now() - self.began,
         )
 
 
-def _refuted(ground: str) -> Comparison:
-    return Comparison(answer=Answer.FAILS, summary=sentence(f"{LEADS[Answer.FAILS]}: {ground}"))
+def question_of(saved: SavedConfiguration, where: Situation) -> Question | None:
+    """Return what to ask, or None where there is nothing to compare with."""
+    challenger, margin = _challenger(saved), saved.margin
+    legal = challenger is not None and where.why_illegal(challenger) is None
+    if challenger and legal and saved.configuration.distributed:
+        return Question(
+            challenger=challenger,
+            holds_above=1.0,
+            fails_below=1 + margin,
+            mine="distributed training is",
+            theirs="the best single device",
+            consequences={Answer.FAILS: f", a gain of less than {margin:.0%}"},
+        )
+    if challenger and legal:
+        bound = 1 / (1 + margin)
+        return Question(
+            challenger=challenger,
+            holds_above=bound,
+            fails_below=bound,
+            mine="one device is",
+            theirs="the best distributed configuration",
+            consequences={
+                Answer.HOLDS: f", so distribution gains less than {margin:.0%}",
+                Answer.FAILS: f", so distribution gains more than {margin:.0%}",
+            },
+        )
+    return None if saved.configuration.distributed else _against_defaults(saved, where)
+
+
+def _challenger(saved: SavedConfiguration) -> Configuration | None:
+    return saved.one_device if saved.configuration.distributed else saved.best_distributed
+
+
+def _against_defaults(saved: SavedConfiguration, where: Situation) -> Question | None:
+    winner, facts = saved.configuration, where.facts
+    # With the batch that the search has taken for the user's own, where there was one.
+    batch = facts.learning.batch if facts.learning else own_batch(facts).size
+    # Values of the user's own axes have no default.
+    own = tuple(winner.own_values().items())
+    challenger = Configuration(per_replica_batch=batch, arguments=own)
+    if challenger == winner or where.why_illegal(challenger):
+        return None
+    return Question(
+        challenger=challenger,
+        holds_above=1.0,
+        fails_below=1.0,
+        mine="the recommended settings are",
+        theirs="the Keras defaults",
+    )
+
+
+def _on_challenger(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
+    """Yield that the configuration to compare with cannot run here."""
+    challenger = _challenger(saved)
+    kind = "single device" if saved.configuration.distributed else "distributed configuration"
+    if challenger and (rule := where.why_illegal(challenger)):
+        yield f"The best {kind} of the search cannot run here: {rule_text(rule)}"
+
+
+def _changes(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
+    """Yield what differs between the saved machine, software and workload and today's."""
+    software = [*_differing(saved.machine, where.machine, _SOFTWARE)]
+    if saved.autotune != VERSION:
+        software.append(_change("autotune", saved.autotune, VERSION))
+    found = {
+        "Measured on another machine": [*_differing(saved.machine, where.machine, _HARDWARE)],
+        "Measured with other software versions": software,
+        "The workload has changed": [*_differing(saved.facts, where.facts, _WORKLOAD)],
+    }
+    return (f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)
+
+
+_HARDWARE: Mapping[str, str] = {
+    "cpus": "CPU cores",
+    "memory": "memory",
+    "processor": "processor",
+    "gpus": "GPUs",
+    "tpus": "TPU cores",
+}
+_SOFTWARE: Mapping[str, str] = {"python": "Python", "tensorflow": "TensorFlow", "keras": "Keras"}
+_WORKLOAD: Mapping[str, str] = {
+    "examples": "examples",
+    "example_bytes": "bytes per example",
+    "element": "element spec",
+    "weights": "model weights",
+    "optimizer": "optimizer",
+    "loss": "loss",
+}
+
+
+def _differing(before: Value, now: Value, names: Mapping[str, str]) -> Iterator[str]:
+    for field, name in names.items():
+        old, new = (_text(field, getattr(each, field)) for each in (before, now))
+        if old != new:
+            yield _change(name, old, new)
+
+
+def _change(name: str, before: str, now: str) -> str:
+    return f"{name} {before} then, {now} now"
+
+
+def _text(field: str, value: object) -> str:
+    if field == "memory" and isinstance(value, int):
+        # In the digits that are shown: a kernel keeps a few bytes more or less for itself.
+        return f"{value / 2**30:.3g} GiB"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value) or "unknown"

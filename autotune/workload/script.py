@@ -13,13 +13,15 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from autotune.calls import Others, method_calls
 from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
 from autotune.notebook import code_of_notebook
 from autotune.value import Value
 from autotune.workload.facts import FitCall
+
+if TYPE_CHECKING:
+    from autotune.calls import MethodCall
 
 NOTEBOOK = ".ipynb"
 RUN = "%run"
@@ -101,10 +103,17 @@ def script_from_text(
 
 def fit_calls(path: Path) -> tuple[FitCall, ...]:
     """Return the calls of a method `fit` in a script that may be Keras's, by their lines."""
-    tree = _parsed(path)[1]
-    others = Others(tree)
-    calls = (each for each in method_calls(tree, FIT) if not others.has_receiver(each))
+    calls = (each for each, elsewhere in _fits(_parsed(path)[1]) if not elsewhere)
     return tuple(FitCall(line=each.line, of=ast.unparse(each.receiver)) for each in calls)
+
+
+def _fits(tree: ast.Module) -> list[tuple[MethodCall, bool]]:
+    """Return the calls of a method `fit`, each with whether it surely is none of Keras's."""
+    # Here, as only scripts need it.
+    from autotune.calls import Others, method_calls  # noqa: PLC0415
+
+    others = Others(tree)
+    return [(each, others.has_receiver(each)) for each in method_calls(tree, FIT)]
 
 
 def _chosen(path: Path, fit: str) -> FitCall:
@@ -217,8 +226,7 @@ def _check_framework(path: Path, libraries: Collection[str]) -> None:
 
 def _may_fit(tree: ast.Module) -> bool:
     """Whether there may be a call of Keras's `fit`, by whatever name."""
-    others, calls = Others(tree), method_calls(tree, FIT)
-    elsewhere = {id(each.receiver) for each in calls if others.has_receiver(each)}
+    elsewhere = {id(each.receiver) for each, elsewhere in _fits(tree) if elsewhere}
     return any(_is_fit(node, elsewhere) for node in ast.walk(tree))
 
 

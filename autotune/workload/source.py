@@ -355,14 +355,27 @@ class Names(NamedTuple):
 def names_in(text: str) -> Names:
     """Return the names that a definition or a lambda takes from its surroundings."""
     tree = ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text)
-    everything = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    bare = ast.unparse(ast.fix_missing_locations(_WithoutAnnotations().visit(tree)))
-    top = symtable.symtable(bare, "<source>", "exec")
+    everything = _names_of(tree)
+    _remove_annotations(tree)
+    top = symtable.symtable(ast.unparse(tree), "<source>", "exec")
     own = {each.get_name() for each in top.get_symbols() if each.is_assigned()}
     at_once = frozenset(_used_by(top)) - own
     needed = at_once | (frozenset(_used_within(top)) - own)
-    bare_names = {each.id for each in ast.walk(ast.parse(bare)) if isinstance(each, ast.Name)}
-    return Names(needed, at_once, frozenset(everything - bare_names - own))
+    return Names(needed, at_once, everything - _names_of(tree) - own)
+
+
+def _names_of(tree: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(tree) if isinstance(each, ast.Name))
+
+
+def _remove_annotations(tree: ast.AST) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.AnnAssign):  # It needs one.
+            node.annotation = ast.Constant(None)
 
 
 def _used_by(table: symtable.SymbolTable) -> Iterator[str]:
@@ -382,18 +395,3 @@ def _used_within(table: symtable.SymbolTable) -> Iterator[str]:
             if symbol.is_global() and symbol.is_referenced():
                 yield symbol.get_name()
         yield from _used_within(child)
-
-
-class _WithoutAnnotations(ast.NodeTransformer):
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = None
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        node.returns = None
-        self.generic_visit(node)
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        value = node.value or ast.Constant(None)
-        return ast.Assign(targets=[node.target], value=self.visit(value), lineno=node.lineno)

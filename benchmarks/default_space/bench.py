@@ -19,13 +19,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
 from autotune import Result, SearchOptions
 from autotune.config import Configuration
 from autotune.result import Verdict
 from autotune.space import candidates, space_for
-from autotune.stats import Interval, Noise, paired_ratio, shared_rounds
+from autotune.stats import Interval, t_quantile
+from autotune.stats.intervals import around
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from benchmarks.again import in_turns
@@ -112,8 +113,8 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
 def _again(longer: Result, arms: Sequence[Configuration], busy: int, asked: Namespace) -> Again:
     """Return what is measured in turns while so many cores are kept busy."""
     with _keeping_busy(busy):
-        turns, noise = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
-    return Again(rates={arm: _by_round(turns.trials[arm].values()) for arm in arms}, noise=noise)
+        turns = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
+    return Again(rates={arm: _by_round(turns.measured(arm)) for arm in arms})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,6 @@ class Again:
 
     rates: Mapping[Configuration, Mapping[int, float]]
     """Of each configuration, by round."""
-    noise: Noise
 
     def best(self, among: Sequence[Configuration]) -> Configuration:
         """Return the fastest of some configurations."""
@@ -132,8 +132,12 @@ class Again:
         """Return one's throughput as a multiple of another's, if both ran in two rounds."""
         if one == other:
             return Interval(low=1.0, value=1.0, high=1.0)
-        mine, theirs = shared_rounds(one, other, self.rates)
-        return paired_ratio(mine, theirs, self.noise) if len(mine) > 1 else None
+        mine, theirs = self.rates[one], self.rates[other]
+        logs = [math.log(mine[n] / theirs[n]) for n in mine.keys() & theirs.keys()]
+        if len(logs) < 2:
+            return None
+        half = t_quantile(len(logs) - 1, 0.975) * stdev(logs) / math.sqrt(len(logs))
+        return around(fmean(logs), half)
 
     def over_one_device(self, one: Configuration) -> Interval | None:
         """Return one's throughput as a multiple of that of the best of one device."""

@@ -82,9 +82,8 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
 
 
 def _trials(result: Result) -> list[float]:
-    """Return the examples per second of some trials of what is recommended, as in the finals."""
-    turns, _ = in_turns(result, [result.config], rounds=BESIDE)
-    trials = turns.trials[result.config].values()
+    """Return the examples per second of some trials of what is recommended."""
+    trials = in_turns(result, [result.config], rounds=BESIDE).measured(result.config)
     return [rate for trial in trials if (rate := trial.examples_per_second)]
 
 

@@ -1,32 +1,36 @@
-"""Plays the finals of a search, with runs that are drawn instead of made."""
+"""Plays a search among a few configurations, with runs that are drawn instead of made."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
+from autotune.options import SearchOptions
 from autotune.reason import Measured, Outcome
 from autotune.result import Verdict
-from autotune.search.certification import Certification
-from autotune.search.finalists import choose_finalists, fitting
-from autotune.search.finals import Finals
+from autotune.search.findings import Findings
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.search import Search
 from autotune.search.stopping import Budget
-from autotune.search.surrogate import Expectations
+from autotune.search.study import Study
+from autotune.space import Candidates
 from autotune.stats import Interval
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload, WorkloadFacts
 from benchmarks.finals.worlds import Disturbance, World
 
 MARGIN = 0.03
+RATE = 10_000.0
+"""Examples per second of a configuration whose log(rate) is zero."""
+RUN_SECONDS = 6.0
+"""That a run takes, so that the machine drifts meanwhile."""
 BEHIND = 0.03
 """By how much each single device is slower than the one before, as log(rate)."""
 SUBJECT = Subject(
@@ -52,11 +56,11 @@ class Cell:
     def truth(self) -> dict[Configuration, float]:
         """True log(rate) of each configuration."""
         alone = {Configuration(per_replica_batch=32 << n): -BEHIND * n for n in range(self.singles)}
-        gangs = (
+        several = (
             Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=32 << n)
             for n in range(self.distributed)
         )
-        return {**alone, **dict.fromkeys(gangs, math.log1p(self.gain))}
+        return {**alone, **dict.fromkeys(several, math.log1p(self.gain))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,42 +70,40 @@ class Played:
     verdict: Verdict
     gain_covered: bool | None
     """Whether the interval of the gain holds the truth; None where there is none."""
-    gain_error: float | None
-    """Log(announced gain) minus its truth."""
     rate_covered: bool | None
     runs: int
 
 
 class Drawn:
-    """Draws runs instead of making them, one of which takes a unit of time.
+    """Stands for runner and budget of a search: draws runs instead of making them.
 
     Args:
         truth: Log(rate) of each configuration.
         machine: What disturbs it.
-        left: Runs that fit into the time.
+        runs: How many fit into the time.
     """
 
-    def __init__(
-        self, truth: dict[Configuration, float], machine: Disturbance, left: float
-    ) -> None:
+    def __init__(self, truth: dict[Configuration, float], machine: Disturbance, runs: int) -> None:
         self.history = History([])
+        self.study = Study(pool=list(truth))
         self.subject = SUBJECT
-        self.left = left
+        self._runs = runs
         self._truth = truth
         self._machine = machine
 
-    def run(
-        self,
-        configuration: Configuration,
-        stage: Stage,
-        *,
-        reference: Sequence[float] = (),
-        turn: int | None = None,
-        ahead: float | None = None,
-    ) -> Trial:
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return RUN_SECONDS * self._runs - self.elapsed
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that all runs took."""
+        return RUN_SECONDS * len(self.history.trials)
+
+    def run(self, configuration: Configuration, stage: Stage, *, prunes: bool = False) -> Trial:
         """Draw a run."""
-        del reference, ahead
-        self.left -= stage is Stage.FINAL
+        del prunes
         level = self._truth[configuration] + self._machine(configuration.distributed)
         trial = Trial(
             number=len(self.history.trials),
@@ -109,12 +111,17 @@ class Drawn:
             configuration=configuration,
             outcome=Outcome.MEASURED,
             reason=Measured(),
-            round=turn,
-            examples_per_second=math.exp(level),
-            wall_seconds=1.0,
+            examples_per_second=RATE * math.exp(level),
+            wall_seconds=RUN_SECONDS,
+            ended_at=self.elapsed + RUN_SECONDS,
         )
         self.history.add(trial)
         return trial
+
+    def certify(self, configuration: Configuration) -> Certificate:
+        """Return that it trains as one device would."""
+        del configuration
+        return Certificate(checks=(), seconds=0.0)
 
     def take_held(self) -> bool:
         """Return that nothing is kept for others."""
@@ -125,80 +132,27 @@ class Drawn:
         del configuration
 
 
-class Trusting:
-    """Lets everybody win."""
-
-    def certify(self, configuration: Configuration) -> bool:
-        """Return that it may win."""
-        del configuration
-        return True
-
-    passed = certify
-
-    def refused(self, configuration: Configuration) -> bool:
-        """Return that it is not refused."""
-        del configuration
-        return False
-
-    is_open = refused
-
-    def of(self, configuration: Configuration) -> Certificate | None:
-        """Return that nothing was written down."""
-        del configuration
-        return None
-
-    def seconds(self, configurations: Iterable[Configuration]) -> float:
-        """Return that it takes no time."""
-        del configurations
-        return 0.0
-
-
 def play(cell: Cell, seed: int) -> Played:
-    """Explore each configuration once, and run the finals of the search."""
-    draw = random.Random(seed)  # noqa: S311 - noise, no secret
+    """Search among a few configurations, each of which has its truth."""
+    # Worlds with the same draws would be unlucky together.
+    draw = random.Random(f"{cell.world.name} {seed}")  # noqa: S311 - noise, no secret
     truth = cell.truth
-    drawn = Drawn(truth, cell.world.runs(draw), cell.runs)
-    for each in truth:
-        drawn.run(each, Stage.EXPLORE if each.distributed else Stage.BASELINE)
-    finals = _finals(drawn, truth, seed)
-    finals.run()
-    return _played(finals, truth, len(drawn.history.trials) - len(truth))
+    drawn = Drawn(truth, cell.world.runs(draw), cell.runs + len(truth))
+    found = Candidates(configurations=tuple(truth), limits=(), batch_matched={})
+    options = SearchOptions(margin=MARGIN, seed=seed)
+    search = Search(cast("Runner", drawn), cast("Budget", drawn), found, options)
+    return _played(search.run(), truth)
 
 
-def _finals(drawn: Drawn, truth: dict[Configuration, float], seed: int) -> Finals:
-    history = drawn.history
-    expectations = Expectations(history, list(truth))
-    finalists = choose_finalists(
-        history,
-        expectations.ranked(distributed=False),
-        expectations.ranked(distributed=True),
-        next(iter(truth)),
-    )
-    # The rest of a search is not needed here, and would take most of the time.
-    return Finals(
-        cast("Runner", drawn),
-        cast("Budget", drawn),
-        fitting(finalists, history, drawn.left),
-        cast("Certification", Trusting()),
-        expectations=expectations,
-        unknown_match=lambda _: None,
-        margin=MARGIN,
-        seed=seed,
-    )
-
-
-def _played(finals: Finals, truth: dict[Configuration, float], runs: int) -> Played:
-    decision, baseline = finals.decision(), finals.baseline
+def _played(findings: Findings, truth: dict[Configuration, float]) -> Played:
+    decision, chosen = findings.decision, findings.recommended
     gain, challenger = decision.gain, decision.challenger
-    wins = decision.verdict is Verdict.DISTRIBUTE
-    chosen = challenger if wins and challenger else baseline
-    over = truth[challenger] - truth[baseline] if challenger else 0.0
+    over = truth[challenger] - truth[findings.baseline] if challenger else 0.0
     return Played(
         verdict=decision.verdict,
         gain_covered=_covers(gain, over),
-        gain_error=math.log(gain.value) - over if gain else None,
-        rate_covered=_covers(finals.throughput(chosen), truth[chosen]),
-        runs=runs,
+        rate_covered=_covers(findings.examples_per_second, math.log(RATE) + truth[chosen]),
+        runs=len(findings.history.trials),
     )
 
 

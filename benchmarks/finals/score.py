@@ -136,7 +136,7 @@ def main() -> None:
     missed = 0
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for cell, goals, count in _plan(options.finals, options.rare):
-            finals = list(pool.map(partial(play, cell), range(count), chunksize=50))
+            finals = list(pool.map(partial(play, cell), range(count), chunksize=5))
             rows = [row for goal in goals if (row := goal.row(cell, finals))]
             print(*rows, sep="\n", flush=True)
             lines += map(str, rows)

@@ -53,7 +53,7 @@ class OnEngine:
         epoch = epoch_of(configuration, subject)
         request = request_alone(configuration, subject, folder)
         result = self._engine.execute(request, MeasureWatch(epoch=epoch))
-        return trial_of(0, Stage.FINAL, configuration, result, None, epoch)
+        return trial_of(0, Stage.REPEAT, configuration, result, None, epoch)
 
 
 @contextmanager

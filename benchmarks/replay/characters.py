@@ -308,6 +308,42 @@ CHARACTERS = (
         strategies=("one_device", "mirrored"),
         unseen=True,
     ),
+    Character(
+        name="speech",
+        what="two recurrences, one after the other, on recordings",
+        axes={
+            "per_replica_batch": [32, 128, 512],
+            "steps_per_execution": [1, 8],
+            "cache": ["off", "memory"],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="claims",
+        what="dense layers on numbers and categories",
+        axes={
+            "per_replica_batch": [64, 512, 4096],
+            "steps_per_execution": [1, 16],
+            "private_threadpool_size": [0, 2],
+            "reduction": ["one_device"],
+            "shard_policy": ["data"],
+        },
+        unseen=True,
+    ),
+    Character(
+        name="residual",
+        what="a deep residual network, which takes long to trace",
+        axes={
+            "per_replica_batch": [16, 64, 256],
+            "steps_per_execution": [1, 4],
+            "num_parallel_calls": ["auto", 1],
+            "reduction": ["one_device"],
+        },
+        strategies=("one_device", "mirrored"),
+        unseen=True,
+    ),
 )
 
 

@@ -25,7 +25,7 @@ from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage
 from benchmarks.page import page_of, this_commit
 from benchmarks.peers.job import Entry
-from benchmarks.peers.progress import CLOSE, close_since, incumbents
+from benchmarks.peers.progress import CLOSE, Incumbents, close_since, incumbents
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
 from benchmarks.replay.goals import EQUAL, SOON, bootstrap
@@ -117,17 +117,29 @@ class Meter:
 
 def entered(contestant: Entered) -> Outcome:
     """Let one contestant search once."""
+    world = world_in(contestant.job.table, contestant.job.scenario)
+    return _outcome(contestant, world, _held(contestant, world))
+
+
+def shares_held(contestant: Entered) -> list[tuple[float, float]]:
+    """Let one contestant search once; return from when on it held which share of the best."""
+    world = world_in(contestant.job.table, contestant.job.scenario)
+    plainest = (0.0, _plainest(world))
+    return [(at, world.rates[c] / world.best) for at, c in (plainest, *_held(contestant, world))]
+
+
+def _held(contestant: Entered, world: World) -> Incumbents:
+    """Return what a contestant held for the best, and since when; the last is recommended."""
     job = contestant.job
-    world = world_in(job.table, job.scenario)
     seconds = job.scenario.budget(world)
     if contestant.name == AUTOTUNE:
-        return _outcome(contestant, world, _own(world, seconds, job.seed))
+        return incumbents(_own(world, seconds, job.seed))
     meter = Meter(world, seconds, job.seed)
     chosen = RIVALS[contestant.name](meter.found.configurations, meter, job.seed)
     log = [*meter.log]
     if chosen:
         log.append(_recommended(seconds - meter.left, chosen))
-    return _outcome(contestant, world, log)
+    return incumbents(log)
 
 
 def _own(world: World, seconds: float, seed: int) -> list[Entry]:
@@ -154,8 +166,8 @@ def _recommended(seconds: float, configuration: Configuration) -> Entry:
     return Entry(seconds=seconds, what="recommendation", configuration=configuration)
 
 
-def _outcome(contestant: Entered, world: World, log: Sequence[Entry]) -> Outcome:
-    found = incumbents(log) or [(0.0, _plainest(world))]
+def _outcome(contestant: Entered, world: World, held: Incumbents) -> Outcome:
+    found = held or [(0.0, _plainest(world))]
     last = found[-1][1]
     rate, alone = world.rates[last], world.best_of(distributed=False)
     return Outcome(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +20,14 @@ DECISION_SECONDS = 180.0
 CALM = 0.04
 """By how much runs differ at most, as they were measured, where 3 % of it are drawn."""
 BOOTSTRAPS = 1000
+FIFTHS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
+"""Ranges of probability; most is said with a high one."""
 NOT_MEASURED = "not measured"
 KNOWING = "the same, by a search that is told the best of one device and the best of several"
 
 RECORDED = Scenario(name="as recorded, 12 % or 30 % of a pass")
 RAW = Scenario(name="the same, single runs as the truth", raw=True)
+DEFAULT = Scenario(name="as recorded, 180 s", seconds=DECISION_SECONDS)
 SOON = Scenario(name="as recorded, 5 % or 15 % of a pass", large=0.05, small=0.15)
 SOON_RAW = Scenario(
     name="the same in 5 % or 15 %, single runs as the truth", raw=True, large=0.05, small=0.15
@@ -41,6 +45,7 @@ KNOWN_AS_NOISY = replace(
 SCENARIOS = (
     RECORDED,
     RAW,
+    DEFAULT,
     SOON,
     SOON_RAW,
     EQUAL,
@@ -125,6 +130,8 @@ def goals(results: Sequence[Scored]) -> Iterator[Goal]:
     """Yield every goal of the search."""
     for scenario, worst in ((SOON, 0.90), (SOON_RAW, None), (RECORDED, 0.95), (RAW, None)):
         yield from _shares(_of(results, scenario), scenario, worst)
+    yield from _shares(_of(results, DEFAULT), DEFAULT, 0.90, median=0.995)
+    yield from _answers(_of(results, DEFAULT))
     yield _rate("wrong 'distribute' when equal", _said(results, Verdict.DISTRIBUTE, EQUAL), 0.01)
     # One wrong verdict in a thousand is no question for so few searches, wherever it may lie.
     yield _rate("the same when 5 % slower", _said(results, Verdict.DISTRIBUTE, SLOWER), 0.01)
@@ -144,16 +151,44 @@ def goals(results: Sequence[Scored]) -> Iterator[Goal]:
     near = _by_table(results, lambda e: [1.0] * e.pruned_near + [0.0] * e.kept_near)
     yield _rate("stopped early although within 2 % of the best", near, 0.01)
     yield from _coverages(results)
+    yield from _calibration(results)
     skips = _by_table(
         results, lambda e: [1.0] * e.wrong_skips + [0.0] * (e.skipped - e.wrong_skips)
     )
     yield _rate("skipped as unable to win, and would have won", skips, 0.001)
 
 
-def _shares(results: Sequence[Scored], scenario: Scenario, worst: float | None) -> Iterator[Goal]:
+def _answers(results: Sequence[Scored]) -> Iterator[Goal]:
+    """Yield how often there is an answer, and what following it costs."""
+    answered = [each for each in results if each.verdict is not Verdict.UNDECIDED]
+    values = _by_table(results, lambda e: [float(e.verdict is not Verdict.UNDECIDED)])
+    yield _rate("an answer in 180 s", values, least=0.90)
+    lost = _by_table(answered, lambda e: [1 - e.share])
+    what = "lost of the best by following that answer"
+    yield Goal(what=f"{what}: mean", most=0.01, values=lost, statistic=_mean)
+    yield Goal(what=f"{what}: 95th percentile", most=0.05, values=lost, statistic=_quantile(0.95))
+
+
+def _calibration(results: Sequence[Scored]) -> Iterator[Goal]:
+    """Yield how often what is said with some probability is so."""
+    for low, high in itertools.pairwise(FIFTHS):
+        mine = [each for each in results if low <= each.said < high]
+        if not mine:
+            continue
+        said = fmean(each.said for each in mine)
+        right = _by_table(mine, lambda e: [float(e.right)])
+        what = (
+            f"right where that is said with {low:.0%} to {min(high, 1):.0%}, {said:.1%} in the mean"
+        )
+        yield _rate(what, right, most=min(said + 0.05, 1.0), least=said - 0.05)
+
+
+def _shares(
+    results: Sequence[Scored], scenario: Scenario, worst: float | None, median: float = 0.99
+) -> Iterator[Goal]:
     values = _by_table(results, lambda e: [e.share])
     name = f"share of the best, {scenario.name}"
-    yield Goal(what=f"{name}: median", least=0.99, values=values, statistic=_quantile(0.5))
+    yield Goal(what=f"{name}: median", least=median, values=values, statistic=_quantile(0.5))
     yield Goal(what=f"{name}: lowest tenth", least=0.96, values=values, statistic=_quantile(0.1))
     if worst:
         yield Goal(what=f"{name}: lowest", least=worst, values=values, statistic=_quantile(0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from autotune.options import MARGIN
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
 from autotune.stats import Interval, squared_residuals
@@ -75,6 +76,11 @@ class Scored:
     """Configurations that were skipped as unable to win."""
     wrong_skips: int
     """Those of them that would have won."""
+    said: float
+    """Probability that the answer tells: that distributing is faster than every configuration on
+    one device, or that none gains more than the margin."""
+    right: bool
+    """Whether it is so."""
     gain_covered: bool | None
     rate_covered: bool | None
     residuals: tuple[float, int]
@@ -90,10 +96,11 @@ def scored(job: Job) -> Scored:
         among = {world.fastest(distributed=each) for each in (False, True)}
     result = replay(world, job.scenario.budget(world), job.seed, among)
     findings = result.findings
+    said, right = _said(result)
     near = [
         trial
         for trial in findings.history.trials
-        if trial.stage is not Stage.FINAL
+        if trial.stage is not Stage.REPEAT
         and world.rates.get(trial.configuration, 0) >= NEAR * world.best
     ]
     return Scored(
@@ -107,6 +114,8 @@ def scored(job: Job) -> Scored:
         kept_near=sum(t.outcome is Outcome.MEASURED for t in near),
         skipped=len(_skipped(result)),
         wrong_skips=_wrong_skips(result),
+        said=said,
+        right=right,
         gain_covered=_gain_covered(result),
         rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
         residuals=squared_residuals(findings.history.repeated),
@@ -125,6 +134,14 @@ def world_in(name: str, scenario: Scenario) -> World:
 @cache
 def _recorded(name: str, *, alike: bool) -> World:
     return world_of(read(FOLDER / f"{name}.json.xz"), alike=alike)
+
+
+def _said(result: Replayed) -> tuple[float, bool]:
+    decision, world = result.findings.decision, result.world
+    alone, several = (world.best_of(distributed=each) for each in (False, True))
+    if decision.challenger and decision.gain and decision.gain.value > 1:
+        return decision.faster, world.rates[decision.challenger] > alone
+    return decision.none, several <= alone * (1 + MARGIN)
 
 
 def _wrong_skips(result: Replayed) -> int:

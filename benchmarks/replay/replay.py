@@ -13,11 +13,13 @@ from autotune.config import Configuration
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
+from autotune.search.findings import Findings
 from autotune.search.profiling import reserved_seconds
 from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
-from autotune.search.search import Findings, Search
+from autotune.search.runner import Runner
+from autotune.search.search import Search
 from autotune.search.stopping import Budget
+from autotune.search.study import Study
 from autotune.space import Candidates, candidates
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
@@ -46,7 +48,11 @@ class Replayed:
 
 
 def replay(
-    world: World, seconds: float, seed: int, among: Collection[Configuration] | None = None
+    world: World,
+    seconds: float,
+    seed: int,
+    among: Collection[Configuration] | None = None,
+    search: type[Search] = Search,
 ) -> Replayed:
     """Search a world within a budget, of which the profile keeps what it would get.
 
@@ -57,6 +63,7 @@ def replay(
         seconds: The budget, everything included.
         seed: Of the search and of the noise.
         among: What the search may try; None: all that can run.
+        search: What searches.
     """
     subject, found = situation(world.table.name)
     if among is not None:
@@ -74,11 +81,12 @@ def replay(
         if isinstance(event, TrialEnded):
             ended.append(event)
 
+    study = Study(pool=[*found.configurations, *found.batch_matched.values()])
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(
-            engine, subject, TrialList(), folder=Path(folder), budget=budget, observer=observer
+            engine, subject, study, folder=Path(folder), budget=budget, observer=observer
         )
-        findings = Search(runner, budget, found, options).run()
+        findings = search(runner, budget, found, options).run()
     tuner = time.process_time() - started
     # The finals may have taken what is kept for the profile.
     with_profile = budget.elapsed + reserved_seconds(options, runner.history)

@@ -26,7 +26,7 @@ from autotune.result import Verdict
 from benchmarks.page import add_options, page_of, this_commit
 from benchmarks.replay.characters import character
 from benchmarks.replay.goals import NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
-from benchmarks.replay.outcome import Job, Scored, scored, world_in
+from benchmarks.replay.outcome import Job, Scenario, Scored, scored, world_in
 from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
 
@@ -42,10 +42,7 @@ def main() -> None:
     commit = this_commit()
     page = page_of(options, HEAD, commit)
     names = tables_of(options)
-    jobs = [
-        Job(table=name, scenario=scenario, seed=seed)
-        for scenario, name, seed in product(SCENARIOS, names, range(options.searches))
-    ]
+    jobs = jobs_of(SCENARIOS, names, options.searches)
     # One job is a few tenths of a second, so that chunks keep all cores busy to the end.
     with ProcessPoolExecutor(options.processes) as pool:
         results = list(pool.map(scored, jobs, chunksize=4))
@@ -81,6 +78,14 @@ def tables_of(options: argparse.Namespace) -> list[str]:
         return str(options.tables).split(",")
     every = [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]
     return [name for name in every if not (options.seen and character(name).unseen)]
+
+
+def jobs_of(scenarios: Sequence[Scenario], tables: Sequence[str], searches: int) -> list[Job]:
+    """Return so many searches of each table in each scenario."""
+    return [
+        Job(table=table, scenario=scenario, seed=seed)
+        for scenario, table, seed in product(scenarios, tables, range(searches))
+    ]
 
 
 def _figures(results: Sequence[Scored], searches: int) -> Iterator[str]:

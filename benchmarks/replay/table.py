@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,14 +159,6 @@ def read(path: Path) -> Table:
     # Facts that nothing needs any more stand in tables that were recorded before.
     kept = {name: value for name, value in facts.items() if name in known}
     return Table.model_validate({**document, "facts": kept, "runs": runs})
-
-
-def read_all(names: Sequence[str] = (), folder: Path = FOLDER) -> list[Table]:
-    """Read the tables of some names, or all."""
-    paths: Iterable[Path] = sorted(folder.glob("*.json.xz"))
-    if names:
-        paths = [folder / f"{name}.json.xz" for name in names]
-    return [read(path) for path in paths]
 
 
 def _short(window: Window) -> list[int]:

@@ -64,7 +64,8 @@ def figures(rows: Sequence[Row], circumstances: str) -> Iterator[str]:
 
 
 def _line(row: Row) -> str:
-    reason = " ".join(row.reason.replace("|", "\\|").split())
+    # Neither the end of a cell nor the beginning of a link.
+    reason = " ".join(row.reason.replace("|", "\\|").replace("[", "\\[").split())
     said = "nothing"
     if row.promised:
         value, low, high = row.promised.value, row.promised.low, row.promised.high

@@ -53,9 +53,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("digits.py", "workloads.toml"):
         shutil.copy(EXAMPLES / name, folder / "examples")
     shutil.copy(HERE / "wrong.py", folder)
-    (folder / "axis.yaml").write_text("strategies: [one_device]\naxes: {image_size: [96, 128]}\n")
     (folder / "prefetsh.yaml").write_text("strategies: [one_device]\naxes: {prefetsh: [2]}\n")
-    (folder / "no_fit.py").write_text("import keras\nwhile True:\n    m.train_on_batch(1)\n")
     return folder
 
 
@@ -88,5 +86,5 @@ def run(project: Path) -> Run:
 @pytest.fixture(scope="session")
 def search(run: Run) -> Done:
     """One search, which many tests look at, with time for five runs by a clock that counts them."""
-    copies = ("--config", "copy.json", "--script", "copy.py")
+    copies = ("--write-config", "copy.yaml", "--write-script", "copy.py")
     return run("tune", *DIGITS, "--space", "quick", *counted(3, 800), "--json", *copies)

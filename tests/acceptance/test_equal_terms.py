@@ -66,21 +66,3 @@ def test_gradients_that_are_accumulated_stay_on_one_device(
         "Stay on one device: nothing distributed can run, because Keras cannot accumulate"
     )
     assert any(each.startswith("An update sees 3 batches") for each in found["reasons"])
-
-
-@pytest.mark.parametrize(
-    ("name", "batch", "why"),
-    [
-        ("stateful_in_submodel.py", 12, "The model carries state"),
-        ("batch_in_loss.py", 24, "A batch of 24 is built into the model"),
-    ],
-)
-def test_a_model_that_is_tied_to_its_batches_stays_on_one_device(
-    run: Run, folder: Path, name: str, batch: int, why: str
-) -> None:
-    """The card keeps the batch, and says why no replica is tried."""
-    done = run("tune", folder / name, "--space", "quick", "--dry-run")
-    shown = " ".join(done.stdout.split())
-    assert f"its batches of {batch} stay as they are" in shown
-    assert "0 MirroredStrategy" in shown
-    assert shown.count(why) == 2

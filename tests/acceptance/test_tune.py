@@ -9,6 +9,8 @@ from pathlib import Path
 import optuna
 import pytest
 
+from autotune import load_configuration
+
 from .conftest import DIGITS, Done, Run, train
 
 pytestmark = pytest.mark.real
@@ -31,8 +33,8 @@ def test_stdout_is_one_json_document(search: Done, out: Path) -> None:
 
 
 def test_stderr_tells_what_happened(search: Done, out: Path) -> None:
-    """The card, and a line for each trial."""
-    assert "per_replica_batch" in search.stderr
+    """The plan in short, and a line for each trial."""
+    assert "--dry-run lists them" in search.stderr
     assert search.stderr.count("measured") >= 2
     assert out.is_dir()
 
@@ -57,14 +59,14 @@ def test_the_result_is_told_to_people(search: Done, out: Path) -> None:
 def test_the_program_trains(out: Path) -> None:
     """train.py, or launch.py where several workers are recommended, runs in the project."""
     program = next(path for path in (out / "launch.py", out / "train.py") if path.exists())
-    copy = json.loads((out.parent / "copy.json").read_text())["configuration"]
-    shortly = ("--epochs", "1", "--steps-per-epoch", str(copy["steps_per_execution"]))
+    copy = load_configuration(out.parent / "copy.yaml").configuration
+    shortly = ("--epochs", "1", "--steps-per-epoch", str(copy.steps_per_execution))
     assert "loss" in train(program, out.parent, *shortly)
 
 
-@pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.json"])
+@pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.yaml"])
 def test_script_renders_the_same_program(run: Run, out: Path, config: str) -> None:
-    """Byte for byte, from the folder's configuration and from the copy in another format."""
+    """Byte for byte, from the folder's configuration and from the copy."""
     assert run("script", config).stdout == (out / "train.py").read_text()
     assert (out.parent / "copy.py").read_bytes() == (out / "train.py").read_bytes()
 

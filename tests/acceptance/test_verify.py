@@ -46,17 +46,3 @@ def test_a_program_that_crashes_today_fails(run: Run, search: Done, project: Pat
     assert done.returncode == 1, done.stderr
     assert "not yet done" in done.stdout
     assert "Traceback" not in done.stderr
-
-
-def test_a_factory_that_is_gone_is_a_wrong_call(run: Run, search: Done, project: Path) -> None:
-    """The file was moved since: nothing can be said, and the message names what is missing."""
-    assert search.returncode == 0, search.stderr
-    file = project / "examples" / "digits.py"
-    away = file.rename(file.with_name("moved.py"))
-    try:
-        done = run("verify", "copy.json")
-    finally:
-        away.rename(file)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert "digits" in done.stderr

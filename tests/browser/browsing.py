@@ -73,6 +73,39 @@ def _first_key(shown: str) -> str:
     return Path(shown.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
+@contextmanager
+def showing(command: Path, *folders: Path) -> Iterator[str]:
+    """Give the address at which `autotune ui` shows results."""
+    words = [command, "ui", *folders, "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            yield process.stdout.readline().split()[0]
+        finally:
+            process.kill()
+
+
+def first_screen(page: Page) -> list[str]:
+    """Return which of the answers and the plot's first rows are not within the first screen."""
+    found = []
+    for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        rows = page.locator("table.plot").first.locator("svg.mark")
+        wanted = {
+            "answer": page.locator("h1, .summary-line").last,
+            "gain": page.locator(".numbers .main dd"),
+            "settings": page.locator(".recommended"),
+            "plot": rows.nth(0 if size["width"] == 390 else 1),
+        }
+        if size["width"] == 390 and page.locator("header.top").count():
+            del wanted["plot"]  # Below the service's header a long headline leaves no room for it.
+        for name, place in wanted.items():
+            box = place.bounding_box()
+            if box is None or box["y"] + box["height"] > size["height"]:
+                found.append(f"{size['width']}: {name} at {box}")
+    return found
+
+
 def sign_in(page: Page, key: str) -> None:
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()

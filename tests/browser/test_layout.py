@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from .browsing import BROKEN, LASTING, Open, Served, looks_right, sign_in, start
+from .browsing import BROKEN, LASTING, Open, Served, first_screen, looks_right, sign_in, start
 
 PAGES = {
     "list": "/",
@@ -63,6 +63,11 @@ def test_a_page_is_laid_out(page: Page, name: str) -> None:
     page.goto(PAGES[name])
     unfold(page)
     looks_right(page, name)
+
+
+def test_the_first_screen_of_a_job_holds_the_answers_and_the_plot(page: Page, done: str) -> None:
+    page.goto(done)
+    assert first_screen(page) == []
 
 
 @pytest.mark.parametrize("name", ["done", "failed", "undecided", "cancelled"])

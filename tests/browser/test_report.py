@@ -18,7 +18,7 @@ from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
-from .browsing import DRAWN, FAINT, looks_right
+from .browsing import DRAWN, FAINT, first_screen, looks_right
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
@@ -46,7 +46,7 @@ def result() -> Result:
         f"{DIGITS}:model_fn",
         f"{DIGITS}:dataset_fn",
         space="cpu",
-        options=SearchOptions(budget=None, max_trials=24),
+        options=SearchOptions(budget=None, max_trials=80),
         engine=FakeEngine(
             speed,
             held=slow_input,
@@ -100,6 +100,10 @@ def test_it_fits_the_screen_and_can_be_read(opened: Open) -> None:
     looks_right(page, "report")
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(CUT_OFF) == []
+
+
+def test_the_first_screen_holds_the_answers_and_the_plot(opened: Open) -> None:
+    assert first_screen(opened()) == []
 
 
 def test_a_drawing_says_what_its_table_says(opened: Open) -> None:

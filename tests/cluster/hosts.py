@@ -83,7 +83,8 @@ class Host:
         """Return what runs on the host, without what the host itself consists of."""
         mine = _namespace(self.first)
         own = [psutil.Process(self.first), *psutil.Process(self.first).children()]
-        found = (psutil.Process(pid) for pid in psutil.pids() if _namespace(pid) == mine)
+        # Unlike `psutil.Process(pid)` it passes over those that end meanwhile.
+        found = (each for each in psutil.process_iter() if _namespace(each.pid) == mine)
         return [each for each in found if each not in own[:2] and _lives(each)]
 
 

@@ -48,9 +48,7 @@ def offered(line: str, folder: Path) -> set[str]:
     [
         ("autotune ver", {"verify"}),
         ("autotune tune --space mul", {"multi_gpu", "multi_worker"}),
-        ("autotune spaces c", {"cpu"}),
         ("autotune tune --space own", {"own.yaml"}),
-        ("autotune tune --strategies one", {"one_device"}),
         ("autotune tune --strategies one_device,mir", {"one_device,mirrored"}),
         ("autotune tune --max-t", {"--max-trials"}),
     ],

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from rich.console import Console, RenderableType
 
+from autotune.search import posterior
+
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -38,6 +40,13 @@ def no_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     _forbidden.append(request.node.nodeid)
     yield
     _forbidden.clear()
+
+
+@pytest.fixture(autouse=True)
+def rough_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws the posterior roughly, which is quicker; whoever tests it overrides this."""
+    monkeypatch.setattr(posterior, "WALKERS", 32)
+    monkeypatch.setattr(posterior, "STEPS", 4)
 
 
 @pytest.fixture(name="draw")

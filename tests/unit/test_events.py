@@ -14,7 +14,7 @@ from autotune.trial import Stage, Trial
 
 TRIAL = Trial(
     number=3,
-    stage=Stage.FINAL,
+    stage=Stage.REPEAT,
     configuration=Configuration(workers=2),
     outcome=Outcome.MEASURED,
     reason=Message(text=""),

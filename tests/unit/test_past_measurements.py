@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -16,20 +17,14 @@ from autotune.past_measurements import (
     measurements_folder,
 )
 from autotune.stats import Noise
-from autotune.trial import Stage
 
 MACHINE, WORKLOAD = "machine00000", "workload0000"
 ALONE = Configuration()
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 
-def measured(configuration: Configuration, rate: float, session: str = "a") -> Measured:
-    return Measured(
-        session=session,
-        configuration=configuration,
-        examples_per_second=rate,
-        stage=Stage.EXPLORE,
-    )
+def measured(configuration: Configuration, rate: float) -> Measured:
+    return Measured(configuration=configuration, examples_per_second=rate)
 
 
 def session(name: str = "a", *, ended: float = 1.0, **other: object) -> Session:
@@ -39,10 +34,15 @@ def session(name: str = "a", *, ended: float = 1.0, **other: object) -> Session:
         "ended": ended,
         "machine": MACHINE,
         "workload": WORKLOAD,
-        "noise": Noise(sd=0.1, degrees=2.0),
-        "measured": (measured(ALONE, 100.0, name), measured(TWO, 150.0, name)),
+        "measured": (measured(ALONE, 100.0), measured(TWO, 150.0)),
     }
     return Session.model_validate(fields | other)
+
+
+def repeated(sd: float, degrees: int) -> tuple[Measured, ...]:
+    """Return two runs for each degree of freedom, whose logarithms differ by so much."""
+    rates = (100.0, 100.0 * math.exp(math.sqrt(2) * sd))
+    return tuple(measured(ALONE.but(prefetch=n), each) for n in range(degrees) for each in rates)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def past(folder: Path, told: list[str]) -> PastMeasurements:
 
 def names(past: PastMeasurements) -> list[str]:
     """Return the sessions of the workload, in the order in which they are given back."""
-    return list(dict.fromkeys(each.session for each in past.measurements(MACHINE, WORKLOAD)))
+    return [each.id for each in past.sessions(MACHINE, WORKLOAD)]
 
 
 def test_what_is_added_comes_back(past: PastMeasurements, told: list[str]) -> None:
@@ -71,14 +71,14 @@ def test_what_is_added_comes_back(past: PastMeasurements, told: list[str]) -> No
     own = (("flag", True), ("rate", 0.5), ("size", 96), ("text", "ü'\""))
     kept = (measured(ALONE.but(arguments=own, prefetch=4, cache="memory"), 3.5),)
     past.add(session(measured=kept))
-    assert past.measurements(MACHINE, WORKLOAD) == kept
+    assert past.sessions(MACHINE, WORKLOAD) == [session(measured=kept)]
     assert told == []
 
 
 def test_reading_makes_no_folder(past: PastMeasurements, folder: Path, told: list[str]) -> None:
     """Nobody has measured yet, which is no fault; a search without a speed is not kept."""
     past.add(session(measured=()))
-    assert past.measurements(MACHINE, WORKLOAD) == ()
+    assert past.sessions(MACHINE, WORKLOAD) == []
     assert past.noise(MACHINE) is None
     assert told == []
     assert not folder.exists()
@@ -87,14 +87,14 @@ def test_reading_makes_no_folder(past: PastMeasurements, folder: Path, told: lis
 def test_a_store_that_is_switched_off_keeps_nothing() -> None:
     past = PastMeasurements(None)
     past.add(session())
-    assert past.measurements(MACHINE, WORKLOAD) == ()
+    assert past.sessions(MACHINE, WORKLOAD) == []
     assert past.noise(MACHINE) is None
 
 
 @pytest.mark.parametrize("other", ["machine", "workload"])
 def test_only_the_same_machine_and_workload_count(past: PastMeasurements, other: str) -> None:
     past.add(session(**{other: "another00000"}))
-    assert past.measurements(MACHINE, WORKLOAD) == ()
+    assert past.sessions(MACHINE, WORKLOAD) == []
 
 
 def test_the_newest_sessions_come_first_and_are_few(
@@ -120,12 +120,14 @@ def test_the_oldest_searches_give_way(
 
 def test_noise_is_that_of_the_noisier_searches_of_a_machine(past: PastMeasurements) -> None:
     """Whatever was trained in them; those without repeats say nothing, nor those of a busy hour."""
-    past.add(session("a", noise=Noise(sd=0.1, degrees=1.0)))
-    past.add(session("b", noise=Noise(sd=0.12, degrees=3.0), workload="another00000"))
-    past.add(session("c", noise=None))
-    past.add(session("d", noise=Noise(sd=0.9, degrees=9.0), machine="another00000"))
-    past.add(session("e", noise=Noise(sd=0.14, degrees=9.0), load=0.8))
-    assert past.noise(MACHINE) == Noise(sd=0.12, degrees=4)
+    past.add(session("a", measured=repeated(0.1, 1)))
+    past.add(session("b", measured=repeated(0.12, 3), workload="another00000"))
+    past.add(session("c"))
+    past.add(session("d", measured=repeated(0.9, 9), machine="another00000"))
+    past.add(session("e", measured=repeated(0.14, 9), load=0.8))
+    found = past.noise(MACHINE)
+    assert found
+    assert (found.sd, found.degrees) == (pytest.approx(0.12), 4)
 
 
 @pytest.mark.parametrize(("sd", "expected"), [(0.001, 0.02), (0.6, 0.15)])
@@ -133,7 +135,7 @@ def test_noise_is_expected_within_bounds(
     past: PastMeasurements, sd: float, expected: float
 ) -> None:
     """One wild search, or one that was still, does not set what is expected."""
-    past.add(session("a", noise=Noise(sd=sd, degrees=4.0)))
+    past.add(session("a", measured=repeated(sd, 4)))
     assert past.noise(MACHINE) == Noise(sd=expected, degrees=4)
 
 
@@ -153,7 +155,7 @@ def test_a_folder_that_cannot_be_used_is_told_once(tmp_path: Path, told: list[st
     """Nothing is kept, and the search is over all the same."""
     (tmp_path / "file").touch()
     past = PastMeasurements(tmp_path / "file", told.append)
-    assert past.measurements(MACHINE, WORKLOAD) == ()
+    assert past.sessions(MACHINE, WORKLOAD) == []
     past.add(session())
     past.add(session("b"))
     assert len(told) == 1

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "pitfalls.md"
 ROWS = re.split(r"^### ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
 SHOWN = re.compile(r"^- \[`([^`]+)`\]\(([^)]+)\)$", re.MULTILINE)
-RULE = re.compile(r"^- rule \[`([^`]+)`\]\(doctor\.md#([^)]+)\)", re.MULTILINE)
+RULE = re.compile(r"^- rule `([^`]+)`", re.MULTILINE)
 
 
 @cache
@@ -43,8 +43,7 @@ def test_a_row_is_shown_by_what_there_is(row: str) -> None:
 def test_a_row_names_rules_that_there_are(row: str) -> None:
     """Each has its place on the page of the doctor."""
     (doctor,) = pages().values()
-    for name, place in RULE.findall(row):
-        assert name == place
+    for name in RULE.findall(row):
         assert f"\n### {name}\n" in doctor
 
 

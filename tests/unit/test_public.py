@@ -6,11 +6,14 @@ import ast
 import inspect
 import typing
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import pytest
+from optuna.pruners import BasePruner
+from optuna.samplers import BaseSampler
 from optuna.storages import BaseStorage
 from pydantic import BaseModel
 
@@ -34,7 +37,7 @@ def types_in(hint: object) -> Iterator[type]:
 
 def hints_of(what: Any) -> Iterator[object]:
     """Yield the annotations that somebody meets who uses a type or calls a function."""
-    names = {**EXPORTED, "BaseStorage": BaseStorage}
+    names = {**EXPORTED, **{each.__name__: each for each in (BasePruner, BaseSampler, BaseStorage)}}
     if inspect.isfunction(what):
         yield from typing.get_type_hints(what, {**what.__globals__, **names}).values()
     elif isinstance(what, type) and issubclass(what, BaseModel):
@@ -73,3 +76,7 @@ def test_type_checkers_see_the_same_names() -> None:
     imports = [each for each in ast.parse(stub).body if isinstance(each, ast.ImportFrom)]
     found = {name.asname: each.module for each in imports for name in each.names}
     assert found == autotune._HOME
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert autotune.__version__ == version("autotune-keras")

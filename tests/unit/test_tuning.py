@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import optuna
 import pytest
 from optuna.storages import InMemoryStorage
 
-from autotune import Answer, Plan, SearchOptions, Tuner, autotune
+import autotune
+from autotune import Plan, SearchOptions, Tuner
 from autotune.engine.lock import Notify
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
@@ -65,7 +68,7 @@ def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -
 def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> None:
     """It is reserved and stays open; the timings of a fake one are not kept."""
     engine = FakeEngine(lambda _: 100.0)
-    autotune(*CALL, **SHORT, engine=engine)
+    autotune.tune(*CALL, **SHORT, engine=engine)
     assert engine.reservations == ["mine:model_fn"]
     assert not engine.closed
     assert own == []
@@ -75,7 +78,7 @@ def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> N
 def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
     """It is clear from the call alone."""
     with pytest.raises(OutputError):
-        autotune(*CALL, **SHORT, out="mine.py/out")
+        autotune.tune(*CALL, **SHORT, out="mine.py/out")
     assert own == []
 
 
@@ -165,8 +168,48 @@ def test_what_is_no_storage_is_refused(own: list[Own]) -> None:
 
 def test_the_budget_of_the_call_replaces_that_of_the_options() -> None:
     options = SearchOptions(budget="5min", max_trials=2, seed=4)
-    result = autotune(*CALL, space=SHORT["space"], budget="20s", options=options)
+    result = autotune.tune(*CALL, space=SHORT["space"], budget="20s", options=options)
     assert result.options == SearchOptions(budget=20.0, max_trials=2, seed=4)
+
+
+def test_options_may_be_named(own: list[Own]) -> None:
+    """In every call, and they replace those that are handed over together."""
+    options = SearchOptions(budget=None, max_trials=9, seed=4)
+    call = {"space": SHORT["space"], "options": options, "max_trials": 2}
+    assert autotune.tune(*CALL, **call, sampler="random").options == SearchOptions(
+        budget=None, max_trials=2, seed=4, sampler="random"
+    )
+    assert Tuner().plan(*CALL, space=ONE, budget="9s").budget_seconds == 9
+    made = len(own)
+    with pytest.raises(UsageError, match=r"no argument max_trial\..*mean max_trials"):
+        autotune.tune(*CALL, max_trial=2)
+    with pytest.raises(UsageError, match=r"no argument model_arg\..*mean model_args"):
+        Tuner().plan(*CALL, model_arg={})
+    assert len(own) == made
+
+
+def test_arrays_may_be_passed_themselves(own: list[Own]) -> None:
+    """Trials get a copy; what would be too large for that is told at once."""
+    x, y = np.arange(6.0), np.arange(6)
+    result = autotune.tune(CALL[0], (x, y), **SHORT)
+    found = pickle.loads(result.workload.dataset.pickled)()  # noqa: S301 - our own
+    assert [each.tolist() for each in found] == [x.tolist(), y.tolist()]
+    assert "arrays = ..." in result.script
+    made = len(own)
+    with pytest.raises(UsageError, match=r"76\.3 MiB.*Above 64 MiB, write a function"):
+        autotune.tune(CALL[0], np.zeros(10**7))
+    assert len(own) == made
+
+
+def test_a_plain_call_tells_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """On stderr, unless an observer is told instead."""
+    autotune.tune(*CALL, **SHORT)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "waiting" in told.err
+    assert "measured" in told.err
+    Tuner(observer=lambda _: None).tune(*CALL, **SHORT)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_tuner_plans_a_search_without_running_it(own: list[Own], tmp_path: Path) -> None:
@@ -184,13 +227,3 @@ def test_a_tuner_resumes_a_study() -> None:
     first = tuner.tune(*CALL, **SHORT, study="mine")
     second = tuner.tune(*CALL, **SHORT, study="mine", resume=True)
     assert second.trials[: len(first.trials)] == first.trials
-
-
-def test_a_tuner_verifies_what_it_saved() -> None:
-    """With its own engine and observer."""
-    events: list[object] = []
-    tuner = Tuner(engine=FakeEngine(lambda _: 100.0), observer=events.append)
-    saved = tuner.tune(*CALL, **SHORT).saved()
-    events.clear()
-    assert tuner.verify(saved).answer is Answer.HOLDS
-    assert events

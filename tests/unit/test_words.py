@@ -43,7 +43,7 @@ FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 NO_PROSE = re.compile(r"`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
 PAGES = sorted(
     page
-    for folder in ("docs", "docs/extend", "tools/docs/notes/axes", ".")
+    for folder in ("docs", "docs/extend", "docs/service", "tools/docs/notes/axes", ".")
     for page in (ROOT / folder).glob("*.md")
 )
 

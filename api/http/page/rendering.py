@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from autotune.api.errors import KeyRefused, ServiceError
 from autotune.api.http.access import EVERYBODY
 from autotune.api.http.problems import response_to, route_of
-from autotune.api.identity import PERSON, Caller, Scope
+from autotune.api.identity import FOLDERS, PERSON, Caller, Scope
 from autotune.api.states import FINAL
 from autotune.api.values import Problem, moment, selectors
 from autotune.result.html import SCRIPT, STYLE, environment, part
@@ -32,6 +32,9 @@ KINDS = {
     STYLE: "text/css",
     SCRIPT: "text/javascript",
     "page.js": "text/javascript",
+    "explore.js": "text/javascript",
+    "d3.min.js": "text/javascript",
+    "plot.umd.min.js": "text/javascript",
     "docs.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
@@ -46,6 +49,7 @@ SEE_OTHER = 303
 _PAGES = re.compile("/(?:workers|sign-out)?|/tunings/.*")
 # An allow-list: whatever else a link names may lead to another site, or change something.
 _NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
+assets = APIRouter(include_in_schema=False)
 router = APIRouter(include_in_schema=False)
 
 
@@ -64,12 +68,15 @@ def address(name: str) -> str:
     return f"/page/{name}?v={mark}"
 
 
-@router.get("/page/{name}")
+@assets.get("/page/{name}")
 async def show_file(name: str) -> Response:
     """Get a file; the page that asks for a key needs them, too."""
     if name not in KINDS:
         raise HTTPException(404)
     return Response(content(name), media_type=KINDS[name], headers={"Cache-Control": KEPT})
+
+
+router.include_router(assets)
 
 
 @router.get("/docs")
@@ -86,7 +93,8 @@ def render(
     who = {
         "key": key,
         "person": key is not None and key.id.startswith(PERSON),
-        "known": key not in (None, EVERYBODY),
+        "known": key not in (None, EVERYBODY, FOLDERS),
+        "local": key == FOLDERS,
         "may_write": key is not None and Scope.WRITE in key.scopes,
     }
     text = _environment().get_template(template).render(who=who, **shown)

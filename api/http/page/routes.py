@@ -33,7 +33,7 @@ from autotune.api.http.page.rendering import (
     render,
     safe,
 )
-from autotune.api.http.page.views import job_view, list_view
+from autotune.api.http.page.views import compare_view, job_view, list_view
 from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId, taken_in
@@ -43,7 +43,10 @@ from autotune.api.values import Job
 
 SESSION_SECONDS = 12 * 3600
 """A day's work; then the key is asked for again."""
+MOST_COMPARED = 8
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
+reading = APIRouter(include_in_schema=False, route_class=PageRoute)
+"""The pages that only read jobs."""
 Sent = Annotated[QueryParams, Depends(typed_of)]
 
 
@@ -51,7 +54,7 @@ def _to(job: Job) -> Response:
     return RedirectResponse(f"/tunings/{job.id}", SEE_OTHER)
 
 
-@router.get(HOME)
+@reading.get(HOME)
 def show_jobs(
     request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
 ) -> Response:
@@ -74,9 +77,23 @@ def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Respons
     return render("jobs.html", request, status, view=view, form=form)
 
 
-@router.get("/tunings/{job_id}")
+@reading.get("/tunings/{job_id}")
 def show_job(request: Request, job_id: JobId, key: Reader, here: Here) -> Response:
     return render("job.html", request, view=job_view(here.jobs.detail(job_id, key.project)))
+
+
+@reading.get("/compare")
+def compare_jobs(
+    request: Request,
+    key: Reader,
+    here: Here,
+    job: Annotated[list[JobId], Query(max_length=MOST_COMPARED)] = [],  # noqa: B006 - only read
+) -> Response:
+    details = [here.jobs.detail(each, key.project) for each in dict.fromkeys(job)]
+    return render("compare.html", request, jobs=compare_view(details))
+
+
+router.include_router(reading)
 
 
 @router.post("/tunings/{job_id}")

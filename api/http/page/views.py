@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qsl, urlencode
 
@@ -13,9 +13,11 @@ from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.objective import MAX_THROUGHPUT, objective_named
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.timeline import timeline
 from autotune.result.view import PHASES, Figure, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
@@ -29,8 +31,6 @@ FILTERS: Mapping[str, tuple[State, ...]] = {
     "Cancelled": (State.CANCELLED,),
 }
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
-MOST_OUTPUTS = 20
-"""Of the trials that failed; the others are at their addresses."""
 _APART = {"workload", "params", "space", "budget", "labels"}
 """What of a request has a place of its own among the facts."""
 _STATES = {
@@ -83,10 +83,9 @@ def _space_name(job: Job) -> str:
 
 
 def _row(job: Job) -> dict[str, Any]:
-    settings = (_params_text(job), f"space {_space_name(job)}", f"budget {roughly(job.seconds)}")
     return {
         "job": job,
-        "settings": ", ".join(filter(None, settings)),
+        "settings": _settings(job),
         "short": job.summary or job.reason or _so_far(job),
         "took": clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
     }
@@ -104,8 +103,7 @@ def _so_far(job: Job) -> str:
 def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found, phase = detail.job, detail.recommendation, _phase(detail)
-    leaderboard = Leaderboard(detail.trials, found.one_device if found else None)
-    failed = [each for each in reversed(detail.trials) if each.detail and not each.measured]
+    leaderboard = Leaderboard(detail.trials)
     moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
     return {
         "job": job,
@@ -119,16 +117,54 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
         "best": () if found else tuple(_best(leaderboard)),
         "downloads": _downloads(job.url, found) if found else {},
         "shown": parts(found) if found else parts_so_far(leaderboard),
-        "outputs": failed[:MOST_OUTPUTS],
+        "history": history_of(detail, _objective(detail)),
         "left_out": 0 if found else job.trials - len(detail.trials),
         "facts": _facts(job),
         "labels": [Link(each, _address(ListQuery(label=[each]))) for each in selectors(job.labels)],
         "once": secrets.token_urlsafe(18),
         "moments": {name: at for name, at in moments.items() if at},
-        "history": [
+        "events": [
             (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
     }
+
+
+def history_of(detail: JobDetail, objective: str | None) -> dict[str, Any]:
+    """Return what the charts of a job are drawn from, by its objective, or by its throughput."""
+    found = detail.recommendation
+    if found is None or objective is None:
+        return timeline(Leaderboard(detail.trials), MAX_THROUGHPUT)
+    return timeline(found.leaderboard(), objective_named(objective))
+
+
+def compare_view(details: Sequence[JobDetail]) -> list[dict[str, Any]]:
+    """Return jobs beside each other; those of several objectives are compared by throughput."""
+    objectives = {_objective(each) for each in details}
+    shared = objectives.pop() if len(objectives) == 1 else None
+    return [_compared(each, shared) for each in details]
+
+
+def _objective(detail: JobDetail) -> str | None:
+    return detail.recommendation.objective if detail.recommendation else None
+
+
+def _compared(detail: JobDetail, objective: str | None) -> dict[str, Any]:
+    """Return a job as it stands beside others."""
+    found = detail.recommendation
+    reached = found and found.examples_per_second
+    return {
+        "job": detail.job,
+        "label": _settings(detail.job),
+        "gain": share(found.gain_over_yours) if found and found.gain_over_yours else "",
+        "rate": rate_with_error(reached) if reached else "",
+        "settings": in_short(found.configuration) if found else "",
+        "history": {"label": detail.job.id, **history_of(detail, objective)},
+    }
+
+
+def _settings(job: Job) -> str:
+    budget = f"budget {roughly(job.seconds)}" if job.budget else ""
+    return ", ".join(filter(None, (_params_text(job), f"space {_space_name(job)}", budget)))
 
 
 def _best(leaderboard: Leaderboard) -> Iterator[Figure]:
@@ -148,8 +184,7 @@ def _note(best: Entry) -> str:
 def _downloads(base: str, found: Result) -> dict[str, str]:
     programs = found.programs()
     paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
-    paths |= {f"config.{each}": f"config?format={each}" for each in ("yaml", "json", "toml")}
-    paths["report.html"] = "report"
+    paths |= {"config.yaml": "config", "result.json": "result", "report.html": "report"}
     return {name: f"{base}/{path}" for name, path in paths.items()}
 
 
@@ -161,7 +196,7 @@ def _facts(job: Job) -> dict[str, str]:
         "Project": "" if job.project == LOCAL_PROJECT else job.project,
         "Parameters": _params_text(job),
         "Space": _space_name(job),
-        "Budget": roughly(job.seconds),
+        "Budget": roughly(job.seconds) if job.budget else "",
         **{
             name.replace("_", " ").capitalize(): _listed(value)
             for name, value in asked.items()

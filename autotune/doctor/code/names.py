@@ -104,7 +104,12 @@ class Names(Tree):
         before = [each for each in bindings if self.position(each.node) < here]
         return max(before, key=lambda each: self.position(each.node), default=None)
 
-    def is_certain(self, node: ast.expr, binding: Binding) -> bool:
+    def binding_at(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
+        """Return which of some bindings a name certainly has at a node."""
+        last = self.last_before(node, bindings)
+        return last if last and self._is_certain(node, last) else None
+
+    def _is_certain(self, node: ast.expr, binding: Binding) -> bool:
         """Return whether a node stands in the block of statements of a binding, or deeper."""
         around = (each for each in self.up(binding.node) if not isinstance(each[0], ast.With))
         holder, part = next(around)

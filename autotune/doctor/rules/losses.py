@@ -136,7 +136,7 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
     """Yield where a term of a loss is divided again: there, or in place, as `loss /= replicas`."""
     if isinstance(node, ast.BinOp) and _divides_again(module, node.left, node.op, node.right):
         yield node
-    last = _last_binding(module, node) if isinstance(node, ast.Name) else None
+    last = module.binding_at(node, (it for it in module.bindings_of(node) if not _adds(it)))
     match last.node if last else None:
         case ast.AugAssign(target=ast.Name() as target, op=op, value=value) as change:
             if _divides_again(module, target, op, value):
@@ -278,15 +278,8 @@ def _only_value(module: Module, node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Name):
         return node
     bindings = [each for each in module.bindings_of(node) if not _adds(each)]
-    binding = bindings[0] if len(bindings) == 1 else _last_binding(module, node)
+    binding = bindings[0] if len(bindings) == 1 else module.binding_at(node, bindings)
     return binding.plain if binding else None
-
-
-def _last_binding(module: Module, node: ast.Name) -> Binding | None:
-    """Return the binding that a name has where it is read; None where that depends."""
-    bindings = [each for each in module.bindings_of(node) if not _adds(each)]
-    last = module.last_before(node, bindings)
-    return last if last and module.is_certain(node, last) else None
 
 
 def _adds(binding: Binding) -> bool:

@@ -68,8 +68,8 @@ def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
             yield node
             node = node.func.value if isinstance(node.func, ast.Attribute) else None
         else:
-            last = module.last_before(node, module.bindings_of(node))
-            node = last.plain if last and module.is_certain(node, last) else None
+            last = module.binding_at(node, module.bindings_of(node))
+            node = last.plain if last else None
 
 
 def _draws_order(module: Module, call: ast.Call) -> bool:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, rule
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, argument, arguments, rule
 
 _CHANGES = {
     **dict.fromkeys(("assign", "assign_add", "assign_sub"), Kind.VARIABLE),
@@ -82,8 +82,8 @@ def _started(module: Module) -> Iterator[_Start]:
 
 def _targets(module: Module, call: ast.Call) -> list[ast.expr]:
     if module.dotted(call.func) in _THREADS:
-        named = [each.value for each in call.keywords if each.arg in {"target", "function"}]
-        return [*named, *call.args[1:2]]
+        given = argument(call, 1, "target", "function")
+        return [given] if given else []
     of_pool = isinstance(call.func, ast.Attribute) and _is_of_pool(module, call.func)
     return call.args[:1] if of_pool else []
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-from autotune.calls import SCOPES, MethodCall, Others, class_of_self, method_calls
+from autotune.calls import MethodCall, Others, method_calls
 
 FIT = "fit"
 MAIN = "__main__"
 _OF_KERAS = ("keras", "tensorflow", "tf_keras")
-_UNKNOWN = object()
 
 
 class Receivers:
@@ -44,62 +42,31 @@ class Receivers:
         if passed or self._others.has_receiver(call):
             return False
         found = self._value(call.receiver, call.scopes)
-        kind: type | None = found if isinstance(found, type) else type(found)
-        if found is _UNKNOWN or found is None or isinstance(found, ModuleType):
-            kind = self._made(call)
-        by_itself = kind is None or (not _shows_fit(kind) and _uses_keras(kind))
-        return by_itself or _holds_keras(found)
-
-    def _made(self, call: MethodCall) -> type | None:
-        """Return the class of what a text makes and calls, or of the object that a method is of."""
-        node = call.receiver
-        if isinstance(node, ast.Call):
-            names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
-            values = [self._value(each, call.scopes) for each in names]
-            made = self._value(node.func, call.scopes)
-            plain = not any(each is _UNKNOWN or _holds_keras(each) for each in values)
-            return made if isinstance(made, type) and plain else None
-        owner = class_of_self(node.id, call.scopes) if isinstance(node, ast.Name) else None
-        found = self._globals.get(owner.name) if owner else None
-        return found if isinstance(found, type) else None
+        return found is None or isinstance(found, ModuleType) or _holds_keras(found)
 
     def _value(self, node: ast.expr, scopes: Sequence[ast.AST]) -> Any:
-        if isinstance(node, ast.Name):
-            return self._named(node.id, scopes)
+        """Return what a text stands for by now; None where that is not known, or may change."""
         if isinstance(node, ast.Attribute):
             base = self._value(node.value, scopes)
-            found = inspect.getattr_static(base, node.attr, _UNKNOWN)
-            return _UNKNOWN if isinstance(found, property) else found
-        return _UNKNOWN
-
-    def _named(self, name: str, scopes: Sequence[ast.AST]) -> Any:
+            found = None if base is None else inspect.getattr_static(base, node.attr, None)
+            return None if isinstance(found, property) else found
+        if not isinstance(node, ast.Name) or node.id in _bound(self._tree, self._line):
+            return None
         functions = [each for each in scopes if isinstance(each, ast.FunctionDef)]
-        for function in reversed(functions):
-            arguments = (each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg))
-            if name in {*arguments, *_bound(function)}:
-                return self._in_frame(function, name, scopes)
-        found = self._globals.get(name, getattr(builtins, name, _UNKNOWN))
-        return _UNKNOWN if name in _bound(self._tree, self._line) else found
-
-    def _in_frame(self, function: ast.FunctionDef, name: str, scopes: Sequence[ast.AST]) -> Any:
-        owner = class_of_self(name, tuple(scopes))
+        if not functions:
+            return self._globals.get(node.id)
         for frame in self._frames:
-            found = frame.f_locals.get(name, _UNKNOWN)
-            mine = frame.f_code.co_name == function.name
-            if mine and name in _bound(function, frame.f_lineno):
-                return _UNKNOWN
-            if mine or (owner is not None and type(found).__name__ == owner.name):
-                return found
-        return _UNKNOWN
+            if frame.f_code.co_name == functions[-1].name:
+                later = _bound(functions[-1], frame.f_lineno)
+                found = {**self._globals, **frame.f_locals}
+                return None if node.id in later else found.get(node.id)
+        return None
 
 
-def _bound(scope: ast.AST, after: int = 0) -> Iterator[str]:
-    """Yield the names that a scope binds by itself, in lines after one."""
-    for node in ast.iter_child_nodes(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno > after:
-            yield node.id
-        if not isinstance(node, SCOPES):
-            yield from _bound(node, after)
+def _bound(scope: ast.AST, after: int) -> set[str]:
+    """Return the names that a scope binds in lines after one."""
+    names = (each for each in ast.walk(scope) if isinstance(each, ast.Name))
+    return {each.id for each in names if isinstance(each.ctx, ast.Store) and each.lineno > after}
 
 
 def _frames_of(program: ModuleType, frame: FrameType | None) -> Iterator[FrameType]:
@@ -107,11 +74,6 @@ def _frames_of(program: ModuleType, frame: FrameType | None) -> Iterator[FrameTy
         if frame.f_code.co_filename == str(program.SCRIPT):
             yield frame
         frame = frame.f_back
-
-
-def _shows_fit(kind: type) -> bool:
-    """Whether the `fit` of a class, and so what it calls, is in the script."""
-    return any(FIT in vars(each) for each in kind.__mro__ if each.__module__ == MAIN)
 
 
 def _uses_keras(kind: type) -> bool:

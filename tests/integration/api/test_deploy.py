@@ -159,7 +159,7 @@ class Booted:
         self.out = place / "out"
         self.out.mkdir()
         (place / "etc").mkdir()
-        # By the clock of this engine finals do not take longer where the machine is noisy.
+        # By the clock of this engine a search takes no longer where the machine is noisy.
         counting = MODELS.replace("serving:engine", "counting:Counting")
         settings = f'root = "/srv/models"\n{counting}'
         (place / "etc" / "service.toml").write_text(settings)

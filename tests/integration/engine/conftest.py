@@ -14,6 +14,12 @@ from autotune.engine.tasks.inspect import InspectionRequest  # noqa: E402
 from autotune.workload import WorkloadFacts, script_from_text, script_workload  # noqa: E402
 
 InspectScript = Callable[..., WorkloadFacts]
+NO_BACKLOG = (
+    "__import__('autotune.engine.child.inspect_dataset', fromlist=['_'])._BACKLOG_SECONDS = 0.0"
+)
+"""Ends the inspection of Python input after two passes, where its backlog is not looked for.
+
+What a script imports by a statement would be searched for its fit."""
 
 
 @pytest.fixture

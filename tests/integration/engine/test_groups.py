@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.checks.straggler import straggler
+from autotune.checks.breakdown import straggler
 from autotune.engine import local
 from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine

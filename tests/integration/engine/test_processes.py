@@ -141,11 +141,13 @@ def test_a_process_that_ignores_signals_is_ended(engine: LocalEngine, tmp_path: 
 
 
 SERVER = """
-import socket, sys
-channel = socket.socket(fileno=int(sys.argv[2]))
-channel.recv(4096)
-channel.sendall(b'{"pid": 7}\\n{"exited": 7, "status": 512}\\n')
-channel.recv(4096)
+import sys
+from multiprocessing.connection import Connection
+channel = Connection(int(sys.argv[2]))
+channel.recv()
+channel.send({"pid": 7})
+channel.send({"exited": 7, "status": 512})
+channel.recv()
 """
 """Answers the first order by a child that is gone at once."""
 
@@ -156,6 +158,8 @@ def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch)
     client = ForkClient({})
     try:
         assert client.fork({}) == 7
+        while not client.exits:
+            client.listen(0.1)
         assert client.exits == {7: 512}
     finally:
         client.close()

@@ -20,11 +20,13 @@ from autotune.workload import (
     script_workload,
 )
 
+from .conftest import NO_BACKLOG
+
 pytestmark = pytest.mark.real
 
 Inspect = Callable[..., WorkloadFacts]
-HEAD = """
-import keras, numpy as np, tensorflow as tf
+HEAD = f"""
+import keras, numpy as np, tensorflow as tf; {NO_BACKLOG}
 x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
@@ -32,7 +34,7 @@ model.compile("sgd", "mse")
 
 BUSY = """
 from autotune.engine.child import inspect_dataset as it
-it._COUNTING_SECONDS = it._BACKLOG_SECONDS = 0.0
+it._COUNTING_SECONDS = 0.0
 """
 
 
@@ -100,8 +102,6 @@ def batches(number, size=8):
     for each in range(number):
         yield x[:size] + each, y[:size]
 spec = tf.TensorSpec([None, 8]), tf.TensorSpec([None, 1])
-one = batches(10**9)
-def wrapped(): yield from one
 """
 SAME = """
 def alike():
@@ -116,11 +116,8 @@ WRAPPED = "model.fit(tf.data.Dataset.from_generator({}, output_signature=spec), 
     [
         ("model.fit(batches(10**9), batch_size=64, steps_per_epoch=5)", 40),
         ("model.fit(batches(30))", 240),
-        ("model.fit(batches(3))", 24),
         ("model.fit(batches(3), steps_per_epoch=5)", 24),
-        ("model.fit(iter([(x[:8], y[:8])] * 5))", 40),
         (f"{SAME}model.fit(alike, steps_per_epoch=5)", 40),
-        (WRAPPED.format("wrapped"), 40),
         (SAME + WRAPPED.format("lambda: alike"), 40),
     ],
 )
@@ -190,8 +187,8 @@ def test_batches_that_cannot_be_others_stay_as_they_are(
 def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) -> None:
     """It may not come to the batches that differ, and take other sizes for possible."""
     text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 40, tf.int32), 4")
-    text = "seen = tf.Variable(0)\n" + text
-    quiet, busy = inspect(text), inspect(BUSY + text)
+    text = "\nseen = tf.Variable(0)\n" + text
+    quiet, busy = inspect(NO_BACKLOG.replace("0.0", "8.0") + text), inspect(BUSY + text)
     assert quiet.fit
     assert busy.fit
     assert (quiet.fit.only_batch, busy.fit.only_batch) == (10, None)
@@ -201,10 +198,8 @@ def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) ->
 @pytest.mark.parametrize(
     ("data", "examples"),
     [
-        ("x, y, 16", 80),
         ("x, y, 32, steps_per_epoch=200", 80),
         ("x, y, 16, steps_per_epoch=3", 48),
-        ("pairs.batch(8)", 80),
         ("pairs.batch(8), steps_per_epoch=200", 80),
         ("pairs.batch(8).repeat(), steps_per_epoch=200", 1600),
         ("pairs.batch(9, drop_remainder=True)", 72),
@@ -327,13 +322,12 @@ pipe.fit(x, classes)
 @pytest.mark.parametrize(
     ("text", "alone"),
     [
-        ("made().fit(x).transform(x)\nmodel.fit(x, y)", None),
         ("model.fit(x, y)" + BEHIND, None),
         (INSIDE, None),
         ("fit = partial(model.fit, x)\nfit(y)\nmodel.fit(x, y)", 15),
-        ("def main(net):\n    net.fit(x, y)\n    net.fit(y, y)\nmain(model)", 15),
         (SUBCLASS, 16),
         (WRAPPED_KERAS, 21),
+        ("m = made()\nmodel.fit(x, y)\nm = model\nm.fit(x, y)", 16),
     ],
 )
 def test_only_what_keras_does_keeps_several_workers_away(
@@ -442,7 +436,6 @@ ASKED = "strategy = tf.distribute.get_strategy()" + IN_SCOPE
 @pytest.mark.parametrize(
     ("text", "title", "line", "replicas", "batch"),
     [
-        ("strategy = tf.distribute.MirroredStrategy()" + IN_SCOPE, "MirroredStrategy", 6, 1, 8),
         (CLUSTER + IN_SCOPE, "MultiWorkerMirroredStrategy", 11, 2, 16),
         (IMPORTED + IN_SCOPE, "MirroredStrategy", 8, 2, 16),
         (DISTRIBUTED, "OneDeviceStrategy", 7, 1, 4),
@@ -490,9 +483,9 @@ own.fit()
 """
 ELSEWHERE = """
 import os
-os.environ["KERAS_BACKEND"] = "{}"
+os.environ["KERAS_BACKEND"] = "jax"
 """
-REPLACED = "backend {}, which was replaced by TensorFlow: .* likely cause"
+REPLACED = "backend jax, which was replaced by TensorFlow: .* likely cause"
 JAX_STEP = """
 class Own(keras.Sequential):
     def train_step(self, state, data): return {}
@@ -516,9 +509,8 @@ model.fit(x, y)
         (f"s = __import__('socket')\n{LOOP}", r"loop of its own in line 7 \(train_on_batch\)"),
         (OWN_FIT, r"loop of its own in line 10 \(train_on_batch\)"),
         (OVERRIDDEN, r"loop of its own in line 11 \(apply\)"),
-        (ELSEWHERE.format("jax") + "x.at[0]\nmodel.fit(x, y)", REPLACED.format("jax")),
-        (ELSEWHERE.format("torch") + "quit('no torch')\nmodel.fit(x, y)", REPLACED.format("torch")),
-        (ELSEWHERE.format("jax") + JAX_STEP, REPLACED.format("jax")),
+        (ELSEWHERE + "x.at[0]\nmodel.fit(x, y)", REPLACED),
+        (ELSEWHERE + JAX_STEP, REPLACED),
         (NEEDS + "model.fit(x, y)", "does not accept its command line: .*--data.*behind --"),
         ("quit('done')\nmodel.fit(x)", "ends before its fit: SystemExit.*line 6"),
         ("name = input('Which? ')\nmodel.fit(x)", "reads standard input.*line 6"),

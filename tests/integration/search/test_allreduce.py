@@ -20,8 +20,9 @@ GANG = Configuration(
 )
 
 
-@pytest.mark.parametrize("configuration", [MIRRORED, GANG], ids=["replicas", "workers"])
-@pytest.mark.parametrize("size", [0, 4_000_000], ids=["nothing", "4 MB"])
+@pytest.mark.parametrize(
+    ("configuration", "size"), [(MIRRORED, 0), (GANG, 4_000_000)], ids=["replicas", "workers"]
+)
 def test_replicas_exchange(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration, size: int
 ) -> None:

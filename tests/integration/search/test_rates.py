@@ -12,8 +12,9 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
+from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.study import Study
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload
 
@@ -37,6 +38,9 @@ def model_fn():
 DATASET = """
 import time
 import numpy as np, tensorflow as tf
+import autotune.engine.child.inspect_dataset as inspection
+
+inspection._BACKLOG_SECONDS = 0.0
 
 def slowly(x):
     time.sleep({example})
@@ -85,7 +89,7 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
         runner = Runner(
             engine,
             Subject(workload=workload, facts=facts, machine=machine),
-            TrialList(),
+            Study(),
             folder=tmp_path / "trials",
             budget=Budget(SearchOptions(budget=600.0), engine.now, engine.now()),
             observer=lambda _: None,

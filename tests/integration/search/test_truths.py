@@ -17,8 +17,9 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
+from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
+from autotune.search.study import Study
 from autotune.stats import EXPECTED
 from autotune.workload import Workload, factory_from_text
 
@@ -53,7 +54,7 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         runner = Runner(
             engine,
             Subject(workload=workload, facts=facts, machine=engine.machine()),
-            TrialList(),
+            Study(),
             folder=tmp_path,
             budget=Budget(SearchOptions(budget=None), engine.now, engine.now()),
             observer=lambda _: None,
@@ -65,7 +66,7 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
             found = runner.step_time(what.configuration, held=what.held, exchanges=what.exchanges)
             assert found is not None, each
             made[each] = found.seconds
-        return breakdown(configuration, [made], EXPECTED, otherwise=0.0)
+        return breakdown(configuration, made, EXPECTED, otherwise=0.0)
 
     return take_apart
 
@@ -81,10 +82,9 @@ def test_a_paced_input_is_waited_for(take_apart: TakeApart) -> None:
     assert found.share(Part.COMPUTE) < 0.4
 
 
-@pytest.mark.parametrize("configuration", [ALONE, GANG], ids=["one device", "workers"])
-def test_a_sleeping_step_is_computing(take_apart: TakeApart, configuration: Configuration) -> None:
+def test_a_sleeping_step_is_computing(take_apart: TakeApart) -> None:
     """Workers that sleep 300 ms in each step do so beside each other, and nothing else counts."""
-    found = take_apart(configuration, sleep=0.3 / BATCH)
+    found = take_apart(GANG, sleep=0.3 / BATCH)
     assert found.spent(Part.COMPUTE) >= 300
     assert not any(found.is_limit(part) for part in Part if part is not Part.COMPUTE)
 

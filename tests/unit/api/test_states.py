@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from autotune.api.errors import IllegalTransition
 from autotune.api.states import FINAL, NEXT, UNFINISHED, State, transition
 
 
-@pytest.mark.parametrize(("before", "after"), [*itertools.product(State, State)])
-def test_only_listed_steps_are_taken(before: State, after: State) -> None:
-    if after in NEXT[before]:
-        assert transition(before, after) is after
-    else:
+@pytest.mark.parametrize("before", [State.DONE, State.CANCELLED, State.FAILED])
+def test_what_has_ended_stays_so(before: State) -> None:
+    for after in {*State} - {before}:
         with pytest.raises(IllegalTransition, match=f"{before} cannot become {after}"):
             transition(before, after)
 

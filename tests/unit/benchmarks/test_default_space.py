@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
+from autotune.stats import Interval
 from benchmarks.default_space.bench import Again
 from benchmarks.default_space.rows import Row, Searched, figures
 
@@ -82,7 +82,7 @@ def test_what_a_change_was_made_for_counts_towards_no_goal() -> None:
 def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
     """A round that only one of two finished does not count between them."""
     rates = {ONE: {0: 100.0, 1: 200.0}, TWO: {0: 150.0, 1: 300.0, 2: 10.0}, SMALL: {1: 50.0}}
-    again = Again(rates=rates, noise=Noise(sd=0.03, degrees=8.0))
+    again = Again(rates=rates)
     assert again.best([ONE, SMALL]) == ONE
     gain = again.gain()
     assert gain is not None

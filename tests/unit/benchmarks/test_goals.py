@@ -20,6 +20,8 @@ def search(table: str, scenario: Scenario, seed: int = 0, **found: object) -> Sc
         "kept_near": 1,
         "skipped": 0,
         "wrong_skips": 0,
+        "said": 0.97,
+        "right": True,
         "gain_covered": True,
         "rate_covered": True,
         "residuals": (0.0, 0),

@@ -1,4 +1,4 @@
-"""What a link lets gangs reach, and whether a search says so."""
+"""What a link lets worker groups reach, and whether a search says so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def judged(bandwidth: float, verdict: str, measured: Interval | None = None) -> 
     return Judged(Case(None, 2), bandwidth, verdict, measured)
 
 
-def test_a_gang_is_as_much_slower_as_its_exchange_takes() -> None:
+def test_a_worker_group_is_as_much_slower_as_its_exchange_takes() -> None:
     """Two hosts send all gradients once, three a third more; without an exchange none is slower."""
     second = GRADIENTS / 0.956
     assert speedup(2, second) == pytest.approx(2 * STEP / (STEP + 1))

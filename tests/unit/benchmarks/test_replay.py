@@ -21,8 +21,10 @@ from benchmarks.replay.table import FOLDER, Run, Table
 from benchmarks.replay.world import world_of
 
 RECORDED = [c.name for c in CHARACTERS if not c.unseen]
+SOME = RECORDED[2::6]
+"""A few tables, because the benchmark scores all of them."""
 AS_RECORDED = Scenario(name="as recorded")
-ALIKE = Scenario(name="nothing to gain", gain=0.0, seconds=180.0)
+ALIKE = Scenario(name="nothing to gain", gain=0.0, seconds=90.0)
 GAINS = Scenario(name="a third to gain", gain=0.33, noise=0.03, seconds=180.0)
 
 
@@ -103,18 +105,16 @@ def test_the_profile_gets_its_part_of_a_replayed_budget() -> None:
 
 
 def test_searches_come_close_to_the_best() -> None:
-    """With three tenths of an exhaustive pass, half of all searches are within 5 % of the best."""
-    shares = [scored(job(name, AS_RECORDED, seed)).share for name in RECORDED for seed in (0, 1)]
-    assert median(shares) >= 0.95
+    """With three tenths of an exhaustive pass, most searches are within 5 % of the best."""
+    assert median(scored(job(name, AS_RECORDED)).share for name in SOME) >= 0.95
 
 
 def test_equal_worlds_are_not_distributed() -> None:
-    """Where distribution gains nothing, hardly a search says that it does."""
-    verdicts = [scored(job(name, ALIKE)).verdict for name in RECORDED]
-    assert verdicts.count(Verdict.DISTRIBUTE) <= 1
+    """Where distribution gains nothing, no search says that it does."""
+    verdicts = [scored(job(name, ALIKE)).verdict for name in SOME]
+    assert Verdict.DISTRIBUTE not in verdicts
 
 
 def test_a_large_gain_is_found() -> None:
-    """A third more throughput is found on nearly every table."""
-    verdicts = [scored(job(name, GAINS)).verdict for name in RECORDED]
-    assert verdicts.count(Verdict.DISTRIBUTE) >= len(RECORDED) - 1
+    """A third more throughput is found on each."""
+    assert {scored(job(name, GAINS)).verdict for name in SOME} == {Verdict.DISTRIBUTE}

@@ -35,7 +35,7 @@ def pays(
         Experiment.HALF: FIXED + SAVED / 2,
         **({Experiment.LATENCY: latency} if latency else {}),
     }
-    return break_even(WORKERS, [seconds], gradient_bytes=size, noise=KNOWN)
+    return break_even(WORKERS, seconds, gradient_bytes=size, noise=KNOWN)
 
 
 @pytest.mark.parametrize(("crowding", "times"), [(1.0, 1.0), (1.5, 2.0)])
@@ -80,5 +80,5 @@ def test_fewer_gradients_are_exchanged_in_the_time_that_is_saved() -> None:
 
 def test_a_missing_experiment_is_no_answer() -> None:
     """Nothing is guessed."""
-    held = [{Experiment.HELD: 1.0}]
+    held = {Experiment.HELD: 1.0}
     assert break_even(WORKERS, held, gradient_bytes=1, noise=KNOWN) is None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from autotune.checks.experiment import Experiment, Timings, further, telling, timings, variant
+from autotune.checks.experiment import Experiment, Timings, further, telling, variant
 from autotune.config import Configuration
 from autotune.stats import EXPECTED, Noise
 from autotune.workload import WorkloadFacts
@@ -25,8 +23,6 @@ MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica
 
 STEP, HELD = Experiment.STEP, Experiment.HELD
 INPUT = {STEP: 1, HELD: -1}
-STEADY = [{STEP: 10.0, HELD: 4.0}, {STEP: 20.0, HELD: 8.0}, {STEP: 40.0, HELD: 16.0}]
-"""A machine that becomes slower, and nothing else."""
 
 
 def test_a_replica_alone_keeps_all_but_its_company() -> None:
@@ -73,27 +69,11 @@ def test_only_what_there_is_is_asked_for() -> None:
     assert asked.isdisjoint({Experiment.APART, Experiment.EXCHANGE, Experiment.LATENCY})
 
 
-def test_what_a_round_has_in_common_is_no_noise() -> None:
-    """Ratios that agree make it smaller, however slow the machine becomes; others larger."""
-    found = timings(STEADY, EXPECTED).noise
-    assert found.degrees == EXPECTED.degrees + 2
-    assert found.sd == pytest.approx(EXPECTED.sd * math.sqrt(4 / 6))
-    restless = [{STEP: 10.0, HELD: 4.0}, {STEP: 10.0, HELD: 8.0}]
-    assert timings(restless, EXPECTED).noise.sd > 2 * EXPECTED.sd
-
-
-def test_a_lone_step_says_nothing_and_takes_nothing_away() -> None:
-    """The time may end after the first run of a round."""
-    lone = timings([*STEADY, {STEP: 1.0}], EXPECTED).noise
-    assert lone == timings(STEADY, EXPECTED).noise
-    assert timings(STEADY[:1], EXPECTED).noise == timings([], EXPECTED).noise == EXPECTED
-
-
-def test_a_share_is_of_rounds_that_have_all_its_terms() -> None:
-    """Runs of different rounds are never compared; a share that is nearly all is nearly sure."""
-    lacking = [{STEP: 10.0}, {HELD: 1.0}]
-    assert Timings(lacking, EXPECTED).share(INPUT) is None
-    whole = Timings([*lacking, *STEADY], EXPECTED).share(INPUT)
+def test_a_share_takes_all_its_terms() -> None:
+    """A share that is nearly all is nearly sure."""
+    assert Timings({STEP: 10.0}, EXPECTED).share(INPUT) is None
+    assert Timings({HELD: 1.0}, EXPECTED).share(INPUT) is None
+    whole = Timings({STEP: 10.0, HELD: 4.0}, EXPECTED).share(INPUT)
     assert whole.value == pytest.approx(0.6)
-    found = Timings([{STEP: 0.1, HELD: 0.001}], Noise(sd=0.1, degrees=50)).share(INPUT)
+    found = Timings({STEP: 0.1, HELD: 0.001}, Noise(sd=0.1, degrees=50)).share(INPUT)
     assert found.high - found.low < 0.01

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.checks.straggler import slow_worker, straggler
+from autotune.checks.breakdown import slow_worker, straggler
 from autotune.stats import Noise
 
 CALM = Noise(sd=0.01, degrees=20)

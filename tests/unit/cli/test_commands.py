@@ -43,8 +43,10 @@ def test_help_quotes_the_declaration_of_an_axis(
 
 @pytest.mark.parametrize("words", [("nosuch",), ("tune",), ("tune", "one"), ("script",)])
 def test_a_wrong_call_ends_with_two(run: Run, words: tuple[str, ...]) -> None:
-    """Typer's own errors have the same exit code as ours."""
-    assert run(*words).exit_code == 2
+    """Typer's own errors have the exit code and the look of ours."""
+    done = run(*words)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: ")
 
 
 def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Path) -> None:

@@ -36,6 +36,29 @@ def test_the_result_is_on_stdout_and_progress_on_stderr(tune: Run, folder: Path)
     assert "Inspecting the machine" not in done.stdout
 
 
+def test_quiet_leaves_the_answer(tune: Run) -> None:
+    """On stderr stands nothing, unless something is wrong."""
+    done = tune("--quiet")
+    assert done.stdout.startswith(("Stay on one device", "Undecided"))
+    assert done.stderr == ""
+    assert tune("--quiet", "--budget", "soon").stderr.startswith("Error: ")
+
+
+def test_copies_are_the_files_of_the_folder(tune: Run, run: Run, folder: Path) -> None:
+    """A copy of the configuration finds its facts where they are."""
+    (folder / "prod").mkdir()
+    assert tune("--write-config", "prod/c.yaml", "--write-script", "prod/t.py").exit_code == 0
+    program = (folder / "autotune-out/train.py").read_text()
+    assert (folder / "prod/t.py").read_text() == program
+    assert run("script", "prod/c.yaml").stdout == program
+
+
+def test_a_call_that_names_nothing_gets_an_example(run: Run) -> None:
+    done = run("tune")
+    assert done.exit_code == 2
+    assert "For example: autotune tune train.py" in done.stderr
+
+
 def test_options_reach_the_search(tune: Run, engine: FakeEngine) -> None:
     """What is fixed on the command line is fixed in the trials."""
     done = tune("--global-batch", "64", "--strategies", "mirrored", "--model-arg", "units=8")
@@ -83,10 +106,10 @@ def test_callbacks_take_part(tune: Run, engine: FakeEngine, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("option", "path", "message"),
     [
-        ("--config", "copy.txt", "file extension"),
-        ("--config", "nowhere/copy.yaml", "does not exist"),
-        ("--script", "nowhere/my.py", "does not exist"),
-        ("--script", ".", "cannot be written"),
+        ("--write-config", "copy.txt", "file extension"),
+        ("--write-config", "nowhere/copy.yaml", "does not exist"),
+        ("--write-script", "nowhere/my.py", "does not exist"),
+        ("--write-script", ".", "cannot be written"),
     ],
 )
 def test_a_copy_that_cannot_be_written_fails_before_the_search(
@@ -195,7 +218,7 @@ def test_ctrl_c_keeps_what_was_found(tune: Run, engine: FakeEngine, folder: Path
     engine._speed = interrupted
     done = tune()
     assert done.exit_code == 130
-    assert "Interrupted" in done.stdout
+    assert "The search was interrupted" in " ".join(done.stdout.split())
     assert "--resume" in done.stdout
     assert (folder / "autotune-out/train.py").is_file()
     assert engine.closed

@@ -17,6 +17,7 @@ from autotune.engine import events, ray, ray_hosts as hosts, user_code as code
 from autotune.engine.bridge import Gone, Node
 from autotune.engine.folder import TrialFolder
 from autotune.engine.group import MemoryUse, Report
+from autotune.engine.load import Load
 from autotune.engine.lock import Holder, Wait
 from autotune.engine.ray import RayEngine, RemoteGroup
 from autotune.engine.ray_agent import (
@@ -227,6 +228,18 @@ def test_a_host_that_went_between_runs_ends_none() -> None:
     cluster = cluster_of(agents)
     cluster.find_lost()
     assert cluster.lost == ("host1 (10.0.0.1)",)
+
+
+def test_a_host_that_went_does_not_end_a_look_at_the_load() -> None:
+    """What others use is told of the hosts that are left; the next run tells of the loss."""
+    load = Load(seconds=1.0, cores=2, busy=0.5, stolen=0.0)
+    engine = RayEngine("ray://10.0.0.0:6379")
+    agents = Agents(load=lambda key: Gone("Ended.") if key == "1" else load)
+    engine.hosts = cluster_of(agents)
+    assert engine.load() == load
+    assert engine.hosts.lost == ("host1 (10.0.0.1)",)
+    agents.says["load"] = lambda _: Gone("Ended.")
+    assert engine.load() is None
 
 
 def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ SPACE = "strategies: [one_device, mirrored]\naxes: {replicas_per_worker: 2}\n"
 
 
 def speed(configuration: Configuration) -> float:
-    """One device is the fastest, and a larger batch helps."""
-    rate = 100 * configuration.per_replica_batch**0.5
+    """One device is the fastest; a larger batch and more steps per call help."""
+    rate = 100 * configuration.per_replica_batch**0.5 * configuration.steps_per_execution**0.2
     return rate * 0.3 if configuration.distributed else rate
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +17,7 @@ from autotune.plain import Window
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
+from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats import Interval
@@ -56,18 +57,23 @@ def fixture_make_trial() -> MakeTrial:
 
 @pytest.fixture
 def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
-    """A search: two measured, one that crashed, and two rounds of finals."""
+    """A search: two measured, one that crashed, and the two again, twice."""
     crash = {"outcome": Outcome.CRASHED, "reason": Message(text="worker 1 was killed by SIGSEGV")}
-    finals = [
-        make_trial(3 + i, c, stage=Stage.FINAL, round=i // 2, examples_per_second=rate)
+    again = [
+        make_trial(3 + i, c, stage=Stage.REPEAT, examples_per_second=rate)
         for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])
     ]
     return (
         make_trial(0),
         make_trial(1, PAIR, examples_per_second=1500.0),
         make_trial(2, GANG, examples_per_second=None, windows=(), **crash),
-        *finals,
+        *again,
     )
+
+
+def table_of(trials: Iterable[Trial]) -> tuple[Entry, ...]:
+    """Return a table of some trials; a search has a narrower one, from its posterior."""
+    return tuple(Leaderboard(trials).rows())
 
 
 @pytest.fixture
@@ -86,17 +92,20 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
         verdict=Verdict.DISTRIBUTE,
         evidence=Evidence(
             outcome=VerdictOutcome.GAIN,
-            decision=Decision(verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, rounds=2),
+            decision=Decision(
+                verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, faster=0.999, none=0.001
+            ),
             default=Configuration(),
         ),
         examples_per_second=Interval(low=1300, value=1425, high=1560),
         best_distributed_speedup=gain,
         one_device=ALONE,
         best_distributed=PAIR,
-        over_default=None,
+        gain_over_yours=None,
         script="print('trained')\n",
         launch=None,
         trials=trials,
+        compared=table_of(trials),
         workload=workload,
         facts=FAKE_FACTS,
         machine=FAKE_MACHINE,
@@ -111,9 +120,9 @@ def fixture_changed(result: Result) -> Changed:
     """Returns the result with some fields changed, and with them what follows from them."""
 
     def change(**changes: Any) -> Result:
-        follows = {"compared", "global_batch", *changes}
-        rest = {name: getattr(result, name) for name in Result.model_fields if name not in follows}
-        return Result(**rest, **changes)
+        fields = {"compared": table_of(changes.get("trials", result.trials)), **changes}
+        kept = Result.model_fields.keys() - fields.keys() - {"global_batch"}
+        return Result(**{name: getattr(result, name) for name in kept}, **fields)
 
     return change
 

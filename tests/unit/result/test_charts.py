@@ -27,6 +27,7 @@ from autotune.result.charts import (
     steps,
     throughput,
 )
+from autotune.result.leaderboard import ITSELF
 from autotune.result.view import ResultView
 from autotune.stats import Interval
 from autotune.stats.gradients import Learning
@@ -37,8 +38,7 @@ from .conftest import Changed, MakeTrial
 
 
 def drawn(result: Result) -> Throughput:
-    view = ResultView(result)
-    return throughput(view.finalists, view.explored, over=True)
+    return throughput(ResultView(result).rows)
 
 
 def place(text: str) -> float:
@@ -54,14 +54,12 @@ def length(found: Steps, bar: Bar) -> float:
     return sum(width for _, _, width in segments(found, bar))
 
 
-def test_finalists_stand_first_and_once(result: Result) -> None:
-    """What was in the finals is not told again as explored; the faster is farther to the right."""
+def test_the_best_stands_first_and_once(result: Result) -> None:
+    """However often it ran; the faster is farther to the right."""
     found = drawn(result)
-    assert list(found.groups) == ["Finals"]
-    finals = found.groups["Finals"]
-    assert [each.entry.configuration.distributed for each in finals] == [True, False]
-    assert [each.chosen for each in finals] == [True, False]
-    pair, alone = (found.scale.reach(each.entry.speedup) for each in finals)
+    assert [each.entry.configuration.distributed for each in found.rows] == [True, False]
+    assert [each.chosen for each in found.rows] == [True, False]
+    pair, alone = (found.scale.reach(each.entry.speedup) for each in found.rows)
     assert place(alone.at) < place(pair.at)
     assert place(pair.low) < place(pair.at) < place(pair.high)
     assert (alone.at, alone.sure) == (found.scale.at(1.0), True)
@@ -71,26 +69,30 @@ def test_marks_differ_by_what_they_stand_for(
     result: Result, changed: Changed, make_trial: MakeTrial
 ) -> None:
     """One device, several, and what was stopped early."""
-    slow = make_trial(9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED)
+    slow = make_trial(
+        9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED, examples_per_second=10.0
+    )
     found = drawn(changed(trials=(*result.trials, slow)))
     assert found.marks == list(Mark)
-    last = found.groups["While exploring"][-1]
+    last = found.rows[-1]
     assert mark_of(last.entry) is Mark.PRUNED
     assert "pruned" in last.note
 
 
-def test_the_slowest_go_to_a_table(result: Result, changed: Changed, make_trial: MakeTrial) -> None:
-    """The drawing has an end; every configuration is told somewhere."""
+def test_what_is_not_drawn_stands_in_a_table(
+    result: Result, changed: Changed, make_trial: MakeTrial
+) -> None:
+    """The drawing has an end, and what others are compared with; each is told once."""
     more = tuple(
         make_trial(i, Configuration(per_replica_batch=i), examples_per_second=float(i))
-        for i in range(100, 150)
+        for i in range(150, 200)
     )
     found = drawn(changed(trials=(*result.trials, *more)))
-    shown = [each for group in found.groups.values() for each in group]
-    assert len(shown) == SHOWN
-    told = {each.entry.configuration for each in (*shown, *found.rest)}
-    assert len(told) == 52 - 1  # One is in both.
-    assert found.rest[-1].entry.configuration.per_replica_batch == 100
+    assert len(found.rows) == SHOWN
+    assert ITSELF in [each.entry.speedup for each in found.rows]
+    told = [each.entry.configuration for each in (*found.rows, *found.rest)]
+    assert len(told) == len(set(told)) == 52
+    assert found.rest[-1].entry.configuration.per_replica_batch == 150
 
 
 def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from autotune.config import Configuration
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
-from autotune.reason import Message, Outcome, SmallerRanOut
+from autotune.reason import Message, Outcome
 from autotune.result.following import (
     LATEST,
     REDRAWS_PER_SECOND,
@@ -34,7 +34,7 @@ HOSTILE = "</td><script>alert('x')</script> & <b>"
 
 @pytest.fixture
 def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
-    """A search in its finals, a minute and five seconds old."""
+    """A search that repeats runs, a minute and five seconds old."""
     last = trials[-1]
     running = TrialStarted(
         number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0
@@ -80,10 +80,10 @@ def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: D
     assert text.startswith("1:05 ")
     assert text.splitlines()[0].endswith(" of 3:00")
     for told in (
-        "Finals",
+        "Measuring again",
         "Trial 7, 0 s: Mirrored x2, batch 2x64",
         "distributed",
-        "1.42 (",
+        "1.44 (",
         "crashed",
         "worker 1 was killed by SIGSEGV",
     ):
@@ -95,7 +95,7 @@ def test_only_the_latest_trials_are_shown_the_newest_first(
 ) -> None:
     """A long search does not make the view longer, and what finds no room is the oldest."""
     progress = Progress()
-    skipped = {"outcome": Outcome.SKIPPED, "reason": SmallerRanOut(trial=0)}
+    skipped = {"outcome": Outcome.SKIPPED, "reason": Message(text="cannot win")}
     for number in range(50):
         trial = make_trial(number, **skipped if number % 2 else {})
         progress.take(TrialEnded(trial=trial, elapsed=1.0))
@@ -112,9 +112,9 @@ def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
     console = terminal()
     with LiveReport(console) as report:
         report(Planned(plan=plan, kept=trials[:3]))
-        report(Notice(text="A finalist [1] failed"))
+        report(Notice(text="A worker [1] failed"))
     text = output(console)
-    for told in ("per_replica_batch", "Resuming after 3 trials", "A finalist [1] failed"):
+    for told in ("--dry-run lists them", "Resuming after 3 trials", "A worker [1] failed"):
         assert told in text
     assert text.rpartition("\x1b[2K")[2] == "\n"
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
@@ -156,7 +156,15 @@ def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) ->
     assert shown.pop() == ""
     html = shown.pop()
     assert not [*Reader(html).open[0].find("script")]
-    for text in ("Finals", "1:05", "of 3:00", "Trial 7", "crashed", "SIGSEGV", "distributed"):
+    for text in (
+        "Measuring again",
+        "1:05",
+        "of 3:00",
+        "Trial 7",
+        "crashed",
+        "SIGSEGV",
+        "distributed",
+    ):
         assert text in html
 
 
@@ -191,23 +199,28 @@ def lines(*events: Event) -> list[str]:
 
 def test_a_log_has_a_line_for_each_trial(trials: tuple[Trial, ...]) -> None:
     """Aligned with the headings above it; each stage is announced once, a failure says why."""
-    shown = lines(*(TrialEnded(trial=trial, elapsed=65.0) for trial in trials))
+    both = (*trials, trials[0], trials[1])
+    shown = lines(*(TrialEnded(trial=trial, elapsed=65.0) for trial in both))
     column = next(line for line in shown if "configuration" in line).index("configuration")
     rows = [line for line in shown if "batch" in line]
-    assert len(rows) == len(trials)
+    assert len(rows) == len(both)
     assert all(row[column - 1] == " " != row[column] for row in rows)
     assert rows[0].split()[:5] == ["1:05", "0", "measured", "1,000", "1.00"]
     assert rows[2].endswith(" - worker 1 was killed by SIGSEGV")
-    for words in ("Searching for the best settings", "Searching for a distributed", "Finals: "):
+    for words in (
+        "Searching for the best settings",
+        "Searching for a distributed",
+        "Measuring again",
+    ):
         assert "\n".join(shown).count(words) == 1
 
 
 def test_other_events_take_a_line_of_a_log() -> None:
     """What is repeated is said once; what comes back later is said again."""
     taken, other = Preparing(what="Taking a\nstep apart"), Preparing(what="Timing an exchange")
-    shown = lines(taken, taken, other, taken, Notice(text="A finalist fell"))
+    shown = lines(taken, taken, other, taken, Notice(text="A worker fell"))
     once, again = "Taking a step apart", "Timing an exchange"
-    assert [each.split("  ")[-1] for each in shown] == [once, again, once, "A finalist fell", ""]
+    assert [each.split("  ")[-1] for each in shown] == [once, again, once, "A worker fell", ""]
 
 
 def test_a_resumed_search_counts_what_it_has(plan: Plan, make_trial: MakeTrial) -> None:

@@ -10,14 +10,24 @@ import yaml
 from autotune import ConfigurationError, Interval, OutputError, Verdict, load_configuration
 from autotune.config import Configuration
 from autotune.program import render
-from autotune.result.saved import SavedConfiguration, save_configuration
+from autotune.result.saved import (
+    PICKLES,
+    RESULT,
+    SavedConfiguration,
+    configuration_text,
+    save_configuration,
+)
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
 
+FACTS = {"learning": fake_learning(64.0), "model_takes": ("units",)}
+
 
 def saved(workload: Workload) -> SavedConfiguration:
-    configuration = Configuration(strategy="mirrored", replicas_per_worker=2, cache="memory")
+    configuration = Configuration(
+        strategy="mirrored", replicas_per_worker=2, cache="memory", arguments=(("units", 8),)
+    )
     return SavedConfiguration(
         autotune="0.1.0",
         verdict=Verdict.DISTRIBUTE,
@@ -25,76 +35,105 @@ def saved(workload: Workload) -> SavedConfiguration:
         one_device=Configuration(per_replica_batch=64),
         best_distributed=configuration,
         margin=0.1,
-        examples_per_second=Interval(low=90, value=100, high=110),
+        examples_per_second=Interval(low=90, value=100.123456, high=110),
         best_distributed_speedup=Interval(low=1.1, value=1.2, high=1.3),
         workload=workload,
-        facts=FAKE_FACTS,
+        facts=FAKE_FACTS.model_copy(update=FACTS),
         machine=FAKE_MACHINE,
         seed=0,
     )
 
 
-@pytest.mark.parametrize("suffix", [".yaml", ".json", ".toml"])
-def test_what_is_written_is_read_again(tmp_path: Path, workload: Workload, suffix: str) -> None:
-    """All three formats hold everything, what a later check needs among it."""
-    path = tmp_path / f"config{suffix}"
-    save_configuration(saved(workload), path)
+@pytest.fixture
+def path(tmp_path: Path, workload: Workload) -> Path:
+    """A saved configuration with its facts in another folder."""
+    return put(tmp_path, saved(workload))
+
+
+def put(folder: Path, what: SavedConfiguration) -> Path:
+    facts, path = folder / "out" / RESULT, folder / "config.yaml"
+    facts.parent.mkdir()
+    facts.write_text(what.model_dump_json(exclude=PICKLES))
+    save_configuration(what, path, facts)
+    return path
+
+
+def test_what_is_written_is_read_again(path: Path, workload: Workload) -> None:
     assert load_configuration(path) == load_configuration(str(path)) == saved(workload)
+
+
+def test_the_file_is_short_enough_to_be_committed(workload: Workload) -> None:
+    """It tells what was decided, how fast, and on what; no fact of the gradients is in it."""
+    text = configuration_text(saved(workload))
+    read = yaml.safe_load(text)
+    assert 15 <= len(text.splitlines()) <= 40
+    assert read["configuration"] == {
+        "strategy": "mirrored",
+        "workers": 1,
+        "per_replica_batch": 32,
+        "replicas_per_worker": 2,
+        "cache": "memory",
+        "arguments": {"units": 8},
+    }
+    assert "examples_per_second: {low: 90.0, value: 100.1, high: 110.0}\n" in text
+    assert read["measured_on"]["cores"] == FAKE_MACHINE.cpus
+    assert read["workload"]["model_fn"] == workload.model.short_name
+
+
+def test_a_configuration_that_was_changed_counts_and_was_not_measured(
+    path: Path, workload: Workload
+) -> None:
+    path.write_text(path.read_text().replace("per_replica_batch: 32", "per_replica_batch: 16"))
+    read = load_configuration(path)
+    assert read.configuration == saved(workload).configuration.but(per_replica_batch=16)
+    assert (read.global_batch, read.examples_per_second) == (32, None)
+    assert read.facts == saved(workload).facts
 
 
 def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
     """A function shipped by value is kept as text: the program comes out the same."""
     lam = factory_from_callable(lambda units=8: units)
     workload = Workload(model=lam, dataset=lam)
-    path = tmp_path / "config.yaml"
-    save_configuration(saved(workload), path)
-    read = load_configuration(path)
+    known = saved(workload)
+    read = load_configuration(put(tmp_path, known))
     assert not read.workload.model.pickled
-    before = render(saved(workload).configuration, workload, FAKE_FACTS, FAKE_MACHINE)
+    before = render(known.configuration, workload, known.facts, FAKE_MACHINE)
     assert render(read.configuration, read.workload, read.facts, read.machine) == before
 
 
-def test_what_gradients_told_takes_few_lines_and_may_take_many(
-    tmp_path: Path, workload: Workload
-) -> None:
-    """Each estimate is written as one mapping, and the form of one line for each name is read."""
-    facts = FAKE_FACTS.model_copy(update={"learning": fake_learning(64.0)})
-    learned, path = saved(workload).model_copy(update={"facts": facts}), tmp_path / "config.yaml"
-    save_configuration(learned, path)
-    text = path.read_text()
-    assert text.count("{trace: 64.0, square: 1.0, progress: [") == 9
-    assert load_configuration(path) == learned
-    long = yaml.safe_dump(yaml.safe_load(text), default_flow_style=False)
-    assert "trace: 64.0\n" in long
-    path.write_text(long)
-    assert load_configuration(path) == learned
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("text", "said"),
     [
-        ("config.yaml", "strategy: mirrored", "not a saved configuration"),
-        ("config.yaml", "[1, 2", "cannot be parsed"),
-        ("config.json", "{", "cannot be parsed"),
-        ("config.toml", "=", "cannot be parsed"),
-        ("config.txt", "", "file extension"),
-        ("config.yaml", None, "cannot be read"),
+        ("strategy: mirrored", "config.yaml is not a saved configuration"),
+        ("just words", "config.yaml is not a saved configuration"),
+        ("[1, 2", "config.yaml cannot be parsed"),
+        (
+            "configuration: {}\nworkload: {}\nresult: no.json",
+            "no.json cannot be read.*Keep it where",
+        ),
+        ("configuration: {}\nworkload: {}\nresult: out/result.json", "of another workload"),
+        (
+            "configuration: {batch: 3}\nworkload: {}\nresult: out/result.json",
+            "is not what `autotune tune` writes: batch",
+        ),
     ],
 )
-def test_a_bad_file_is_named(tmp_path: Path, name: str, text: str | None, said: str) -> None:
+def test_a_bad_file_is_named(path: Path, text: str, said: str) -> None:
     """The message names the file and what is wrong with it."""
-    path = tmp_path / name
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(ConfigurationError, match=said) as caught:
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=said):
         load_configuration(path)
-    assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["config", "nowhere/config.yaml"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"config\.yaml cannot be read"):
+        load_configuration(tmp_path / "config.yaml")
+
+
+@pytest.mark.parametrize("name", ["config.json", "nowhere/config.yaml"])
 def test_a_place_that_cannot_be_written_is_an_error(
     tmp_path: Path, workload: Workload, name: str
 ) -> None:
-    """An unknown format or a folder that does not exist loses nothing but the file."""
+    """Another format or a folder that does not exist loses nothing but the file."""
     with pytest.raises(OutputError):
-        save_configuration(saved(workload), tmp_path / name)
+        save_configuration(saved(workload), tmp_path / name, tmp_path / RESULT)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 
 from autotune.config import Configuration
 from autotune.result import Result
 from autotune.result.batches import rows
+from autotune.search.batches import admitted
+from autotune.search.posterior import Joint
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Speed, fake_learning
 
@@ -45,7 +48,7 @@ def steep(configuration: Configuration) -> float:
 
 
 def search(
-    tuner: Tuner, truth: Speed, *, scale: float = 300.0, budget: float = 200.0, **more: object
+    tuner: Tuner, truth: Speed, *, scale: float = 300.0, budget: float = 100.0, **more: object
 ) -> Result:
     """Search where batches of 64 are the user's own, and smaller ones need a little less."""
     learning = fake_learning(scale).model_copy(update={"batch": OWN})
@@ -56,13 +59,18 @@ def search(
     return tuner(truth, engine=engine, options=options, space=SPACE, study=f"s{given['seed']}")
 
 
+@pytest.fixture(autouse=True)
+def rough_posterior() -> None:
+    """Here it is drawn as in a search: how sure another batch pays decides."""
+
+
 @pytest.mark.parametrize("seed", [1, 4, 5])
 @pytest.mark.parametrize("truth", [by_steps, mirrored_only])
-@pytest.mark.parametrize(("budget", "noise"), [(40.0, 0.1), (40.0, 0.3), (100.0, 0.3)])
+@pytest.mark.parametrize(("budget", "noise"), [(40.0, 0.05), (40.0, 0.16), (80.0, 0.16)])
 def test_what_does_not_surely_pay_leaves_batch_and_rate_alone(
     tuner: Tuner, truth: Speed, budget: float, noise: float, seed: int
 ) -> None:
-    """However noisy the machine, and whatever only more steps per call or replicas gain."""
+    """As noisy as machines were seen, and whatever only more steps per call or replicas gain."""
     result = search(tuner, truth, budget=budget, between=noise, seed=seed)
     assert result.config.global_batch == OWN
     assert "LEARNING_RATE_FACTOR" not in result.script
@@ -107,3 +115,19 @@ def test_a_ratio_of_batches_is_that_of_two_rows_that_differ_in_nothing_else(
         assert f"{figures[0]:.2f}" in ratios
         one, other = ratios[f"{figures[0]:.2f}"]
         assert figures[2] / figures[0] > max(one.high / one.value, other.high / other.value) - 0.02
+
+
+def test_what_nobody_measured_at_the_own_batch_does_not_hold_back_another() -> None:
+    """The settings that would help the own batch as much may not run any more."""
+    own, cached, other = 0, 1, 2
+    known = Joint(
+        rows=(own, cached, other),
+        means=np.array([[0.0, 4.3, 4.2]]),
+        covariances=np.diag(np.square([0.1, 0.5, 0.1]))[None],
+        noises=np.full((1, 3), 0.01),
+    )
+    allowed, _ = admitted(known, [[own, cached, other], []], [True, True, False], [2, 0, 2])
+    assert other in allowed
+    allowed, question = admitted(known, [[own, cached, other], []], [True, True, False], [2, 2, 2])
+    assert other not in allowed
+    assert question is None

@@ -17,6 +17,9 @@ from autotune.trial import Stage, Trial
 SMALL = Configuration(per_replica_batch=32)
 LARGE = Configuration(per_replica_batch=512)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
+WORKERS = Configuration(
+    strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
+)
 
 
 def bounds(
@@ -87,23 +90,15 @@ def test_more_steps_per_call_prove_fewer_but_not_more() -> None:
 
 
 def test_another_kind_of_program_proves_nothing() -> None:
-    """The loop of a gang may have less overhead than Keras's fit on one device."""
-    gang = Configuration(
-        strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
-    )
-    assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(gang) is None
-
-
-GANG = Configuration(
-    strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
-)
+    """The loop of several workers may have less overhead than Keras's fit on one device."""
+    assert bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(WORKERS) is None
 
 
 def test_workers_that_all_read_everything_cannot_outrun_the_input() -> None:
     """Of a step of 320 ms one millisecond is not input: two workers with DATA gain nothing."""
     proof = bounds({SMALL: 100.0})
     proof.note_without_input(SMALL, 0.001)
-    reason = proof.why_not(GANG)
+    reason = proof.why_not(WORKERS)
     assert isinstance(reason, SharedInputBound)
     assert "at least 10 ms per example" in reason_text(reason)
     assert "at most 100% of the best single device" in reason_text(reason)
@@ -119,21 +114,21 @@ def test_replicas_of_one_process_share_one_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gang", "held"),
+    ("group", "held"),
     [
-        (GANG.but(shard_policy="source"), 0.001),
-        (GANG.but(shard_policy="file"), 0.001),
-        (GANG.but(num_parallel_calls=4), 0.001),
-        (GANG, 0.160),
-        (GANG, 0.400),
+        (WORKERS.but(shard_policy="source"), 0.001),
+        (WORKERS.but(shard_policy="file"), 0.001),
+        (WORKERS.but(num_parallel_calls=4), 0.001),
+        (WORKERS, 0.160),
+        (WORKERS, 0.400),
     ],
     ids=["source", "file", "another pipeline", "half of it computes", "no input to wait for"],
 )
-def test_input_that_is_divided_or_quick_is_no_bound(gang: Configuration, held: float) -> None:
+def test_input_that_is_divided_or_quick_is_no_bound(group: Configuration, held: float) -> None:
     """Whoever divides the input at its source, or computes beside it, may gain."""
     proof = bounds({SMALL: 100.0})
     proof.note_without_input(SMALL, held)
-    assert proof.why_not(gang) is None
+    assert proof.why_not(group) is None
 
 
 def test_one_device_is_never_skipped() -> None:

@@ -10,7 +10,6 @@ from autotune.search.design import (
     nearest,
     one_factor_at_a_time,
     openers,
-    uncrowded,
 )
 from autotune.space import candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -81,18 +80,3 @@ def test_the_largest_batch_comes_before_the_most_steps_of_a_call() -> None:
     ]
     first, *_ = groups(Configuration(), pool)
     assert (first.per_replica_batch, first.steps_per_execution) == (512, 8)
-
-
-def test_a_batch_waits_for_its_neighbours() -> None:
-    """What was tried three times is left alone until the next batch was tried, and no longer."""
-    pool = [
-        Configuration(per_replica_batch=batch, steps_per_execution=steps)
-        for batch in (32, 128, 512)
-        for steps in (1, 2, 4, 8)
-    ]
-    tried = [each for each in pool if each.per_replica_batch == 512][:3]
-    untried = [each for each in pool if each not in tried]
-    assert {c.per_replica_batch for c in uncrowded(untried, tried)} == {32, 128}
-    tried.append(Configuration(per_replica_batch=128))
-    assert {c.per_replica_batch for c in uncrowded(untried, tried)} == {32, 128, 512}
-    assert uncrowded(untried[-1:], tried[:3]) == untried[-1:]

@@ -8,14 +8,16 @@ import resource
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.load import Load
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError
+from autotune.program import render
 from autotune.result import Result
+from autotune.result.files import put_each
 from autotune.testing import FakeEngine
 from autotune.tuning import Tuner as Caller
 
@@ -58,7 +60,7 @@ def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int
     assert (tmp_path / "out" / "train.py").read_text() == result.script
 
 
-@pytest.mark.parametrize("number", FULL + GONE)
+@pytest.mark.parametrize("number", [FULL[0], GONE[0]])
 def test_a_disk_without_anything_measured_is_an_error_that_names_it(
     tmp_path: Path, number: int
 ) -> None:
@@ -103,36 +105,17 @@ def test_a_folder_that_takes_too_little_is_refused_at_once(tmp_path: Path) -> No
     assert engine.reservations == []
 
 
-@pytest.fixture
-def late() -> Callable[[], Load | None]:
-    """Ctrl-C when the engine is asked for its load at last, while the result is made."""
-    asked = iter([lambda: None, lambda: None, lambda: signal.raise_signal(signal.SIGINT)])
-
-    def load() -> None:
-        next(asked, lambda: None)()
-
-    return load
-
-
+@pytest.mark.parametrize("part", [render, put_each])
 def test_ctrl_c_while_a_result_is_written_comes_too_late(
-    tuner: Tuner, tmp_path: Path, late: Callable[[], Load | None]
+    tuner: Tuner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: Callable[..., Any]
 ) -> None:
-    """The result is complete, and not lost."""
-    engine = FakeEngine(speed(), load=late)
-    result = tuner(speed(), engine=engine, options={"budget": None, "max_trials": 3})
+    """The result is complete, and not lost: neither its program nor a file of it."""
+
+    def interrupted(*given: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return part(*given)
+
+    monkeypatch.setattr(f"autotune.search.tune.{part.__name__}", interrupted)
+    result = tuner(speed(), options={"budget": None, "max_trials": 3})
     assert not result.interrupted
     assert Result.load(tmp_path / "out").trials == result.trials
-
-
-def test_ctrl_c_in_the_profile_costs_only_the_profile(
-    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The verdict stands as it was found."""
-    monkeypatch.setattr("autotune.search.tune.Profiler.run", _interrupt)
-    result = tuner(speed(distributed=3), options={"budget": 600.0})
-    assert not result.interrupted
-    assert result.config.distributed
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

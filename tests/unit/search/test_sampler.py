@@ -1,78 +1,153 @@
-"""Who proposes what to try."""
+"""Who proposes what to try: the search's own sampler, Optuna's, or a user's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+import time
+from importlib.util import find_spec
+from typing import Any
 
 import pytest
+from optuna import Study
+from optuna.distributions import BaseDistribution
+from optuna.pruners import BasePruner, MedianPruner
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.storages import InMemoryStorage
+from optuna.trial import FrozenTrial
 
+from autotune import Verdict
 from autotune.config import Configuration
-from autotune.events import nobody
-from autotune.options import SearchOptions
-from autotune.search.history import History
-from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
-from autotune.search.sampler import SAMPLER, MakeSampler
-from autotune.search.search import Findings, Search
-from autotune.search.stopping import Budget
-from autotune.search.surrogate import Expectations
-from autotune.space import candidates
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
-from autotune.workload import Workload
+from autotune.errors import MissingPackage
+from autotune.events import Event, Notice
+from autotune.reason import Outcome
 
-from .conftest import SPACE, speed
+from .conftest import SPACE, Tuner, speed
 
 
-class Last:
-    """Proposes the last configuration, as often as it is asked, and then no more."""
+class Own(RandomSampler):
+    """Draws at random, and counts."""
 
-    def __init__(self, most: int) -> None:
-        self._left = most
-        self.asked: list[int] = []
+    def __init__(self) -> None:
+        super().__init__(seed=0)
+        self.asked = 0
 
-    def propose(self, history: History, untried: Sequence[Configuration]) -> Configuration | None:
-        """Return the last one."""
-        self.asked.append(len(history))
-        self._left -= 1
-        return untried[-1] if self._left >= 0 else None
-
-
-def searched(make: MakeSampler, workload: Workload, folder: Path) -> Findings:
-    engine = FakeEngine(speed(distributed=1.5), between=0.02)
-    subject = Subject(workload=workload, facts=FAKE_FACTS, machine=FAKE_MACHINE)
-    options = SearchOptions()
-    found = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, options).model_copy(
-        update={"batch_matched": {}}
-    )
-    budget = Budget(options, engine.now, engine.now())
-    runner = Runner(engine, subject, TrialList(), folder=folder, budget=budget, observer=nobody)
-    return Search(runner, budget, found, options, sampler=make).run()
+    def sample_independent(self, *given: Any) -> Any:
+        """Draw a value."""
+        self.asked += 1
+        return super().sample_independent(*given)
 
 
-@pytest.mark.parametrize("make", [SAMPLER, lambda *_: Last(most=99)], ids=["own", "any other"])
-def test_a_search_takes_any_sampler(make: MakeSampler, workload: Workload, tmp_path: Path) -> None:
-    """Finals decide, whoever proposes the trials."""
-    findings = searched(make, workload, tmp_path)
-    assert findings.recommended.distributed
+class Broken(BaseSampler):
+    """Proposes nothing."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._seconds = seconds
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Return nothing."""
+        del study, trial
+        return {}
+
+    def sample_relative(self, *_: Any) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def sample_independent(self, *_: Any) -> Any:
+        """Raise, after some time."""
+        time.sleep(self._seconds)
+        raise ArithmeticError("it cannot count")
 
 
-def test_a_sampler_sees_the_trials_and_ends_exploration(workload: Workload, tmp_path: Path) -> None:
-    """It is asked again after each trial, until it proposes nothing."""
-    sampler = Last(most=2)
-    findings = searched(lambda *_: sampler, workload, tmp_path)
-    assert sampler.asked == sorted(sampler.asked)
-    assert sampler.asked[0] > 0
-    assert len(findings.history.tried) < 12
+class BrokenPruner(BasePruner):
+    """Prunes nothing."""
+
+    def prune(self, study: Study, trial: FrozenTrial) -> bool:
+        """Raise."""
+        del study, trial
+        raise ArithmeticError("it cannot count")
 
 
-def test_a_sampler_gets_the_pool_and_a_seed(workload: Workload, tmp_path: Path) -> None:
-    """With them it can prepare itself once for a search."""
-    given: list[tuple[int, int]] = []
+@pytest.mark.parametrize("name", ["tpe", "random"])
+def test_whoever_proposes_the_answer_is_right(tuner: Tuner, name: str) -> None:
+    """The decision is the search's own."""
+    result = tuner(speed(distributed=1.5), options={"sampler": name, "budget": 60.0})
+    assert result.verdict is Verdict.DISTRIBUTE
 
-    def make(expectations: Expectations, seed: int) -> Last:
-        given.append((len(expectations.pool), seed))
-        return Last(most=0)
 
-    findings = searched(make, workload, tmp_path)
-    assert given == [(4 + findings.distributable, 0)]
+def test_a_sampler_of_ones_own(tuner: Tuner) -> None:
+    """It is asked, and what it proposes is run."""
+    sampler = Own()
+    result = tuner(speed(distributed=1.5), sampler=sampler, options={"budget": 40.0})
+    assert sampler.asked > 0
+    assert result.config.distributed
+
+
+class Stubborn(RandomSampler):
+    """Proposes several devices, as far as it can."""
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, name: str, domain: BaseDistribution
+    ) -> Any:
+        """Draw a value."""
+        drawn = super().sample_independent(study, trial, name, domain)
+        return "mirrored" if name == "strategy" else drawn
+
+
+def test_what_cannot_win_is_not_run_though_it_is_proposed(tuner: Tuner) -> None:
+    """The sampler is asked again, and where it has nothing else the search goes on without it."""
+
+    def truth(c: Configuration) -> float:
+        return 100_000.0 if c.per_replica_batch == 128 and not c.distributed else 1_000.0
+
+    axes = {"per_replica_batch": (32, 128), "steps_per_execution": (1,)}
+    space = SPACE.model_copy(update={"strategies": ("one_device", "mirrored"), "axes": axes})
+    told: list[Event] = []
+    given = {"sampler": Stubborn(seed=0), "space": space, "options": {"budget": 60.0}}
+    result = tuner(truth, observer=told.append, **given)
+    several = [t for t in result.trials if t.configuration.distributed]
+    assert all(t.outcome is Outcome.SKIPPED for t in several)
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert not any("ends early" in each.text for each in told if isinstance(each, Notice))
+
+
+def test_a_pruner_of_ones_own(tuner: Tuner) -> None:
+    """It reads what each trial has shown on its way."""
+    storage = InMemoryStorage()
+    tuner(speed(distributed=0.5), pruner=MedianPruner(), storage=storage)
+    (study,) = storage.get_all_studies()
+    trials = storage.get_all_trials(study._study_id)
+    assert any(trial.intermediate_values for trial in trials)
+    assert all(trial.datetime_start < trial.datetime_complete for trial in trials)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("given", [{"sampler": Broken()}, {"pruner": BrokenPruner()}])
+def test_one_that_raises_ends_the_search_with_what_it_has(
+    tuner: Tuner, given: dict[str, Any]
+) -> None:
+    """One sentence names it and what it raised."""
+    told: list[Event] = []
+    result = tuner(speed(distributed=0.5), observer=told.append, **given)
+    texts = [each.text for each in told if isinstance(each, Notice)]
+    who = next(iter(given))
+    assert sum(f"the {who} raised ArithmeticError('it cannot count')" in t for t in texts) == 1
+    assert result.trials
+
+
+def test_one_that_never_ends_is_not_waited_for(
+    tuner: Tuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as it may take is told."""
+    monkeypatch.setattr("autotune.search.study.ANSWER_SECONDS", 0.05)
+    told: list[Event] = []
+    tuner(speed(), sampler=Broken(seconds=0.5), observer=told.append)
+    assert any("did not answer in 0.05 s" in e.text for e in told if isinstance(e, Notice))
+
+
+def test_what_a_sampler_lacks_is_named_before_anything_runs(tuner: Tuner) -> None:
+    """Optuna's Gaussian processes need torch."""
+    if find_spec("torch"):
+        assert tuner(speed(), options={"sampler": "gp", "budget": 60.0}).trials
+    else:
+        with pytest.raises(MissingPackage, match="torch"):
+            tuner(speed(), options={"sampler": "gp"})

@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable
-from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from autotune.config import Configuration
 from autotune.events import nobody
 from autotune.options import SearchOptions
 from autotune.reason import KernelKilled, Outcome
-from autotune.search.history import Observed
+from autotune.search.findings import Findings
 from autotune.search.request import Subject
-from autotune.search.runner import Runner, TrialList
-from autotune.search.screening import Screened, Screening, affordable, process_for, walk
-from autotune.search.search import Findings, Search
+from autotune.search.runner import Runner
+from autotune.search.screening import affordable, process_for, walk
+from autotune.search.search import Search
 from autotune.search.stopping import Budget
-from autotune.search.surrogate import Surrogate
+from autotune.search.study import Study
 from autotune.space import candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.testing.fake import Ending
@@ -43,15 +41,17 @@ SPACE = parse_space(
 )
 FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, SearchOptions())
 POOL = FOUND.one_device
+ALL = [*FOUND.configurations, *FOUND.batch_matched.values()]
 DEFAULT = Configuration()
 TRACING = 20.0
+BEST = 64
 
 Searching = Callable[[FakeEngine], Findings]
 
 
 def truth(configuration: Configuration) -> float:
-    """The best batch lies in the middle."""
-    return 5000 - 800 * abs(math.log2(configuration.per_replica_batch / 256))
+    """The best batch is one that no designed trial has."""
+    return 5000 - 800 * abs(math.log2(configuration.per_replica_batch / BEST))
 
 
 def kinds(configurations: Iterable[Configuration]) -> set[tuple[int, int]]:
@@ -63,11 +63,11 @@ def search(workload: Workload, tmp_path: Path) -> Searching:
     """Searches on an engine whose processes take long to start."""
 
     def run(engine: FakeEngine) -> Findings:
-        options = SearchOptions(budget=600.0)
+        options = SearchOptions(budget=400.0)
         budget = Budget(options, engine.now, engine.now())
         subject = Subject(workload=workload, facts=FAKE_FACTS, machine=FAKE_MACHINE)
         runner = Runner(
-            engine, subject, TrialList(), folder=tmp_path, budget=budget, observer=nobody
+            engine, subject, Study(pool=ALL), folder=tmp_path, budget=budget, observer=nobody
         )
         return Search(runner, budget, FOUND, options).run()
 
@@ -86,7 +86,7 @@ def test_what_a_process_can_change_shares_one() -> None:
     assert process_for(mirrored) not in (shared, None)
 
 
-def test_xla_and_gangs_share_none() -> None:
+def test_xla_and_worker_groups_share_none() -> None:
     """XLA needs a fixed batch, and several processes would have to walk in step."""
     assert process_for(Configuration(xla=True)) is None
     assert process_for(Configuration(strategy="multi_worker_mirrored", workers=2)) is None
@@ -116,43 +116,14 @@ def test_it_is_made_where_trials_take_long() -> None:
     assert affordable(-math.inf, 24.0, 22.0, settings=60) == 0
 
 
-BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
-ALONE = [
-    Configuration(per_replica_batch=b, steps_per_execution=s) for b, s in product(BATCHES, STEPS)
-]
-
-
-def believed(screened: dict[Configuration, float], tried: dict[Configuration, float]) -> np.ndarray:
-    shown = {c: Observed(math.log(rate), 0.02) for c, rate in tried.items()}
-    figures = tuple(Screened(c, math.log(rate)) for c, rate in screened.items())
-    belief = Surrogate(ALONE).believe(shown, ALONE, screenings=[Screening(figures, 10.0)])
-    return np.exp(belief.mean)
-
-
-def test_a_level_of_its_own_is_taken_off() -> None:
-    """A screening that shows everything at half the rate tells as much."""
-    rates = {c: 100.0 * c.per_replica_batch**0.5 for c in ALONE}
-    found = believed({c: rate / 2 for c, rate in rates.items()}, {ALONE[0]: rates[ALONE[0]]})
-    assert found == pytest.approx([rates[c] for c in ALONE], rel=0.1)
-
-
-def test_a_screening_that_contradicts_the_trials_counts_little() -> None:
-    """What trials have shown is believed, whatever a screening says."""
-    rates = {c: 100.0 * c.per_replica_batch**0.5 for c in ALONE}
-    upside_down = {c: 1e5 / rate for c, rate in rates.items()}
-    tried = {c: rates[c] for c in ALONE if c.steps_per_execution == 1}
-    found = dict(zip(ALONE, believed(upside_down, tried), strict=True))
-    assert found[ALONE[-1]] > found[ALONE[1]]
-
-
-def test_a_model_that_is_long_to_trace_gets_a_verdict_in_ten_minutes(search: Searching) -> None:
-    """With twenty seconds of tracing, the screening leads the first trial to the best batch."""
+def test_it_leads_the_trials_to_the_best_batch(search: Searching) -> None:
+    """Where a model takes twenty seconds to trace, the first that is proposed has it."""
     engine = FakeEngine(truth, start=TRACING, screening=lambda _: -0.2)
     found = search(engine)
     assert engine.screenings
-    assert engine.now() < 600
-    assert found.history.trials[1].configuration.per_replica_batch == 256
-    assert truth(found.recommended) == truth(Configuration(per_replica_batch=256))
+    assert engine.now() < 400
+    assert found.history.trials[1].configuration.per_replica_batch == BEST
+    assert found.recommended.per_replica_batch == BEST
 
 
 def test_its_figures_are_no_trials(search: Searching) -> None:
@@ -178,4 +149,4 @@ def test_one_that_fails_costs_itself(search: Searching) -> None:
     engine = FakeEngine(speed, start=TRACING, screening=lambda _: 0.0)
     found = search(engine)
     assert found.history.screenings
-    assert found.recommended.per_replica_batch == 256
+    assert found.recommended.per_replica_batch == BEST

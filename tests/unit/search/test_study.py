@@ -22,7 +22,9 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message, Outcome
-from autotune.search.study import RECORD, Study, made_for, restore
+from autotune.search.frozen import RECORD
+from autotune.search.opening import made_for, restore
+from autotune.search.study import Study
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
@@ -84,9 +86,11 @@ def test_every_trial_has_its_time(tuner: Tuner, tmp_path: Path) -> None:
         assert seen.duration
         assert abs(seen.duration.total_seconds() - kept.wall_seconds) < 0.001
         assert seen.datetime_complete
-        assert began <= seen.datetime_complete.timestamp() <= time.time()
-    ends = [seen.datetime_complete for seen in study.trials]
-    assert ends == sorted(ends)
+        assert seen.datetime_complete.timestamp() == pytest.approx(kept.ended_at)
+    for session in (study.trials[: len(between)], study.trials[len(between) :]):
+        ends = [each.datetime_complete.timestamp() for each in session if each.datetime_complete]
+        assert began < ends[0]
+        assert ends == sorted(ends)
 
 
 def test_a_study_that_is_made_again_keeps_the_times(tuner: Tuner, tmp_path: Path) -> None:
@@ -301,7 +305,7 @@ def test_a_name_taken_in_the_last_moment_is_left(
 class Storage:
     """Stands for the database: slow until it is let go, broken while it is told to be."""
 
-    study_name = "fake"
+    study_name, direction = "fake", "maximize"
 
     def __init__(self) -> None:
         self.trials: list[FrozenTrial] = []
@@ -397,7 +401,7 @@ def test_a_search_that_cannot_save_still_answers(
     def full(*_: object) -> None:
         raise StorageInternalError("database or disk is full")
 
-    monkeypatch.setattr(Study, "_write", full)
+    monkeypatch.setattr(Study, "_save", full)
     events: list[object] = []
     result = tuner(speed(), options=SHORT, observer=events.append)
     out = tmp_path / "out"

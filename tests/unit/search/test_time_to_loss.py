@@ -15,7 +15,7 @@ from autotune.testing.fake import Speed, fake_learning
 from .conftest import speed
 
 Tuner = Callable[..., Result]
-ASKED = {"objective": "time_to_loss", "budget": 400.0}
+ASKED = {"objective": "time_to_loss", "budget": 100.0}
 
 
 def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without state
@@ -69,14 +69,15 @@ def test_the_look_ends_with_its_share_of_the_budget(tuner: Tuner) -> None:
     """However long its process takes to start."""
     engine = FakeEngine(steep(), learning=fake_learning(1e6))
     tuner(steep(), engine=engine, options=ASKED)
-    assert engine.inspections[0].trial.limits.whole == pytest.approx(0.15 * 400)
+    assert engine.inspections[0].trial.limits.whole == pytest.approx(0.15 * 100)
 
 
 @pytest.mark.parametrize("why", Unpredictable)
 def test_where_nothing_is_known_the_usual_batch_stays(tuner: Tuner, why: Unpredictable) -> None:
     """The reason is told, and no other batch is compared."""
     refused = Learning(batch=32, refused=why)
-    result = tuner(steep(), engine=FakeEngine(steep(), learning=refused), options=ASKED)
+    options = {**ASKED, "budget": 40.0}
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=refused), options=options)
     assert result.config.global_batch == 32
     assert any("Only a global batch of 32 was compared" in each for each in result.reasons)
 

@@ -22,7 +22,7 @@ from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.result import load_configuration
-from autotune.result.saved import save_configuration
+from autotune.result.saved import PICKLES, save_configuration
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space
@@ -86,10 +86,10 @@ def test_the_saved_margin_decides(
 def test_a_sound_recommendation_is_seldom_refuted(check: Check) -> None:
     """With a gain just at the margin, where either answer would be wrong, both are rare."""
     answers = Counter(
-        check(Verdict.ONE_DEVICE, pair=1030.0, noise=0.08, seed=seed).answer for seed in range(60)
+        check(Verdict.ONE_DEVICE, pair=1030.0, noise=0.08, seed=seed).answer for seed in range(6)
     )
-    assert answers[Answer.FAILS] <= 3
-    assert answers[Answer.UNCLEAR] >= 54
+    assert answers[Answer.FAILS] == 0
+    assert answers[Answer.UNCLEAR] >= 5
 
 
 @pytest.mark.parametrize("distributed", [None, PAIR.but(replicas_per_worker=8)])
@@ -217,7 +217,7 @@ def test_what_a_search_hands_over_can_be_verified(workload: Workload, tmp_path: 
 
     axes = {"per_replica_batch": [32, 64], "replicas_per_worker": [2]}
     space = parse_space({"strategies": ["one_device", "mirrored"], "axes": axes}, where="test")
-    out, options = tmp_path / "out", SearchOptions(margin=0.05)
+    out, options = tmp_path / "out", SearchOptions(margin=0.05, budget=60.0)
     request = TuningRequest(workload=workload, space=space, out=out, options=options)
     result = tune(request, FakeEngine(speed, between=0.03))
     saved = load_configuration(out / "config.yaml")
@@ -237,7 +237,7 @@ def test_the_order_within_a_pair_is_random(save: Save) -> None:
         events: list[Event] = []
         engine = FakeEngine(table({ALONE: 1000.0, PAIR: 1010.0}), between=0.1)
         saved = save(Verdict.ONE_DEVICE)
-        found = verify(saved, engine=engine, seconds=100, seed=seed, observer=events.append)
+        found = verify(saved, engine=engine, seconds=30, seed=seed, observer=events.append)
         assert [e.trial for e in events if isinstance(e, TrialEnded)] == [*found.trials]
         return [request.configuration for request in engine.requests[::2]]
 
@@ -259,8 +259,10 @@ def test_a_function_that_is_written_down_in_full_needs_no_module(
     """Its program is all that there is to run, and it holds the text."""
     written = factory_from_callable(lambda units=8: units)
     own = workload.model_copy(update={"model": written})
-    path = tmp_path / "config.yaml"
-    save_configuration(save(Verdict.ONE_DEVICE, workload=own), path)
+    path, facts = tmp_path / "config.yaml", tmp_path / "result.json"
+    saved = save(Verdict.ONE_DEVICE, workload=own)
+    facts.write_text(saved.model_dump_json(exclude=PICKLES))
+    save_configuration(saved, path, facts)
     engine = FakeEngine(table({ALONE: 1000.0, PAIR: 500.0}))
     assert verify(path, engine=engine).answer is Answer.HOLDS
     assert "lambda units=8: units" in engine.requests[0].script

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -59,9 +60,8 @@ def test_what_names_nothing_is_an_error(text: str, words: str) -> None:
 
 
 def test_an_importable_function_is_shipped_by_name() -> None:
-    factory = factory_from_callable(pytest.approx, {"rel": 2})
-    where = pytest.approx.__module__
-    assert factory == Factory(name="approx", module=where, arguments=(("rel", 2),))
+    factory = factory_from_callable(json.dumps, {"indent": 2})
+    assert factory == Factory(name="dumps", module="json", arguments=(("indent", 2),))
 
 
 def test_a_lambda_is_shipped_by_value() -> None:

@@ -19,6 +19,7 @@
 
   function prepare(root) {
     localTimes(root);
+    explore.prepare(root);
     showButtons(root);
   }
 
@@ -62,7 +63,8 @@
     if (news !== newsOf(document)) say(news);
     document.title = fresh.title;
     for (const each of fresh.querySelectorAll("[data-live]")) swap(document.adoptNode(each));
-    if (!document.querySelector("[data-ask]")) document.querySelector("dialog[open]")?.close();
+    if (!document.querySelector("[data-ask]")) document.querySelector("#sure[open]")?.close();
+    explore.draw();
     return fresh;
   }
 
@@ -180,6 +182,7 @@
   });
 
   prepare(document);
+  explore.draw();
   const article = document.querySelector("[data-stream]");
   if (article) {
     follow(article);

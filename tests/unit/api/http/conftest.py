@@ -29,6 +29,7 @@ from autotune.events import TrialEnded
 from autotune.plain import Window
 from autotune.reason import Message, Outcome as TrialOutcome
 from autotune.result import Result, Verdict
+from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -145,10 +146,11 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
         best_distributed_speedup=Interval(low=1, value=1, high=1),
         one_device=trial.configuration,
         best_distributed=None,
-        over_default=Interval(low=1.1, value=1.2, high=1.3),
+        gain_over_yours=Interval(low=1.1, value=1.2, high=1.3),
         script="print('trained')\n",
         launch=None,
         trials=(trial,),
+        compared=tuple(Leaderboard((trial,)).rows()),
         workload=workload,
         facts=FAKE_FACTS,
         machine=FAKE_MACHINE,

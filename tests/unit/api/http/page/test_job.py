@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -52,18 +53,42 @@ def test_a_running_job_tells_its_phase_and_trial(
     assert "<progress " in page
 
 
-def test_what_a_failed_trial_printed_is_shown(
-    show: Show, database: Database, measured: LeaseToken, trial: Trial
+def test_what_a_trial_printed_is_a_click_away(
+    client: TestClient, show: Show, database: Database, measured: LeaseToken, trial: Trial
 ) -> None:
     failed = {"number": 1, "outcome": TrialOutcome.CRASHED, "detail": f"Traceback: {HOSTILE}"}
     for number, changes in enumerate((failed, {**failed, "number": 2, "detail": ""}), 2):
         report = AttemptReport(number=number, trial=trial.model_copy(update=changes))
         attempts.record(database, measured, report)
-    page = show(measured.job_id)
-    assert f"Traceback: {HOSTILE}" in unescape(page)
-    assert HOSTILE not in page
-    assert 'id="output-1"' in page
-    assert 'id="output-2"' not in page
+    links = re.findall(r'class="printed" href="([^"]+)"', show(measured.job_id))
+    assert [each.split("/")[-2] for each in links] == ["0", "1"]
+    answer = client.get(links[1])
+    assert answer.text == f"Traceback: {HOSTILE}"
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
+def test_the_charts_have_the_trials_with_their_times(
+    show: Show, database: Database, measured: LeaseToken, trial: Trial
+) -> None:
+    slow = trial.model_copy(update={"number": 1, "examples_per_second": 10.0})
+    record(database, measured, slow)
+    found = re.search(r"data-history>(.*?)</script>", show(measured.job_id))
+    assert found
+    (search,) = json.loads(found[1])
+    first, second = search["trials"]
+    assert first["value"] == first["best"] == second["best"] > second["value"] == 10.0
+    assert first["ended"] >= first["phases"][-1][2]
+
+
+def test_jobs_are_laid_over_each_other(client: TestClient, done: Job) -> None:
+    again = client.post(f"/v1/tunings/{done.id}/repeat").json()["id"]
+    page = client.get(f"/compare?job={done.id}&job={again}").text
+    found = re.search(r"data-history>(.*?)</script>", page)
+    assert found
+    assert [each["label"] for each in json.loads(found[1])] == [done.id, again]
+    assert "1.20 (1.10 to 1.30)" in page
+    assert client.get(f"/compare?job={'0' * 24}").status_code == 404
+    assert "Tick two or more" in client.get("/compare").text
 
 
 def test_a_job_tells_the_code_that_it_measured(
@@ -83,12 +108,7 @@ def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> 
     page = show(done.id)
     for each in ("Stay on one device: ", "Run-to-run variation", "1.20", "1.10 to 1.30", "1,000"):
         assert each in page
-    for name in (
-        "config?format=yaml",
-        "config?format=json",
-        "script?part=train",
-        "report",
-    ):
+    for name in ("config", "result", "script?part=train", "report"):
         assert f'href="/v1/tunings/{done.id}/{name}"' in page
     assert "data-stream" not in page
     assert 'id="cancel"' not in page

@@ -33,7 +33,7 @@ def test_the_list_does_not_depend_on_the_wording(
     recommendation: Result,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answer, "ANSWERS", dict.fromkeys(VerdictOutcome, "Xq zw: undecided."))
+    monkeypatch.setattr(answer, "VERDICTS", dict.fromkeys(VerdictOutcome, "Xq zw: undecided."))
     job = conclude(recommendation)
     page = client.get("/?state=done").text
     assert "Xq zw: undecided." in page

@@ -1,0 +1,77 @@
+"""The trials of a search over its time, as data that a browser draws charts of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from autotune.objective import Objective
+from autotune.result.leaderboard import Leaderboard
+from autotune.strategies import in_short
+from autotune.trial import Trial
+
+PHASES = ("start", "tracing", "warm-up", "measuring", "ending")
+"""The parts of a trial's time, in their order."""
+_DIGITS = 4
+
+
+def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
+    """Return all trials as JSON: when each ran, for what its time went, and what it showed.
+
+    `value` is a trial's figure by the objective; `best` the best one of a measured trial so far.
+    """
+    minimized, best = objective.direction == "minimize", 0.0
+    found = []
+    for trial, began in _placed(leaderboard.trials):
+        score = leaderboard.score_of(trial)
+        best = max(best, score or 0.0) if trial.measured else best
+        found.append(
+            {
+                "number": trial.number,
+                "name": in_short(trial.configuration),
+                "stage": str(trial.stage),
+                "outcome": str(trial.outcome),
+                "distributed": trial.configuration.distributed,
+                "phases": [*_phases(trial, began)],
+                "ended": round(began + trial.wall_seconds, _DIGITS),
+                "value": _figure(score, minimized=minimized),
+                "best": _figure(best, minimized=minimized),
+                "axes": [*trial.configuration.values().items()],
+            }
+        )
+    return {"title": f"{objective.title}, {objective.unit}", "trials": found}
+
+
+def _figure(score: float | None, *, minimized: bool) -> float | None:
+    return (1 / score if minimized else score) if score else None
+
+
+def _placed(trials: Sequence[Trial]) -> Iterator[tuple[Trial, float]]:
+    """Yield each trial with when it began, in seconds after the first one did.
+
+    Several may have run side by side; those that no clock was kept of follow each other.
+    """
+    first = min((each.ended_at - each.wall_seconds for each in trials if each.ended_at), default=0)
+    free = 0.0
+    for trial in trials:
+        began = trial.ended_at - trial.wall_seconds - first if trial.ended_at else free
+        yield trial, began
+        free = began + trial.wall_seconds
+
+
+def _phases(trial: Trial, began: float) -> Iterator[tuple[str, float, float]]:
+    """Yield the parts of a trial's time with their beginning and end."""
+    windows = [each.seconds for each in trial.windows]
+    warm = len(windows) if trial.steady_from is None else trial.steady_from
+    known = (
+        trial.start_seconds,
+        trial.first_step_seconds,
+        sum(windows[:warm]),
+        sum(windows[warm:]),
+    )
+    end, at = began + trial.wall_seconds, began
+    for name, seconds in zip(PHASES, (*known, trial.wall_seconds), strict=True):
+        until = min(at + (seconds or 0.0), end)
+        if until > at:
+            yield name, round(at, _DIGITS), round(until, _DIGITS)
+        at = until

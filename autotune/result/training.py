@@ -1,0 +1,75 @@
+"""Trains with a result: in this process by its strategy, or in others by its program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from autotune.errors import AutotuneError, UsageError
+from autotune.result.data import ResultData
+from autotune.result.files import put_texts
+from autotune.strategies import strategy
+
+CHUNK = 4096
+"""Bytes of output that are passed on at once, at most."""
+
+
+def strategy_of(result: ResultData) -> Any:
+    """Return the `tf.distribute` strategy of a result, made by the lines of its train.py."""
+    configuration = result.configuration
+    if configuration.processes > 1:
+        raise UsageError(
+            f"This configuration trains in {configuration.processes} processes.",
+            "Call result.fit(), or save the result and run launch.py.",
+        )
+    setup = strategy(configuration.strategy).setup(configuration, result.machine)
+    names: dict[str, Any] = {each: import_module(each) for each in setup.modules}
+    names |= {"tf": import_module("tensorflow"), "REPLICAS": configuration.replicas_per_worker}
+    body = "\n    ".join(setup.lines)
+    exec(f"def make_strategy():\n    {body}", names)  # noqa: S102 - the text is train.py's own
+    try:
+        return names["make_strategy"]()
+    except RuntimeError as exc:
+        raise UsageError(
+            f"TensorFlow cannot make this strategy now: {exc}.",
+            "Call result.strategy() before anything else that uses TensorFlow's devices.",
+        ) from exc
+
+
+def train(result: ResultData, words: list[str]) -> None:
+    """Run the program of a result in the working folder, and show what it prints."""
+    missing = [n for f in result.workload.factories.values() if f.source for n in f.source.missing]
+    if missing:
+        raise UsageError(
+            f"The program lacks values that could not be written down: {', '.join(missing)}.",
+            "Save the result, fill them in at the top of train.py, and run it.",
+        )
+    with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
+        put_texts(Path(folder), result.programs())
+        program = Path(folder, "launch.py" if result.launch else "train.py")
+        status = _shown([sys.executable, str(program), *words])
+    if status:
+        raise AutotuneError(
+            f"The training ended with exit code {status}.", "What it printed above says why."
+        )
+
+
+def _shown(command: list[str]) -> int:
+    """Run a command, and return its exit code; a notebook shows only what Python writes."""
+    # TensorFlow tells what it found when it starts; what goes wrong is an exception.
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+    ) as process:
+        try:
+            while chunk := os.read(process.stdout.fileno(), CHUNK):  # type: ignore[union-attr]
+                sys.stdout.write(chunk.decode(errors="replace"))
+                sys.stdout.flush()
+        finally:
+            process.terminate()  # Where it goes on, as after Ctrl-C in a notebook.
+        return process.wait()

@@ -1,0 +1,120 @@
+"""What cannot run, and how likely the rest is to be measured, by how trials have ended so far."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from autotune.config import Configuration, axis_of
+from autotune.reason import Outcome
+from autotune.search.kernel import Kernel, Matrix
+from autotune.trial import Trial
+
+HALF = 0.3
+"""Failures, each weighed by how alike it is, that halve the chance to run where nothing ran."""
+FITS = 0.05
+"""The chance that a batch fits after all with other settings, where one of its size did not."""
+
+HOPELESS = 3
+"""So many failures without a success are not due to a setting: of one strategy they rule out the
+rest of it, and before anything ran they end the search."""
+_BROKEN = {Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED}
+_LASTING = {Outcome.MEASURED, Outcome.PRUNED, Outcome.OUT_OF_MEMORY, Outcome.REJECTED}
+
+
+def still_known(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials of earlier sessions whose outcome holds for a search that goes on.
+
+    A crash, a hang or an error may have been mended since, so what ended by one is tried again.
+    """
+    return [trial for trial in trials if trial.outcome in _LASTING]
+
+
+class RuledOut:
+    """What cannot run: what needs the memory of one that had too little, or only fails.
+
+    Args:
+        trials: Everything that was run so far.
+    """
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        by_strategy: dict[str, list[Trial]] = defaultdict(list)
+        for trial in trials:
+            by_strategy[trial.configuration.strategy].append(trial)
+        every = (trial for mine in by_strategy.values() for trial in mine)
+        self._full = [t.configuration for t in every if t.outcome is Outcome.OUT_OF_MEMORY]
+        self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        """Whether it is too large, or of a strategy that only fails."""
+        return configuration.strategy in self._broken or self.too_large(configuration)
+
+    def too_large(self, configuration: Configuration) -> bool:
+        """Whether one that needs no more memory had too little."""
+        return any(_larger(configuration, each) for each in self._full)
+
+
+def _only_fails(trials: Sequence[Trial]) -> bool:
+    broken = sum(t.outcome in _BROKEN and not t.interrupted for t in trials)
+    return broken >= HOPELESS and not any(trial.shown for trial in trials)
+
+
+def _larger(configuration: Configuration, failed: Configuration) -> bool:
+    """Whether it needs at least the memory of one that had too little."""
+    mine, theirs = configuration.values(), failed.values()
+    return mine.keys() == theirs.keys() and all(
+        axis_of(name).memory.at_least(value, theirs[name]) for name, value in mine.items()
+    )
+
+
+class Failures:
+    """Reads how the trials of a search ended.
+
+    Args:
+        row: Of the pool: the position of each configuration.
+        kernel: Of the pool.
+    """
+
+    def __init__(self, row: Mapping[Configuration, int], kernel: Kernel) -> None:
+        self._row, self._kernel = row, kernel
+        self._batches = np.array([each.per_replica_batch for each in row])
+
+    def counts(self, trials: Iterable[Trial]) -> Counter[int]:
+        """Return how often each row of the pool ended otherwise than by showing a speed."""
+        rest = (Outcome.SKIPPED, Outcome.REJECTED)
+        ended = (t for t in trials if t.outcome not in rest)
+        bad = (t for t in ended if not t.shown and not t.interrupted)
+        return Counter(self._row[t.configuration] for t in bad if t.configuration in self._row)
+
+    def works(
+        self, trials: Iterable[Trial], ran: Collection[int], failed: Collection[int]
+    ) -> Matrix:
+        """Return how likely each row of the pool is to be measured.
+
+        Args:
+            trials: All of the search.
+            ran: The rows that were measured.
+            failed: Those that ended otherwise.
+        """
+        good, full, bad = sorted(ran), self._out_of_memory(trials), {*failed} - {*ran}
+        works = self._fits(sorted(bad & full), good)
+        if broken := sorted(bad - full):
+            every = range(len(works))
+            wrong = self._kernel.likeness(every, broken).sum(1)
+            works *= 1 - wrong / (HALF + wrong + self._kernel.likeness(every, good).sum(1))
+        works[good] = 1.0
+        return works
+
+    def _fits(self, full: Sequence[int], good: Sequence[int]) -> Matrix:
+        """Return how likely each has the memory that it needs: by its batch, whatever else."""
+        batches = self._batches[:, None]
+        more = (batches >= self._batches[full]).sum(1)
+        less = (batches <= self._batches[good]).sum(1)
+        fits: Matrix = 1 - more / (FITS + more + less)
+        return fits
+
+    def _out_of_memory(self, trials: Iterable[Trial]) -> set[int]:
+        full = (t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY)
+        return {self._row[t.configuration] for t in full if t.configuration in self._row}

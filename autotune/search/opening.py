@@ -1,0 +1,214 @@
+"""Which study of a database a search begins, or goes on with."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import optuna
+from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, OptunaError
+from optuna.storages import BaseStorage, RDBStorage
+from sqlalchemy.exc import SQLAlchemyError
+
+from autotune.config import Configuration
+from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.objective import Scorer
+from autotune.search.frozen import KEPT, RECORD, frozen, root_cause
+from autotune.search.study import Study, Tell
+from autotune.trial import Trial
+
+FACTORIES = "factories"
+"""Key of the part of an identity that an edit of the user's code changes."""
+LOCK_SECONDS = 1.0
+"""How long SQLite waits for another process; Optuna tries five times to save a trial."""
+
+Identity = Mapping[str, str]
+"""What must be equal for two searches to share a study: what it is, and its fingerprint.
+
+An empty one is not known, and so equals every other.
+"""
+Claim = Callable[[str], None]
+"""Takes the study of a name for this search; raises UsageError where another search has it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which study to open."""
+
+    storage: str | BaseStorage
+    """An SQLAlchemy URL, or where Optuna keeps studies."""
+    name: str | None
+    """The study's name; None takes `base`, numbered where it exists already."""
+    base: str
+    resume: bool
+    """Go on with an existing study."""
+    identity: Identity
+    """What a study that is resumed must have been made for."""
+    scorer: Scorer
+    """Gives each trial the value that the study declares."""
+
+
+@contextmanager
+def claims(folder: Path) -> Iterator[Claim]:
+    """Give a way to claim studies of an output folder, and let go of them at the end.
+
+    The kernel keeps the locks and drops them when the process ends, however it ends.
+    """
+    with ExitStack() as held:
+        yield lambda study: _lock(folder / f".{study}.lock", study, held)
+
+
+def _lock(path: Path, study: str, held: ExitStack) -> None:
+    try:
+        # The file stays: if it were removed, two searches could lock two files of one name.
+        file = held.enter_context(path.open("a"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as exc:
+        raise UsageError(
+            f"Study {study!r} in {path.parent} is in use by another search.",
+            "Wait until it ends, or omit --resume to create a new study.",
+        ) from exc
+    except OSError as exc:
+        raise OutputError(
+            f"{path} cannot be locked: {exc.strerror or exc}.", "Choose another --out."
+        ) from exc
+
+
+def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell: Tell) -> Study:
+    """Return a new study, or the one to go on with.
+
+    Args:
+        wanted: Which one.
+        pool: Every configuration that may be tried.
+        claim: Takes the study for this search, before its trials are read.
+        tell: Is told when trials cannot be saved.
+
+    Raises:
+        UsageError: Another search is using the study.
+        StudyMismatch: The study does not exist, exists already, or is of something else.
+        OutputError: The database cannot be opened.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with _storage_errors(wanted.storage):
+        storage = _opened(wanted.storage)
+        names = optuna.get_all_study_names(storage)
+        opened = _existing if wanted.resume else _new
+        return Study(opened(storage, names, wanted, claim), pool, tell, wanted.scorer.value)
+
+
+def made_for(storage: str, name: str) -> str:
+    """Return what a study was made for, as JSON for `restore`."""
+    study = optuna.load_study(study_name=name, storage=storage)
+    attributes = {key: study.user_attrs[key] for key in KEPT if key in study.user_attrs}
+    return json.dumps({"direction": study.direction.name.lower(), **attributes})
+
+
+def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
+    """Make a study again that holds exactly these trials.
+
+    Args:
+        storage: An SQLAlchemy URL.
+        name: Of the study, which is not there yet.
+        purpose: What it was made for; whoever resumes it checks that.
+        trials: Its trials, in the order of their numbers.
+    """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    told = json.loads(purpose)
+    study = optuna.create_study(study_name=name, storage=storage, direction=told["direction"])
+    for key in KEPT:
+        if key in told:
+            study.set_user_attr(key, told[key])
+    study.add_trials([frozen(each, {}, {}, each.examples_per_second, {}) for each in trials])
+
+
+def _opened(storage: str | BaseStorage) -> BaseStorage:
+    return _database(storage) if isinstance(storage, str) else storage
+
+
+def _database(url: str) -> RDBStorage:
+    waits = {"connect_args": {"timeout": LOCK_SECONDS}} if url.startswith("sqlite") else {}
+    try:
+        return RDBStorage(url, waits)
+    except SQLAlchemyError:  # another search may have made the tables in this moment
+        return RDBStorage(url, waits)
+
+
+@contextmanager
+def _storage_errors(storage: str | BaseStorage) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
+        named = storage if isinstance(storage, str) else type(storage).__name__
+        raise OutputError(
+            f"The study's database {named} cannot be opened: {root_cause(exc)}.",
+            "Check that it is writable, or choose another --storage or --out.",
+        ) from exc
+
+
+def _existing(
+    storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim
+) -> optuna.Study:
+    name = wanted.name or _latest(names, wanted.base)
+    if name not in names:
+        raise StudyMismatch(
+            f"There is no study {name!r} to resume.",
+            f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
+        )
+    claim(name)
+    study = optuna.load_study(study_name=name, storage=storage)
+    saved = study.user_attrs.get(RECORD, {})
+    for what, value in wanted.identity.items():
+        if saved.get(what) != value and "" not in (value, saved.get(what)):
+            raise StudyMismatch(
+                f"Study {name!r} was created with a different workload: the factories, their "
+                "arguments or their code differ."
+                if what == FACTORIES
+                else f"Study {name!r} was created with a different {what}.",
+                "Omit --resume to create a new study, or restore the original.",
+            )
+    return study
+
+
+def _new(storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
+    study, objective = _created(storage, names, wanted), wanted.scorer.objective
+    claim(study.study_name)
+    study.set_user_attr(RECORD, dict(wanted.identity))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        study.set_metric_names([f"{objective.title} ({objective.unit})"])
+    return study
+
+
+def _created(storage: BaseStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
+    name = wanted.name or _free(names, wanted.base)
+    try:
+        direction = wanted.scorer.objective.direction
+        return optuna.create_study(storage=storage, study_name=name, direction=direction)
+    except DuplicatedStudyError as exc:
+        if wanted.name is None:  # another search took it in this moment
+            return _created(storage, [*names, name], wanted)
+        raise StudyMismatch(
+            f"Study {name!r} already exists.",
+            ("Pass --resume to continue it, or choose another --study."),
+        ) from exc
+
+
+def _latest(names: Sequence[str], base: str) -> str:
+    """Return the study of a base name that was begun last."""
+    numbered = re.compile(rf"{re.escape(base)}(?:-([1-9]\d*))?")
+    found = {name: match for name in names if (match := numbered.fullmatch(name))}
+    return max(found, key=lambda name: int(found[name][1] or 1), default=base)
+
+
+def _free(names: Sequence[str], base: str) -> str:
+    number, name = 1, base
+    while name in names:
+        number += 1
+        name = f"{base}-{number}"
+    return name

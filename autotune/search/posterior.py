@@ -1,0 +1,329 @@
+"""What all runs together say of log(score) of every configuration: one posterior.
+
+    log(score) of a run = f(configuration) + drift(time) + noise
+
+`f` is a Gaussian process with an additive kernel (`kernel`). The drift of the machine is a process
+with an exponential kernel over minutes, so that runs close in time are compared with each other.
+The noise differs between one device and several replicas. Beyond two standard deviations it has the
+tails of Student's t with four degrees of freedom, so that one disturbed run decides nothing: it is
+a normal distribution whose variance is divided by a weight for each run, found by expectation
+maximization (Lange, Little and Taylor 1989).
+
+How large all of these are is not known, and is drawn from its posterior by an ensemble of walkers.
+With each run they are resampled and move (Gilks and Berzuini 2001), by the stretch move (Goodman
+and Weare 2010). Each walker is a hypothesis, under which everything is normal; their mixture has
+the tails of what is not known. What a run shows beside its model is either noise or what only this
+configuration has; repeats tell which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from autotune.search.kernel import Kernel, Matrix
+
+USUAL_NOISE = 0.06
+"""Median of the noise of one device that is expected, as standard deviation of log(score)."""
+NOISE, RATIO, DRIFT, LOOK = (USUAL_NOISE, 0.6), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
+"""Median and standard deviation of the logarithm: of the noise of one device, of how many times as
+noisy several replicas are, of the drift of a machine, and of what a look at a setting within a
+screening differs by from runs of its own. Sixteen recorded workloads on two shared cores have 0.077
+and 0.45 of the first, 0.86 and 0.40 of the second; quiet machines have less noise. Who expects less
+than there is distributes for nothing more often, who expects more finds fewer gains."""
+MINUTES = 3.0
+"""Time over which a machine's drift is alike."""
+DEGREES, WHOLE = 4.0, 2.0
+"""Degrees of freedom of the t distribution of the noise's tails, and the standard deviations within
+which a run counts whole: normal noise then loses next to nothing."""
+COMMON, PROCESS = 0.5, 0.2
+"""Of what all screenings of a search differ by from runs of their own, and of what one of them has
+beside it."""
+KNOWN = 4
+"""Parameters before those of the kernel."""
+WALKERS, STEPS, ROUNDS = 128, 10, 2
+"""Steps that each walker takes once the runs are weighed, and rounds of both: it goes on from where
+the runs before have left it."""
+MOST_RUNS, LAST = 48, 4
+"""Runs beyond which the older ones of a configuration stand together, all but the last few; and
+beyond which each walker takes fewer steps, because a run more then tells little about the noise."""
+STRETCH = 2.0
+"""Scale of the stretch move, as its authors have it."""
+FARTHEST = 4.0
+"""Standard deviations from the prior's middle beyond which no walker goes."""
+LEAST_VARIANCE = 1e-10
+HUGE = 1e12
+
+
+class Run(NamedTuple):
+    """What a run has shown."""
+
+    row: int
+    """Its configuration's position in the pool."""
+    log_score: float
+    minutes: float
+    """When it ran."""
+    error: float = 0.0
+    """Standard error in log(score) that is its own, beside the noise between runs."""
+    process: int = -1
+    """The process that it shared with others of a screening; -1 of a run of its own."""
+    repeats: float = 1.0
+    """As how many runs it counts."""
+
+
+def condensed(runs: Sequence[Run]) -> list[Run]:
+    """Return few runs for many: of each configuration the last ones, and the median of the others.
+
+    The work for n runs grows by n^3. A median of many counts as 2 / pi as many.
+    """
+    if len(runs) <= MOST_RUNS:
+        return [*runs]
+    by_row: dict[int, list[Run]] = {}
+    for run in runs:
+        by_row.setdefault(run.row, []).append(run)
+    found = []
+    for mine in by_row.values():
+        older, last = mine[:-LAST], mine[-LAST:]
+        found += [*([_median(older)] if older else []), *last]
+    return found
+
+
+def _median(runs: Sequence[Run]) -> Run:
+    logs, minutes, errors = np.array([(r.log_score, r.minutes, r.error) for r in runs]).T
+    return runs[0]._replace(
+        log_score=float(np.median(logs)),
+        minutes=float(minutes.mean()),
+        error=float(np.sqrt(np.mean(errors**2))),
+        repeats=1 + (len(runs) - 1) * 2 / math.pi,
+    )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The posterior of some configurations, together: a mixture of normal distributions.
+
+    Attributes:
+        rows: The configurations, by their positions in the pool.
+        means: By hypothesis, then configuration.
+        covariances: By hypothesis, then pairs of configurations.
+        noises: Variance of a run of each configuration, by hypothesis.
+    """
+
+    rows: tuple[int, ...]
+    means: Matrix
+    covariances: Matrix
+    noises: Matrix
+
+    @cached_property
+    def mean(self) -> Matrix:
+        found: Matrix = self.means.mean(0)
+        return found
+
+    @cached_property
+    def covariance(self) -> Matrix:
+        off = self.means - self.mean
+        total: Matrix = self.covariances.mean(0) + off.T @ off / len(off)
+        return total
+
+    @cached_property
+    def noise(self) -> Matrix:
+        found: Matrix = self.noises.mean(0)
+        return found
+
+    def gap(self, one: int, other: int) -> tuple[Matrix, Matrix]:
+        """Return mean and standard deviation of log(one / other) under each hypothesis."""
+        c = self.covariances
+        variance = c[:, one, one] + c[:, other, other] - 2 * c[:, one, other]
+        return self.means[:, one] - self.means[:, other], np.sqrt(
+            np.maximum(variance, LEAST_VARIANCE)
+        )
+
+    def draw(self, count: int, seed: int, known: Sequence[int]) -> Matrix:
+        """Draw log scores of all of them: about `count` rows.
+
+        What was measured is drawn as it is correlated. What was not deviates in common from what
+        the former lets expect of it: drawn by themselves, the best of many would be far too good,
+        because what no kernel knows of a workload bounds its fast configurations together.
+
+        Args:
+            count: How many rows.
+            seed: Of the random numbers.
+            known: Positions of what was measured.
+        """
+        random = np.random.default_rng(seed)
+        ran = list(known)
+        others = np.setdiff1d(np.arange(len(self.rows)), ran)
+        each = -(-count // len(self.means))
+        jitter = 1e-9 * np.eye(len(ran))
+        lower = np.linalg.cholesky(self.covariances[:, ran][:, :, ran] + jitter)
+        across = np.linalg.solve(lower, self.covariances[:, ran][:, :, others])
+        own = np.diagonal(self.covariances, axis1=1, axis2=2)[:, others] - (across**2).sum(1)
+        normal = random.standard_normal((len(self.means), each, len(ran)))
+        common = random.standard_normal((len(self.means), each, 1))
+        rows = np.empty((len(self.means), each, len(self.rows)))
+        rows[..., ran] = self.means[:, None, ran] + normal @ np.swapaxes(lower, 1, 2)
+        spread = np.sqrt(np.maximum(own, 0.0))[:, None]
+        rows[..., others] = self.means[:, None, others] + normal @ across + common * spread
+        return rows.reshape(-1, len(self.rows))
+
+
+class Posterior:
+    """Learns from runs.
+
+    Args:
+        kernel: Of the pool.
+        several: Whether each configuration of the pool has several replicas.
+        usual: The noise that is expected of one device, as standard deviation of log(score).
+        seed: Of the walkers.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        several: Sequence[bool],
+        usual: float = USUAL_NOISE,
+        seed: int = 0,
+    ) -> None:
+        self._kernel = kernel
+        self._several = np.array(several).astype(int)
+        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, LOOK, *kernel.prior])
+        self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
+        self._random = np.random.default_rng(seed)
+        normal = self._random.standard_normal((WALKERS, len(every)))
+        self._walkers = self._middle + self._spread * np.clip(normal, -FARTHEST, FARTHEST)
+        self._logs = -0.5 * (normal**2).sum(1)
+        """Log posterior of each walker by the runs that it has seen."""
+        self.weights: Matrix = np.zeros(0)
+        """Of each run: one, and smaller the more it was disturbed."""
+
+    def learn(self, runs: Sequence[Run]) -> None:
+        """Take in all runs so far, at least one."""
+        self._rows = [run.row for run in runs]
+        self._alike = self._kernel.alike(self._rows, self._rows)
+        times = np.array([run.minutes for run in runs])
+        self._alike_in_time = np.exp(-np.abs(times[:, None] - times[None, :]) / MINUTES)
+        self._errors = np.array([run.error for run in runs])
+        self._process = np.array([run.process for run in runs])
+        self._counts = np.array([run.repeats for run in runs])
+        shared = self._process[:, None] == self._process[None, :]
+        screened = (self._process >= 0)[:, None] & (self._process >= 0)[None, :]
+        self._bias = screened * (COMMON**2 + PROCESS**2 * shared)
+        logs = np.array([run.log_score for run in runs])
+        self._level = float(logs.mean())
+        self._shown = logs - self._level
+        self.weights = np.ones(len(runs))
+        for _ in range(ROUNDS):
+            # What is new is weighed by what was believed before it came.
+            self._reweigh()
+            self._resample()
+            self._walk()
+        signal, errors, rest = self._parts(self._walkers)
+        self._inverse = np.linalg.inv(signal + errors[:, :, None] * np.eye(len(runs)))
+        self._solved = np.einsum("wij,wj->wi", self._inverse, rest)
+
+    def _resample(self) -> None:
+        """Keep each walker as often as what is new makes it likelier, by systematic resampling."""
+        log = self._log(self._walkers)
+        gained = np.exp(log - self._logs - np.max(log - self._logs))
+        ends = np.cumsum(gained) / gained.sum()
+        at = (np.arange(WALKERS) + self._random.random()) / WALKERS
+        kept = np.minimum(np.searchsorted(ends, at), WALKERS - 1)
+        kept = self._random.permutation(kept)
+        self._walkers, self._logs = self._walkers[kept], log[kept]
+
+    def _walk(self) -> None:
+        """Let each half of the walkers move along lines to walkers of the other half."""
+        log, half = self._logs, WALKERS // 2
+        steps = max(round(STEPS * min(1.0, MOST_RUNS / len(self._rows)) ** 2), 1)
+        for step in range(2 * steps):
+            mine = np.arange(half) + half * (step % 2)
+            others = self._walkers[self._random.permutation(half) + half * (1 - step % 2)]
+            z = (1 + (STRETCH - 1) * self._random.random(half)) ** 2 / STRETCH
+            moved = others + z[:, None] * (self._walkers[mine] - others)
+            found = self._log(moved)
+            ahead = (moved.shape[1] - 1) * np.log(z) + found - log[mine]
+            taken = np.log(self._random.random(half)) < ahead
+            self._walkers[mine[taken]], log[mine[taken]] = moved[taken], found[taken]
+
+    def _log(self, walkers: Matrix) -> Matrix:
+        """Return the log posterior of some walkers; minus infinity far from the prior."""
+        far = np.abs(walkers - self._middle) > FARTHEST * self._spread
+        walkers = np.where(far, self._middle, walkers)
+        signal, errors, rest = self._parts(walkers)
+        count = len(self._rows)
+        # The factor of the covariance, bordered by the residuals, has them solved in its last row.
+        bordered = np.empty((len(walkers), count + 1, count + 1))
+        bordered[:, :count, :count] = signal
+        bordered[:, range(count), range(count)] += errors
+        bordered[:, count, :count] = rest
+        bordered[:, count, count] = HUGE
+        lower = np.linalg.cholesky(bordered)
+        half = lower[:, count, :count]
+        proof = -0.5 * (half**2).sum(-1)
+        proof -= np.log(np.diagonal(lower, axis1=-2, axis2=-1)[:, :count]).sum(-1)
+        prior = -0.5 * (((walkers - self._middle) / self._spread) ** 2).sum(1)
+        found: Matrix = np.where(far.any(1), -np.inf, proof + prior)
+        return found
+
+    def _parts(self, walkers: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Return the covariance of what the runs measured, their noise, and their residuals."""
+        drift = np.exp(2 * walkers[:, 2])[:, None, None] * self._alike_in_time
+        signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift + self._bias
+        errors = (self._sds(walkers) ** 2 / self.weights + self._errors**2) / self._counts
+        return signal, errors, self._shown - self._kernel.means(self._rows, walkers[:, KNOWN:])
+
+    def _sds(self, walkers: Matrix) -> Matrix:
+        """Return the standard deviation of each run's noise."""
+        several = self._several[self._rows]
+        sds = np.exp(walkers[:, :1] + walkers[:, 1:2] * several)
+        found: Matrix = np.where(self._process >= 0, np.exp(walkers[:, 3:4]), sds)
+        return found
+
+    def _reweigh(self) -> None:
+        """Weigh each run by how far it lies from what all runs let expect of it."""
+        signal, errors, rest = self._parts(self._walkers)
+        inverse = np.linalg.inv(signal + errors[:, :, None] * np.eye(len(self._rows)))
+        kept = signal @ inverse
+        variance = np.diagonal(signal, axis1=1, axis2=2) - np.einsum("wij,wji->wi", kept, signal)
+        off = rest - np.einsum("wij,wj->wi", kept, rest)
+        squares = (off**2 + np.maximum(variance, 0.0)) / self._sds(self._walkers) ** 2
+        squares *= self._counts
+        weights = (DEGREES + WHOLE**2) / (DEGREES + squares.mean(0))
+        self.weights = np.minimum(weights, 1.0)
+
+    def marginals(self) -> tuple[Matrix, Matrix]:
+        """Return mean and standard deviation of every configuration of the pool.
+
+        By a few of the walkers, because it only serves to find who is worth a closer look.
+        """
+        some = slice(None, None, 8)
+        walkers, every = self._walkers[some, KNOWN:], range(self._kernel.size)
+        across = self._kernel.covariance(self._kernel.alike(every, self._rows), walkers)
+        means = self._kernel.means(every, walkers)
+        means += np.einsum("wpi,wi->wp", across, self._solved[some])
+        own = self._kernel.covariance(np.ones((len(self._alike), 1)), walkers)
+        variances = own - np.einsum("wpi,wpi->wp", across @ self._inverse[some], across)
+        mean = means.mean(0)
+        square = (np.maximum(variances, LEAST_VARIANCE) + means**2).mean(0) - mean**2
+        return self._level + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
+
+    def joint(self, rows: Sequence[int]) -> Joint:
+        """Return the posterior of some configurations together."""
+        walkers, chosen = self._walkers[:, KNOWN:], list(rows)
+        across = self._kernel.covariance(self._kernel.alike(chosen, self._rows), walkers)
+        prior = self._kernel.covariance(self._kernel.alike(chosen, chosen), walkers)
+        # What the machine was like in the mean of the runs; all share it, so no gap depends on it.
+        drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
+        mine = self._process < 0
+        across += drift * self._alike_in_time[mine].mean(0)
+        prior += drift * self._alike_in_time[mine][:, mine].mean()
+        means = self._level + self._kernel.means(chosen, walkers)
+        means += np.einsum("wpi,wi->wp", across, self._solved)
+        covariances = prior - across @ self._inverse @ np.swapaxes(across, 1, 2)
+        sds = np.exp(self._walkers[:, :1] + self._walkers[:, 1:2] * self._several[chosen])
+        return Joint(tuple(rows), means, covariances, sds**2)

@@ -1,0 +1,184 @@
+"""The same searches without each part of the decision core (`make bench-ablation`).
+
+    python -m benchmarks.replay.ablation [--searches N] [--out PAGE --since TEXT]
+
+Only tables that the search was tuned on, because parts are chosen by it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+
+from autotune.result import Verdict
+from autotune.search import kernel
+from autotune.search.bounds import Bounds
+from autotune.search.failures import Failures
+from autotune.search.posterior import WALKERS, Posterior
+from autotune.search.sampler import sampler_named
+from autotune.search.search import Search
+from autotune.stats.intervals import t_quantile
+from benchmarks.page import page_of, this_commit
+from benchmarks.replay.goals import DEFAULT, EQUAL, FASTER, SOON
+from benchmarks.replay.outcome import Job, Scored, scored
+from benchmarks.replay.score import jobs_of, options_of, tables_of
+from benchmarks.share import Share
+
+HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+SCENARIOS = (DEFAULT, FASTER, EQUAL, SOON)
+WHOLE = "nothing"
+NEVER = 1e-6
+
+
+def main() -> None:
+    """Make all searches once for each part, and tell what changes."""
+    options = options_of(__doc__)
+    options.seen = True
+    commit = this_commit()
+    page = page_of(options, HEAD, commit)
+    tables = tables_of(options)
+    jobs = jobs_of(SCENARIOS, tables, options.searches)
+    found = {}
+    for part in PARTS:
+        found[part] = made(part, jobs, options.processes)
+        print(_row(part, found), flush=True)
+    figures = [f"{options.searches} searches for each table and scenario, {len(tables)} tables."]
+    figures += ["", *_head(), *(_row(part, found) for part in PARTS)]
+    if page:
+        page.write(figures, commit)
+
+
+def made(part: str, jobs: Sequence[Job], processes: int) -> list[Scored]:
+    """Make searches without a part, in processes that have never had it."""
+    with ProcessPoolExecutor(
+        processes, get_context("spawn"), initializer=_switch_off, initargs=(part,)
+    ) as pool:
+        return [*pool.map(scored, jobs, chunksize=4)]
+
+
+def _switch_off(part: str) -> None:
+    PARTS[part]()
+
+
+def _everywhere(**values: object) -> None:
+    """Set constants in each module of the search that has them by name."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("autotune.search")]
+    for (name, value), module in product(values.items(), modules):
+        if hasattr(module, name):
+            setattr(module, name, value)
+
+
+def _instead(owner: object, **members: object) -> None:
+    """Give a class, or one of it, other members."""
+    for name, value in members.items():
+        setattr(owner, name, value)
+
+
+def _shared(name: str) -> None:
+    """Leave out one of the parameters that all axes share."""
+    kept = [(each, median, sd) for each, median, sd in kernel.SHARED if each != name]
+    order = [each for each, *_ in kernel.SHARED]
+    every = sorted([*kept, (name, NEVER, NEVER)], key=lambda each: order.index(each[0]))
+    _everywhere(SHARED=tuple(every))
+
+
+def _without_sizes() -> None:
+    """Leave all parameters of the posterior at the middle of their prior."""
+    _instead(
+        Posterior,
+        _walk=lambda self: _instead(self, _walkers=np.repeat(self._middle[None], WALKERS, 0)),
+        _resample=lambda _: None,
+    )
+
+
+def _at_random() -> None:
+    begin = Search.__init__
+
+    def begun(*given: Any, **named: Any) -> None:
+        begin(*given, **{**named, "sampler": sampler_named("random", 0)})
+
+    _instead(Search, __init__=begun)
+
+
+PARTS: Mapping[str, Callable[[], None]] = {
+    WHOLE: lambda: None,
+    "tails: a disturbed run counts as any": lambda: _everywhere(DEGREES=1e9),
+    "the machine's drift": lambda: _everywhere(DRIFT=(NEVER, NEVER)),
+    "learned sizes and noise": _without_sizes,
+    "noise of its own for several replicas": lambda: _everywhere(RATIO=(1.0, NEVER)),
+    "the trend of batch, steps and threads": lambda: _everywhere(TREND=0.0),
+    "what two axes do only together": lambda: _shared("pair"),
+    "what a strategy changes about an axis": lambda: _shared("by strategy"),
+    "two modes of worker groups": lambda: _everywhere(MODES=NEVER),
+    "two runs behind an answer": lambda: _everywhere(FEWEST=1),
+    "a stricter probability before the budget ends": lambda: _everywhere(SURE_EARLY=0.99),
+    "what a run takes of the probability of an answer": lambda: _everywhere(ANSWER=0.0),
+    "designed first runs": lambda: _instead(Search, _first=lambda _: iter(())),
+    "the chance that a run fails": lambda: _instead(
+        Failures, works=lambda self, *_: np.ones(len(self._row))
+    ),
+    "proofs": lambda: _instead(Bounds, why_not=lambda *_: None),
+    "its own proposals (random ones instead)": _at_random,
+}
+"""What is switched off, and how."""
+
+
+def _head() -> Iterator[str]:
+    yield "| without | answers | lost | 10 % found | wrong | share soon | change | lowest tenth |"
+    yield "| --- | --- | ---: | --- | --- | ---: | --- | ---: |"
+
+
+def _row(part: str, found: Mapping[str, Sequence[Scored]]) -> str:
+    mine = found[part]
+    recorded, faster, equal, soon = (_of(mine, scenario) for scenario in SCENARIOS)
+    cells = [
+        part,
+        _count(recorded, lambda each: each.verdict is not Verdict.UNDECIDED),
+        f"{1 - fmean(each.share for each in recorded):.1%}",
+        _count(faster, _distributes),
+        _count(equal, _distributes),
+        f"{fmean(each.share for each in soon):.1%}",
+        "" if part == WHOLE else _change(soon, _of(found[WHOLE], SOON)),
+        f"{np.quantile([each.share for each in soon], 0.1):.1%}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _of(results: Sequence[Scored], scenario: object) -> list[Scored]:
+    return [each for each in results if each.job.scenario == scenario]
+
+
+def _distributes(each: Scored) -> bool:
+    return each.verdict is Verdict.DISTRIBUTE
+
+
+def _count(results: Sequence[Scored], says: Callable[[Scored], bool]) -> str:
+    return str(Share(count=sum(map(says, results)), of=len(results)))
+
+
+def _change(these: Sequence[Scored], those: Sequence[Scored]) -> str:
+    """Return the mean difference of shares, with its interval over tables."""
+    tables = dict.fromkeys(each.job.table for each in these)
+    means = [
+        fmean(
+            one.share - other.share
+            for one, other in zip(these, those, strict=True)
+            if one.job.table == table
+        )
+        for table in tables
+    ]
+    half = t_quantile(len(means) - 1, 0.975) * stdev(means) / math.sqrt(len(means))
+    return f"{fmean(means):+.1%} ± {half:.1%}"
+
+
+if __name__ == "__main__":
+    main()

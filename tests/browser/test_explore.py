@@ -1,0 +1,139 @@
+"""Charts, the table of trials and searches laid over each other, in the pages of `autotune ui`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from autotune import SearchOptions, autotune
+from autotune.config import Configuration
+from autotune.testing import FakeEngine
+
+from .browsing import LAPTOP, first_screen, looks_right, showing
+from .test_everybody import violations
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
+PRINTED = "Epoch 1/1: <b>loss 0.5</b>"
+SHAPES = {"best": "circle", "timeline": "rect", "parallel": "path"}
+"""What each chart is made of."""
+
+
+def speed(configuration: Configuration) -> float:
+    gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
+    return 1000.0 * configuration.per_replica_batch**0.5 * gain
+
+
+@pytest.fixture(scope="module")
+def address(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("my results")
+    for name, trials in (("long", 24), ("short", 8)):
+        options = SearchOptions(budget=None, max_trials=trials)
+        factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
+        found = autotune(*factories, space="cpu", options=options, engine=FakeEngine(speed))
+        found.save(folder / name)
+        printed = folder / name / "trials" / found.study / "0000"
+        printed.mkdir(parents=True)
+        (printed / "output-0.txt").write_text(PRINTED, "utf-8")
+    with showing(command, folder) as shown:
+        yield shown
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Open]:
+    """Opens the list; at the end no page may have complained, or asked another host."""
+    complaints: list[str] = []
+    context = browser.new_context(viewport=LAPTOP, locale="en-GB", base_url=address)  # type: ignore[arg-type]
+
+    def open_it(name: str = "") -> Page:
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda asked: address in asked.url or complaints.append(asked.url))
+        page.goto("/")
+        if name:
+            page.locator("a.job", has_text=f"/{name}").click()
+            expect(page.locator("[data-chart=best] svg")).to_be_visible()
+        return page
+
+    yield open_it
+    context.close()
+    assert complaints == []
+
+
+def unfolded(page: Page) -> Page:
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    return page
+
+
+def test_the_list_is_laid_out(opened: Open) -> None:
+    page = opened()
+    assert violations(page) == []
+    looks_right(page, "ui-list")
+
+
+def test_a_search_is_laid_out_with_its_charts(opened: Open) -> None:
+    page = unfolded(opened("long"))
+    for name, shape in SHAPES.items():
+        chart = page.locator(f"[data-chart={name}] svg")
+        expect(chart).to_have_attribute("role", "img")
+        assert chart.locator(shape).count() >= 20, name
+    assert violations(page) == []
+    looks_right(page, "ui-search")
+    assert first_screen(page) == []
+
+
+def test_a_chart_tells_what_is_pointed_at(opened: Open) -> None:
+    page = opened("long")
+    page.locator("[data-chart=best] circle").first.hover()
+    expect(page.locator("[data-chart=best] svg")).to_contain_text(re.compile(r"Trial \d+ "))
+
+
+def test_the_table_is_sorted_and_filtered(opened: Open) -> None:
+    page = unfolded(opened("long"))
+    rows = page.locator("table.runs tbody tr")
+    page.get_by_role("button", name="Seconds").click()
+    page.get_by_role("button", name=re.compile("^Trial")).click()
+    page.get_by_role("button", name=re.compile("^Trial")).click()
+    numbers = [int(each) for each in rows.locator("td:first-child").all_inner_texts()]
+    assert numbers == sorted(numbers, reverse=True)
+    expect(page.get_by_role("columnheader", name=re.compile("^Trial"))).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    points = page.locator("[data-chart=best] circle")
+    every = points.count()
+    page.get_by_label("Only trials with").fill("Mirrored x2")
+    shown = rows.locator("visible=true")
+    assert 0 < shown.count() < rows.count()
+    assert all("Mirrored x2" in each for each in shown.all_inner_texts())
+    assert 0 < points.count() < every
+
+
+def test_what_a_trial_printed_opens(opened: Open) -> None:
+    page = unfolded(opened("short"))
+    page.get_by_role("link", name="What trial 0 printed").click()
+    expect(page.get_by_role("dialog")).to_contain_text(PRINTED)
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_searches_are_laid_over_each_other(opened: Open) -> None:
+    page = opened()
+    for each in page.get_by_role("checkbox").all():
+        each.check()
+    page.get_by_role("button", name="Compare those ticked").click()
+    chart = page.locator("[data-chart=best] svg")
+    expect(chart).to_be_visible()
+    strokes = chart.locator("path[stroke-width], g[stroke-width] path").evaluate_all(
+        "(each) => each.map((one) => getComputedStyle(one).stroke)"
+    )
+    assert len(set(strokes)) == 2
+    expect(page.get_by_role("row")).to_have_count(3)
+    assert violations(page) == []
+    looks_right(page, "ui-compare")

@@ -1,0 +1,73 @@
+"""The pages over results on this machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from autotune.api.http.local import Folders, create_app
+from autotune.errors import ConfigurationError
+from autotune.result import Result
+
+
+@pytest.fixture
+def folder(tmp_path: Path, recommendation: Result) -> Path:
+    """Two results in a folder, one of them with what its first trial printed."""
+    for name in ("one", "two"):
+        recommendation.save(tmp_path / name)
+    printed = tmp_path / "one" / "trials" / recommendation.study / "0000"
+    printed.mkdir(parents=True)
+    (printed / "output-0.txt").write_text("Epoch 1", "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def client(folder: Path) -> TestClient:
+    return TestClient(create_app(Folders([folder])), base_url="http://localhost")
+
+
+def test_all_results_are_listed_and_shown(client: TestClient, folder: Path) -> None:
+    listed = client.get("/").text
+    pages = re.findall(r'class="job" href="([^"]+)"', listed)
+    assert len(pages) == 2
+    shown = [client.get(each).text for each in pages]
+    for name in ("one", "two"):
+        assert str(folder / name) in listed
+        assert any(str(folder / name) in each for each in shown)
+    assert all("Stay on one device: " in each for each in shown)
+    for path in re.findall(r'(?:src|href)="(/[^"]+)"', shown[0]):
+        assert client.get(path.replace("&amp;", "&")).status_code == 200, path
+
+
+def test_what_a_trial_printed_is_read_from_its_folder(client: TestClient, folder: Path) -> None:
+    (job,) = (each.id for each in Folders([folder / "one"]).page(None).tunings)
+    assert client.get(f"/v1/tunings/{job}/trials/0/output").text == "Epoch 1"
+    assert client.get(f"/v1/tunings/{job}/trials/99/output").status_code == 404
+    assert client.get(f"/tunings/{'0' * 24}").status_code == 404
+
+
+def test_nothing_can_be_changed_or_called_by_another_name(client: TestClient) -> None:
+    """There are no keys, and a page of another site has its own name for this address."""
+    page = client.get("/")
+    assert "<form method" not in page.text
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    assert client.post("/").status_code == 405
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_a_result_that_is_written_again_is_read_again(
+    client: TestClient, folder: Path, recommendation: Result
+) -> None:
+    changed = recommendation.model_copy(update={"interrupted": True})
+    changed.save(folder / "one")
+    (job,) = (each.id for each in Folders([folder / "one"]).page(None).tunings)
+    assert "stopped early" in client.get(f"/tunings/{job}").text
+
+
+def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="holds no result") as refused:
+        Folders([tmp_path, tmp_path / "nowhere"])
+    assert "autotune tune" in str(refused.value.next_step)

@@ -1,0 +1,79 @@
+"""Training with a result, in this process and in others."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from autotune import Result, UsageError, tune
+from autotune.config import Configuration
+from autotune.testing import FakeEngine
+
+CALL = (lambda: None, lambda: None)
+SPACE = {"strategies": ["one_device", "mirrored"], "axes": {"replicas_per_worker": [2]}}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """Two replicas are the fastest."""
+
+    def speed(configuration: Configuration) -> float:
+        return 1000.0 * configuration.replicas
+
+    return tune(*CALL, space=SPACE, budget=None, max_trials=20, engine=FakeEngine(speed))
+
+
+@pytest.fixture
+def tensorflow(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Stands for TensorFlow, which takes seconds; what was asked of its configuration."""
+    asked: list[Any] = []
+    config = SimpleNamespace(
+        list_physical_devices=lambda kind: [kind],
+        LogicalDeviceConfiguration=lambda: "part",
+        set_logical_device_configuration=lambda *given: asked.append(given),
+    )
+    distribute = SimpleNamespace(MirroredStrategy=lambda devices: ("mirrored", devices))
+    fake = SimpleNamespace(config=config, distribute=distribute)
+    monkeypatch.setitem(sys.modules, "tensorflow", fake)  # type: ignore[arg-type]
+    return asked
+
+
+def test_the_strategy_is_that_of_the_program(result: Result, tensorflow: list[Any]) -> None:
+    assert result.strategy() == ("mirrored", ["CPU:0", "CPU:1"])
+    assert tensorflow == [("CPU", ["part", "part"])]
+
+
+def test_a_strategy_that_cannot_be_made_here_is_told(
+    result: Result, tensorflow: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needs several processes, or TensorFlow has begun."""
+    many = result.config.but(strategy="multi_worker_mirrored", workers=2, replicas_per_worker=1)
+    with pytest.raises(UsageError, match=r"in 2 processes.*launch\.py"):
+        result.model_copy(update={"configuration": many}).strategy()
+
+    def late(*_: object) -> None:
+        raise RuntimeError("Virtual devices cannot be modified after being initialized")
+
+    fake: Any = sys.modules["tensorflow"]
+    monkeypatch.setattr(fake.config, "set_logical_device_configuration", late)
+    with pytest.raises(UsageError, match=r"after being initialized.*before anything else"):
+        result.strategy()
+    assert not tensorflow
+
+
+def test_a_training_has_an_epoch(result: Result) -> None:
+    with pytest.raises(UsageError, match="epochs=0 is no training"):
+        result.fit(epochs=0)
+
+
+def test_what_the_program_lacks_is_told_before_it_runs() -> None:
+    """A value that has no text, such as a large array."""
+    value = object()
+    found = tune(
+        lambda: value, CALL[1], max_trials=2, budget=None, engine=FakeEngine(lambda _: 1.0)
+    )
+    with pytest.raises(UsageError, match=r"lacks values.*value"):
+        found.fit()

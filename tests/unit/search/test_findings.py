@@ -1,0 +1,82 @@
+"""How a search came to its verdict, where no distributed configuration is compared."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.reason import Message, Outcome
+from autotune.result import Verdict
+from autotune.result.leaderboard import Leaderboard
+from autotune.result.verdict import Decision, VerdictOutcome
+from autotune.search.findings import Findings, outcome
+from autotune.testing import FAKE_FACTS
+from autotune.trial import Stage, Trial
+
+ALONE = Configuration()
+PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
+
+
+def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> VerdictOutcome:
+    """Return the outcome of a search with such trials, beside one at 100 on one device."""
+    ended = (
+        ("one device", Outcome.MEASURED, 100.0),
+        *(("distributed", *each) for each in distributed),
+    )
+    trials = tuple(
+        Trial(
+            number=number,
+            stage=Stage(stage),
+            configuration=PAIR if number else ALONE,
+            outcome=how,
+            reason=Message(text=""),
+            examples_per_second=rate,
+        )
+        for number, (stage, how, rate) in enumerate(ended)
+    )
+    known: dict[str, Any] = {
+        "decision": Decision(verdict=verdict),
+        "history": SimpleNamespace(trials=trials),
+        "entries": tuple(Leaderboard(trials).rows()),
+        "distributable": 1,
+        "aside": frozenset(),
+        "facts": FAKE_FACTS,
+    }
+    return outcome(cast(Findings, SimpleNamespace(**known)))
+
+
+@pytest.mark.parametrize(
+    ("distributed", "expected"),
+    [
+        ((), VerdictOutcome.PROVED_SLOWER),
+        ([(Outcome.SKIPPED, None)], VerdictOutcome.PROVED_SLOWER),
+        ([(Outcome.PRUNED, 50.0)], VerdictOutcome.SLOWER),
+        ([(Outcome.MEASURED, 80.0)], VerdictOutcome.SLOWER),
+        ([(Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_AHEAD),
+        ([(Outcome.REJECTED, None)], VerdictOutcome.REJECTED),
+    ],
+)
+def test_what_ran_is_told_apart_from_what_was_proved(
+    distributed: list[tuple[Outcome, float | None]], expected: VerdictOutcome
+) -> None:
+    """A run that was faster at a batch that is not shown to pay was not slower."""
+    assert found(Verdict.ONE_DEVICE, *distributed) is expected
+
+
+@pytest.mark.parametrize(
+    ("distributed", "expected"),
+    [
+        ((), VerdictOutcome.NOT_TRIED),
+        ([(Outcome.PRUNED, 50.0)], VerdictOutcome.SLOWER_SO_FAR),
+        ([(Outcome.CRASHED, None)], VerdictOutcome.NOT_MEASURED),
+        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 80.0)], VerdictOutcome.NOT_TRIED),
+    ],
+)
+def test_what_broke_is_told_apart_from_what_has_another_batch(
+    distributed: list[tuple[Outcome, float | None]], expected: VerdictOutcome
+) -> None:
+    """Of the second it is said at which batch nothing was measured."""
+    assert found(Verdict.UNDECIDED, *distributed) is expected

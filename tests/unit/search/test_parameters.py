@@ -1,0 +1,85 @@
+"""The configurations of a search as parameters of an Optuna study, and runs that are pruned."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import optuna
+from optuna.distributions import CategoricalDistribution
+from optuna.trial import FixedTrial
+
+from autotune.config import Configuration
+from autotune.search.parameters import Parameters
+from autotune.search.pruner import CLIMB, ERROR, Reference, SlowerThanOneDevice
+
+ALONE = [Configuration(per_replica_batch=b, xla=x) for b in (32, 64) for x in (False, True)]
+TWO = [
+    Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=32, reduction=r)
+    for r in ("default", "hierarchical")
+]
+POOL = [*ALONE, *TWO]
+
+
+def test_each_configuration_has_parameters_of_its_own() -> None:
+    """And they lead back to it."""
+    parameters = Parameters(POOL, {})
+    shown = [parameters.of(each) for each in POOL]
+    assert [parameters.suggested(FixedTrial(dict(each))) for each in shown] == POOL
+
+
+def test_what_one_strategy_has_is_asked_of_it_alone() -> None:
+    """The reduction is no parameter of one device, nor its batch one of two."""
+    parameters = Parameters(POOL, {})
+    assert parameters.of(ALONE[0]).keys() == {"strategy", "per_replica_batch", "xla"}
+    assert parameters.of(TWO[0]).keys() == {"strategy", "reduction"}
+
+
+def test_what_cannot_run_is_no_configuration() -> None:
+    """A sampler may combine what the machine cannot run."""
+    parameters = Parameters([ALONE[0], ALONE[3]], {})
+    assert parameters.suggested(FixedTrial({"per_replica_batch": 64, "xla": False})) is None
+
+
+def test_a_domain_that_a_study_has_stays_as_it_is() -> None:
+    """A value that it does not hold is left out of what is recorded."""
+    parameters = Parameters(ALONE, {"per_replica_batch": CategoricalDistribution((32,))})
+    assert "per_replica_batch" in parameters.of(ALONE[0])
+    assert "per_replica_batch" not in parameters.of(ALONE[2])
+
+
+def pruned(logs: dict[int, float], *, error: float = 0.0, climb: float = 0.0) -> bool:
+    """Whether a run of these logarithms by half seconds is stopped, beside one at zero."""
+    study = optuna.create_study(
+        direction="maximize",
+        pruner=SlowerThanOneDevice(lambda: Reference(log_score=0.0, sd=0.05)),
+    )
+    trial = study.ask()
+    trial.set_user_attr(ERROR, error)
+    trial.set_user_attr(CLIMB, climb)
+    for step, log in logs.items():
+        trial.report(math.exp(log), step)
+        if trial.should_prune():
+            return True
+    return False
+
+
+def test_what_is_surely_slower_is_stopped() -> None:
+    """Unless it still climbs, or its windows scatter."""
+    assert pruned({1: -0.5})
+    assert not pruned({1: -0.1})
+    assert not pruned({1: -0.5}, climb=0.5)
+    assert not pruned({1: -0.5}, error=0.3)
+
+
+def test_it_is_looked_at_a_few_times_only() -> None:
+    """Every look may err."""
+    assert not pruned({1: 0.0, 2: -0.5})
+    assert pruned({1: 0.0, 2: -0.5, 4: -0.5})
+
+
+def test_a_run_that_is_as_fast_is_hardly_ever_stopped() -> None:
+    """Half a per cent is promised, over all looks together."""
+    draw = random.Random(2)
+    wrong = sum(pruned(dict.fromkeys((1, 3, 10), draw.gauss(0, 0.05))) for _ in range(1000))
+    assert wrong <= 10

@@ -1,0 +1,155 @@
+"""The answer that a posterior gives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from autotune.result import Verdict
+from autotune.search.acquisition import assurance, improvement, told
+from autotune.search.posterior import Joint
+from autotune.search.question import Entrants, Gain, gain_of, interval_of
+
+MARGIN = math.log1p(0.03)
+
+
+@pytest.fixture(autouse=True)
+def rough_posterior() -> None:
+    """Here it is drawn as in a search."""
+
+
+def joint(means: list[float], sds: list[float], noise: float = 0.03) -> Joint:
+    """One hypothesis, whose configurations are independent."""
+    return Joint(
+        rows=tuple(range(len(means))),
+        means=np.array([means]),
+        covariances=np.diag(np.square(sds))[None],
+        noises=np.full((1, len(means)), noise**2),
+    )
+
+
+def asked(
+    gain: float,
+    sd: float,
+    *,
+    runs: tuple[int, int] = (3, 3),
+    modes: tuple[int, int] = (20, 0),
+    shown: int = 3,
+) -> Gain:
+    """One device against one distributed configuration."""
+    entrants = Entrants([0], [1], runs, shown, modes)
+    return gain_of(joint([0.0, gain], [sd / math.sqrt(2)] * 2), entrants, MARGIN)
+
+
+@pytest.mark.parametrize(
+    ("gain", "sd", "verdict"),
+    [
+        (0.10, 0.02, Verdict.DISTRIBUTE),
+        (0.10, 0.10, Verdict.UNDECIDED),
+        (0.02, 0.002, Verdict.ONE_DEVICE),  # a gain below the margin, of which it is sure
+        (0.0, 0.01, Verdict.ONE_DEVICE),
+        (0.0, 0.10, Verdict.UNDECIDED),
+        (-0.10, 0.05, Verdict.ONE_DEVICE),
+        (-0.50, 0.20, Verdict.ONE_DEVICE),  # little is to be lost by staying
+    ],
+)
+def test_the_answer_follows_from_the_gain(gain: float, sd: float, verdict: Verdict) -> None:
+    """Sure of a gain, sure of none, or neither."""
+    assert asked(gain, sd).verdict is verdict
+
+
+def test_no_single_run_decides() -> None:
+    """However far apart, both are run twice; what is lacking is told."""
+    once = asked(0.5, 0.02, runs=(2, 1))
+    assert (once.verdict, once.lacks) == (Verdict.UNDECIDED, 1)
+    assert asked(0.5, 0.02, runs=(1, 2)).lacks == 0
+    assert asked(-0.5, 0.02, shown=1).verdict is Verdict.UNDECIDED
+
+
+def test_worker_groups_may_run_in_the_faster_of_two_modes() -> None:
+    """A gain of a tenth that two groups have shown is less sure than one that ten have."""
+    few, many = (asked(0.10, 0.02, modes=modes).faster for modes in ((2, 0), (12, 0)))
+    one_differs, two_differ = (asked(0.10, 0.02, modes=(12, n)).faster for n in (1, 2))
+    assert few < many
+    assert two_differ < one_differs < many
+
+
+def test_what_an_answer_costs_if_it_is_wrong() -> None:
+    """Staying loses what distributing gains, and the other way round; the smaller loss leads."""
+    gains, loses = asked(0.10, 0.03), asked(-0.10, 0.03)
+    assert gains.staying == pytest.approx(math.expm1(0.10), abs=0.02)
+    assert loses.distributing == pytest.approx(-math.expm1(-0.10), abs=0.02)
+    assert gains.leads
+    assert not loses.leads
+
+
+def test_an_untried_one_that_may_be_fast_keeps_the_question_open() -> None:
+    """Whether it runs or not, the best distributed configuration is in question."""
+    entrants = Entrants([0], [1, 2], (3, 3, 0), shown=3, modes=(20, 0))
+    found = gain_of(joint([0.0, -0.3, 0.0], [0.01, 0.01, 0.2]), entrants, MARGIN)
+    assert found.verdict is Verdict.UNDECIDED
+
+
+def test_what_may_not_be_recommended_keeps_the_question_open() -> None:
+    """The fastest lacks a host, say: another is named, and staying is not sure either."""
+    two = joint([0.0, 0.5, -0.3], [0.01] * 3)
+    found = gain_of(two, Entrants([0], [1, 2], (3, 3, 3), 6, (20, 0), may=[2]), MARGIN)
+    assert found.many == 2
+    assert found.verdict is Verdict.UNDECIDED
+
+
+def test_an_interval_is_the_middle_of_what_is_drawn() -> None:
+    """Its ends leave 2.5 % of the draws on each side."""
+    found = interval_of(np.log(np.linspace(1, 2, 1001)))
+    assert (found.low, found.value, found.high) == pytest.approx((1.025, 1.5, 1.975))
+
+
+def test_a_run_is_worth_what_it_may_improve() -> None:
+    """What is surely slower is worth nothing; what is unknown is worth more than what is known."""
+    known = joint([0.0, -1.0, -0.05, -0.05], [0.01, 0.01, 0.01, 0.10])
+    worth = [improvement(known, [0, 1, 2], k) for k in range(4)]
+    assert worth[1] == pytest.approx(0, abs=1e-6)
+    assert worth[3] > worth[2]
+
+
+def test_an_answer_is_the_surer_the_more_rounds_there_are() -> None:
+    """From none to nearly certain."""
+    open_ = joint([0.0, 0.10], [0.1, 0.1])
+    found = [assurance(open_, 0, 1, MARGIN, rounds) for rounds in (0, 2, 10, math.inf)]
+    assert found == sorted(found)
+    assert found[0] == 0
+    assert found[-1] > 0.9
+
+
+def test_what_tells_most_about_the_gain() -> None:
+    """A leader against the likeliest rival; otherwise the likeliest gain against the best."""
+    entrants = Entrants([0, 1], [2, 3], (2, 2, 2, 0), shown=2, modes=(20, 0))
+    leads = gain_of(joint([0.0, -0.02, 0.10, 0.02], [0.01, 0.10, 0.01, 0.10]), entrants, MARGIN)
+    behind = gain_of(joint([0.0, -0.2, -0.10, 0.0], [0.01, 0.1, 0.01, 0.2]), entrants, MARGIN)
+    assert leads.tells.argmax() == 1
+    assert behind.tells.argmax() == 3
+
+
+def test_a_run_tells_more_of_the_two_the_less_it_is_known() -> None:
+    """The pair that another batch depends on."""
+    two = joint([0.0, 0.02], [0.01, 0.20])
+    assert told(two, 1, 0, 1) > told(two, 1, 0, 0)
+
+
+def test_what_hardly_runs_does_not_hold_up_the_answer() -> None:
+    """What is unknown of a batch that does not fit matters as little as it is likely to fit."""
+    known = joint([0.0, 0.2, 0.0], [0.02, 0.02, 0.5])
+    found = [
+        gain_of(known, Entrants([0, 2], [1], (3, 3, 0), 3, (20, 0), works=np.array(works)), MARGIN)
+        for works in ([1.0, 1.0, 0.01], [1.0, 1.0, 1.0])
+    ]
+    assert [each.verdict for each in found] == [Verdict.DISTRIBUTE, Verdict.UNDECIDED]
+
+
+def test_staying_is_not_said_while_what_was_measured_on_one_device_is_far_behind() -> None:
+    """That an untried one is surely better than what leads has to be seen first."""
+    known = joint([0.0, 2.0, 5.0], [0.02, 0.02, 0.3])
+    found = gain_of(known, Entrants([0, 2], [1], (3, 3, 0), 3, (20, 0)), MARGIN)
+    assert (found.none > 0.95, found.verdict, found.lacks) == (True, Verdict.UNDECIDED, 2)
