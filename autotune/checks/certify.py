@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autotune.axis import Place
 from autotune.checks.certificate import Certificate, Check, Finding, failed, see, undecided
 from autotune.checks.replicas import (
     check_elements,
@@ -159,6 +160,13 @@ def _reference_run(
 ) -> ObservationRequest:
     configuration = candidate.configuration
     alone = configuration.on_one_device().with_global_batch(configuration.global_batch)
+    # Its batches are made before its program begins, when TensorFlow takes no more such settings.
+    late = [
+        name
+        for name, axis in axes().items()
+        if axis.speed_only and axis.line and axis.line.place is Place.START
+    ]
+    alone = alone.taking({name: default_of(name) for name in late})
     return ObservationRequest(
         trial=_trial(candidate, alone, folder),
         calls=run.calls,
