@@ -87,6 +87,4 @@ def _too_short(plan: Plan) -> str:
     takes = roughly(parse_seconds(least))
     if most != least:
         takes += f" to {roughly(parse_seconds(most))}"
-    return (
-        f"That is too short to decide whether to distribute, which takes {takes}: --budget {most}."
-    )
+    return f"That may not be enough for an answer, which takes {takes}: try --budget {most}."

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from autotune.disk import is_of_the_disk, trouble
 from autotune.errors import AutotuneError, Interrupted, UsageError
@@ -76,6 +76,22 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except (KeyboardInterrupt, typer.Abort) as error:
             raise Interrupted("Interrupted.") from error
+
+
+class Command(TyperCommand):
+    """A command whose flags show no type in its help, because they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all options and arguments."""
+        return without_types(super().get_params(ctx))
+
+
+def without_types(parameters: list[Any]) -> list[Any]:
+    """Return parameters, of which those that are flags show no type."""
+    for each in parameters:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return parameters
 
 
 def _known(error: BaseException) -> AutotuneError:
