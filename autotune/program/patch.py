@@ -1,0 +1,336 @@
+"""What to change in the user's own script, as a patch.
+
+One process that trains by Keras's `fit` needs no other program: its settings are arguments of `fit`
+and `compile` and stages of the input. They are put in on the syntax tree (libcst), so that the rest
+of the script stays as it is, character by character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from difflib import unified_diff
+from typing import NamedTuple
+
+import libcst as cst
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from autotune.config import Configuration
+from autotune.machine import Machine
+from autotune.program.text import literal
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.strategies import strategy, update_batch
+from autotune.strategies.mirrored import OPERATIONS
+from autotune.workload import FitData, FitFacts, WorkloadFacts
+
+_WRITTEN = {
+    *("strategy", "replicas_per_worker", "reduction", "per_replica_batch", "steps_per_execution"),
+    *("xla", "cache", "prefetch", "intra_op_parallelism_threads"),
+}
+"""Axes that a patch can write; any other that is away from its default needs the wrapper."""
+
+
+class Patch(NamedTuple):
+    """A unified diff against the user's script, or why there is none."""
+
+    text: str = ""
+    """To be applied by `patch -p1` or `git apply` in the folder where autotune ran."""
+    why_not: str = ""
+    """One sentence; empty where there is a text, or where nothing has to be changed."""
+
+
+class _Refused(Exception):
+    """The script cannot be changed so; its text says why, as a sentence."""
+
+
+def patch_for(
+    path: str, text: str, configuration: Configuration, facts: WorkloadFacts, machine: Machine
+) -> Patch:
+    """Return how a script trains as a configuration says.
+
+    Args:
+        path: Of the script, from the folder where autotune ran.
+        text: Of the script.
+        configuration: One process.
+        facts: Of the script's `fit`.
+        machine: Says whether replicas are on GPUs.
+    """
+    try:
+        _check(configuration, facts)
+        module = MetadataWrapper(cst.parse_module(text))
+        found = _FindFit(facts.fit or FitFacts())
+        module.visit(found)
+        edit = _Edit(configuration, facts, found, gpus=bool(machine.gpus))
+        changed = module.visit(edit).code
+        edit.check()
+    except _Refused as exc:
+        return Patch(why_not=str(exc))
+    except cst.ParserSyntaxError:
+        return Patch(why_not="The script cannot be parsed.")
+    one, other = (each.splitlines(keepends=True) for each in (text, changed))
+    return Patch(text="".join(unified_diff(one, other, f"a/{path}", f"b/{path}")))
+
+
+def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
+    fit, plan = facts.fit, strategy(configuration.strategy)
+    if configuration.processes > 1 or plan.training(configuration, facts) != "fit":
+        raise _Refused(f"{plan.title} trains by another loop than Keras's fit.")
+    if fit is None or fit.line is None or not fit.of:
+        raise _Refused("The script does not call fit by its name.")
+    if fit.own_strategy:
+        raise _Refused("The script makes a strategy of its own.")
+    if others := sorted({*configuration.changed()} - _WRITTEN):
+        raise _Refused(f"No argument of fit or compile stands for {', '.join(others)}.")
+    if facts.learning and learning_rate_factor(facts.learning, update_batch(configuration)) != 1:
+        raise _Refused("The learning rate of this batch rises during a warm-up.")
+    if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and _changes_input(configuration, facts):
+        raise _Refused("Python code makes the batches of the script.")
+
+
+def _changes_input(configuration: Configuration, facts: WorkloadFacts) -> bool:
+    batch = configuration.global_batch != facts.usual_batch
+    return batch or configuration.cache != "off" or configuration.prefetch != "auto"
+
+
+class _FindFit(cst.CSTVisitor):
+    """Finds the call of `fit` that was tuned, and what it is given as data."""
+
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self, fit: FitFacts) -> None:
+        super().__init__()
+        self.fit = fit
+        self.calls: list[cst.Call] = []
+        self.data = ""
+
+    def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
+        if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "fit":
+            return
+        place = self.get_metadata(PositionProvider, node)
+        meant = place.start.line <= (self.fit.line or 0) <= place.end.line
+        if meant and _code(node.func.value) == self.fit.of:
+            self.calls.append(node)
+            first = [a for i, a in enumerate(node.args) if _is_data(i, a)]
+            self.data = _code(first[0].value) if first else ""
+
+
+class _Edit(cst.CSTTransformer):
+    """Writes a configuration into the call of `fit`, that of `compile`, and the input."""
+
+    def __init__(
+        self, chosen: Configuration, facts: WorkloadFacts, found: _FindFit, *, gpus: bool
+    ) -> None:
+        super().__init__()
+        self._found = found
+        self._of_data = 0
+        self._gpus = gpus
+        self._chosen = chosen
+        self._facts = facts
+        self._fit = found.fit
+        self._compiles = self._batches = self._scopes = 0
+
+    @property
+    def _of_arrays(self) -> bool:
+        return self._fit.data is FitData.ARRAYS
+
+    @property
+    def _other_batch(self) -> bool:
+        return self._chosen.global_batch != self._facts.usual_batch
+
+    def check(self) -> None:
+        """Make sure that everything was written, once.
+
+        Raises:
+            _Refused: It was not.
+        """
+        if len(self._found.calls) != 1:
+            raise _Refused(f"Line {self._fit.line} calls fit in a form that is not known.")
+        if self._compiles != 1 and self._for_compile():
+            raise _Refused(f"{self._fit.of}.compile is called {self._compiles} times.")
+        if self._chosen.distributed and self._scopes != 1:
+            raise _Refused(f"{self._fit.of} is not made and compiled in one place.")
+        rebatched = self._other_batch or self._chosen.cache != "off"
+        if not self._of_arrays and rebatched and self._batches != 1:
+            raise _Refused(f"The data of fit is batched in {self._batches} places of the script.")
+
+    def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
+        self._of_data += self._is_of_data(node)
+
+    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:  # noqa: N802 - libcst's name
+        self._of_data -= self._is_of_data(original_node)
+        return updated_node
+
+    def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
+        self._of_data += node in self._found.calls
+
+    def _is_of_data(self, node: cst.Assign) -> bool:
+        """Whether a statement makes what `fit` is given as data."""
+        return any(_code(each.target) == self._found.data for each in node.targets)
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
+        function = updated_node.func
+        if original_node in self._found.calls:
+            self._of_data -= 1
+            return self._with_fit(updated_node)
+        if not isinstance(function, cst.Attribute):
+            return updated_node
+        of, name = _code(function.value), function.attr.value
+        if name == "compile" and of == self._fit.of:
+            self._compiles += 1
+            return with_arguments(updated_node, self._for_compile())
+        if name == "batch" and self._of_data and not self._of_arrays:
+            return self._with_batch(updated_node, function)
+        return updated_node
+
+    def leave_IndentedBlock(  # noqa: N802 - libcst's name
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        del original_node
+        return updated_node.with_changes(body=self._scoped(updated_node.body))
+
+    def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:  # noqa: N802 - libcst's name
+        body = self._scoped(updated_node.body)
+        if lines := self._first_lines(original_node.code):
+            found = _behind_imports(body)
+            added = [cst.parse_statement(each) for each in lines]
+            body = [*body[:found], *added, *body[found:]]
+        return updated_node.with_changes(body=body)
+
+    def _scoped(self, body: Sequence[cst.BaseStatement]) -> Sequence[cst.BaseStatement]:
+        """Return statements with those that make and compile the model in the strategy's scope."""
+        if not self._chosen.distributed:
+            return body
+        code = [_code(each).strip() for each in body]
+        made = [i for i, each in enumerate(code) if each.startswith(f"{self._fit.of} = ")]
+        last = [i for i, each in enumerate(code) if each.startswith(f"{self._fit.of}.compile(")]
+        if not made or len(last) != 1 or made[0] >= last[0]:
+            return body
+        self._scopes += 1
+        first, end = made[0], last[0] + 1
+        inner = [each.with_changes(leading_lines=()) for each in body[first : first + 1]]
+        scope = cst.With(
+            items=[cst.WithItem(cst.parse_expression("strategy.scope()"))],
+            body=cst.IndentedBlock([*inner, *body[first + 1 : end]]),
+            leading_lines=getattr(body[first], "leading_lines", ()),
+        )
+        return [*body[:first], scope, *body[end:]]
+
+    def _first_lines(self, script: str) -> list[str]:
+        """Return what TensorFlow has to be told before anything is computed."""
+        chosen, lines = self._chosen, []
+        if threads := chosen.intra_op_parallelism_threads:
+            lines.append(f"tf.config.threading.set_intra_op_parallelism_threads({threads})")
+        if chosen.distributed:
+            if re.search(r"\bstrategy\b", script):
+                raise _Refused("The script has another use for the name `strategy`.")
+            lines += _strategy_lines(chosen, gpus=self._gpus)
+        needs_tf = bool(lines) and "import tensorflow as tf\n" not in script
+        return [*["import tensorflow as tf"] * needs_tf, *lines]
+
+    def _with_fit(self, node: cst.Call) -> cst.Call:
+        if any(each.star == "**" for each in node.args):
+            raise _Refused("The arguments of fit are collected elsewhere (**).")
+        if self._of_arrays and self._other_batch:
+            return with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=2)
+        prefetch = self._chosen.prefetch
+        if not self._of_arrays and prefetch not in ("auto", 0):
+            return _on_first(node, lambda code: f"{code}.prefetch({literal(prefetch)})")
+        return node
+
+    def _with_batch(self, node: cst.Call, function: cst.Attribute) -> cst.Call:
+        self._batches += 1
+        if self._chosen.cache == "file":
+            raise _Refused("The file of the cache is for you to choose.")
+        if self._chosen.cache == "memory":
+            if "shuffle" in _code(function.value):
+                raise _Refused("The place of the cache before the shuffle is for you to choose.")
+            cached = cst.parse_expression(f"{_code(function.value)}.cache()")
+            node = node.with_changes(func=function.with_changes(value=cached))
+        if self._other_batch:
+            node = with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=0)
+        return node
+
+    def _for_compile(self) -> dict[str, str]:
+        steps = self._chosen.steps_per_execution
+        found = {"steps_per_execution": str(steps)} if steps > 1 else {}
+        return found | ({"jit_compile": "True"} if self._chosen.xla else {})
+
+
+def with_arguments(node: cst.Call, given: dict[str, str], position: int | None = None) -> cst.Call:
+    """Return a call with arguments by name; one that stands at a position is replaced there."""
+    arguments = list(node.args)
+    for name, text in given.items():
+        value = cst.parse_expression(text)
+        named = [i for i, a in enumerate(arguments) if a.keyword and a.keyword.value == name]
+        plain = [i for i, a in enumerate(arguments) if a.keyword is None]
+        if named:
+            arguments[named[0]] = arguments[named[0]].with_changes(value=value)
+        elif position is not None and position < len(plain):
+            arguments[plain[position]] = arguments[plain[position]].with_changes(value=value)
+        else:
+            arguments = _appended(arguments, name, value)
+    return node.with_changes(args=arguments)
+
+
+def _appended(arguments: list[cst.Arg], name: str, value: cst.BaseExpression) -> list[cst.Arg]:
+    """Return arguments with one more, on a line of its own where the others have theirs."""
+    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    if not arguments:
+        return [cst.Arg(value=value, keyword=cst.Name(name), equal=equal)]
+    last = arguments[-1]
+    between = arguments[-2].comma if len(arguments) > 1 else cst.MaybeSentinel.DEFAULT
+    trailing = last.comma
+    if isinstance(between, cst.MaybeSentinel):
+        between = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    added = cst.Arg(value=value, keyword=cst.Name(name), equal=equal, comma=trailing)
+    return [*arguments[:-1], last.with_changes(comma=between), added]
+
+
+def _on_first(node: cst.Call, change: Callable[[str], str]) -> cst.Call:
+    """Return a call whose data, its first argument or `x`, is changed."""
+    for index, each in enumerate(node.args):
+        if _is_data(index, each):
+            code = _code(each.value)
+            if not isinstance(each.value, cst.Name | cst.Attribute | cst.Call):
+                code = f"({code})"
+            value = cst.parse_expression(change(code))
+            arguments = [*node.args]
+            arguments[index] = each.with_changes(value=value)
+            return node.with_changes(args=arguments)
+    raise _Refused("The data of fit is none of its arguments.")
+
+
+def _is_data(index: int, argument: cst.Arg) -> bool:
+    """Whether an argument of `fit` is its data."""
+    name = argument.keyword.value if argument.keyword else ""
+    return name == "x" or (not name and not argument.star and index == 0)
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _behind_imports(body: Sequence[cst.BaseStatement]) -> int:
+    """Return the place behind the last import at the top level."""
+    places = [
+        index
+        for index, each in enumerate(body)
+        if isinstance(each, cst.SimpleStatementLine)
+        and isinstance(each.body[0], cst.Import | cst.ImportFrom)
+    ]
+    return places[-1] + 1 if places else 0
+
+
+def _strategy_lines(chosen: Configuration, *, gpus: bool) -> list[str]:
+    """Return the statements that make a MirroredStrategy."""
+    count, kind = chosen.replicas_per_worker, "GPU" if gpus else "CPU"
+    split = [
+        'cpu = tf.config.list_physical_devices("CPU")[0]',
+        f"parts = [tf.config.LogicalDeviceConfiguration()] * {count}",
+        "tf.config.set_logical_device_configuration(cpu, parts)",
+    ]
+    devices = ", ".join(f'"{kind}:{index}"' for index in range(count))
+    operation = OPERATIONS.get(chosen.reduction)
+    reduced = f", cross_device_ops=tf.distribute.{operation}()" if operation else ""
+    made = f"strategy = tf.distribute.MirroredStrategy([{devices}]{reduced})"
+    return [*([] if gpus else split), made]

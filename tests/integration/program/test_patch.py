@@ -1,0 +1,189 @@
+"""What is to be changed in a user's own script."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from autotune.config import Configuration
+from autotune.program.patch import Patch, patch_for
+from autotune.workload import FitData, FitFacts, OwnStrategy, WorkloadFacts
+from tests.golden import CPUS, GPUS
+
+from .conftest import start
+
+ONE = Configuration(per_replica_batch=32)
+MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
+ARRAYS = """\
+import keras
+import numpy as np
+
+x, y = np.ones((100, 8)), np.ones((100, 1))  # kept as it is
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(
+    optimizer="adam",
+    loss="mse",
+)
+model.fit(x, y, epochs=3)
+"""
+DATASET = """\
+import tensorflow as tf
+
+def main():
+    model = build()
+    model.compile("sgd")
+    train = read("train").shuffle(100).batch(32)
+    held = read("held").batch(32)
+    model.fit(train, validation_data=held, epochs=2)
+
+main()
+"""
+
+
+def patched(
+    script: str, configuration: Configuration, data: FitData = FitData.ARRAYS, **fit: object
+) -> tuple[Patch, str]:
+    """Return the patch of a script, and what it makes of it."""
+    line = next(i for i, each in enumerate(script.splitlines(), 1) if ".fit(" in each)
+    facts = FitFacts.model_validate({"line": line, "of": "model", "data": data, **fit})
+    known = WorkloadFacts(examples=100, usual_batch=32, fit=facts)
+    found = patch_for("mine/script.py", script, configuration, known, CPUS)
+    return found, applied(script, found.text) if found.text else script
+
+
+def applied(script: str, patch: str) -> str:
+    """Apply a patch as a user would."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "mine", "script.py")
+        file.parent.mkdir()
+        file.write_text(script)
+        command = ["git", "apply", "-"]
+        subprocess.run(command, input=patch, text=True, cwd=folder, check=True)
+        return file.read_text()
+
+
+def test_batch_and_steps_are_arguments() -> None:
+    """On lines of their own where the others have theirs; all else stays as it is."""
+    _, text = patched(ARRAYS, ONE.but(per_replica_batch=256, steps_per_execution=8))
+    assert '    loss="mse",\n    steps_per_execution=8,\n)\n' in text
+    assert "model.fit(x, y, epochs=3, batch_size=256)\n" in text
+    assert "# kept as it is" in text
+
+
+def test_a_batch_that_is_given_is_replaced() -> None:
+    """By its name or by its place."""
+    for given in ("model.fit(x, y, 32)", "model.fit(x, y, batch_size=SIZE)"):
+        script = ARRAYS.replace("model.fit(x, y, epochs=3)", given)
+        _, text = patched(script, ONE.but(per_replica_batch=64))
+        assert "64" in text.splitlines()[-1]
+        assert "SIZE" not in text
+
+
+def test_nothing_has_to_be_changed() -> None:
+    found, _ = patched(ARRAYS, ONE)
+    assert found == Patch()
+
+
+def test_the_input_is_changed_where_fit_has_it_from() -> None:
+    """The data that validate keep their batch."""
+    chosen = ONE.but(per_replica_batch=128, prefetch=4)
+    _, text = patched(DATASET, chosen, FitData.DATASET)
+    assert '.shuffle(100).batch(128)\n    held = read("held").batch(32)\n' in text
+    assert "model.fit(train.prefetch(4), validation_data=held, epochs=2)" in text
+
+
+def test_threads_are_set_before_anything_else() -> None:
+    _, text = patched(ARRAYS, ONE.but(intra_op_parallelism_threads=1))
+    line = "tf.config.threading.set_intra_op_parallelism_threads(1)"
+    assert f"import numpy as np\nimport tensorflow as tf\n{line}\n" in text
+
+
+def test_a_model_is_made_in_the_scope_of_its_strategy() -> None:
+    _, text = patched(ARRAYS, MIRRORED.but(reduction="one_device"))
+    assert "set_logical_device_configuration" in text
+    assert 'MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=' in text
+    inside = text.partition("with strategy.scope():\n")[2]
+    assert inside.startswith("    model = keras.Sequential")
+    assert "\nmodel.fit(x, y, epochs=3, batch_size=128)\n" in inside
+    compile(text, "script", "exec")
+
+
+def test_gpus_need_no_logical_devices() -> None:
+    facts = WorkloadFacts(usual_batch=128, fit=FitFacts(line=8, of="model", data=FitData.DATASET))
+    chosen = MIRRORED.but(reduction="one_device")
+    found = patch_for("script.py", DATASET, chosen, facts, GPUS)
+    assert 'strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"]' in found.text
+    assert "logical" not in found.text
+    assert "+    with strategy.scope():\n+        model = build()\n" in found.text
+
+
+@pytest.mark.parametrize(
+    ("script", "chosen", "why"),
+    [
+        (ARRAYS, Configuration(strategy="multi_worker_mirrored", workers=2), "another loop"),
+        (ARRAYS, MIRRORED.but(steps_per_execution=4), "another loop"),
+        (ARRAYS, ONE.but(private_threadpool_size=2), "private_threadpool_size"),
+        (ARRAYS.replace("x, y, epochs=3", "x, **more"), ONE.but(per_replica_batch=64), r"\*\*"),
+        (ARRAYS.replace("model.compile", "built.compile"), ONE.but(xla=True), "called 0 times"),
+        (ARRAYS + "strategy = 1\n", MIRRORED.but(reduction="one_device"), "name `strategy`"),
+        ("model.fit(x, y)", MIRRORED.but(reduction="one_device"), "not made and compiled"),
+        ("model.fit(x, y", ONE.but(per_replica_batch=64), "cannot be parsed"),
+    ],
+)
+def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why: str) -> None:
+    """The wrapper stays, and says why."""
+    found, _ = patched(script, chosen)
+    assert not found.text
+    assert re.search(why, found.why_not)
+
+
+def test_a_dataset_that_is_batched_twice_is_left_alone() -> None:
+    script = DATASET.replace("train = read", "train = other.batch(4)\n    train = read")
+    found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET)
+    assert "2 places" in found.why_not
+
+
+def test_a_script_with_a_strategy_of_its_own_is_left_alone() -> None:
+    found, _ = patched(ARRAYS, ONE.but(per_replica_batch=64), own_strategy=OwnStrategy())
+    assert "strategy of its own" in found.why_not
+
+
+TRAINED = """\
+import keras
+import numpy as np
+import tensorflow as tf
+
+keras.utils.set_random_seed(0)
+x, y = np.ones((256, 8), "float32"), np.ones((256, 1), "float32")
+train = tf.data.Dataset.from_tensor_slices((x, y)).batch(32)
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(DATA, epochs=2, verbose=0)
+replicas = model.distribute_strategy.num_replicas_in_sync
+print("updates:", int(model.optimizer.iterations.numpy()), replicas)
+"""
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("data", [FitData.ARRAYS, FitData.DATASET])
+@pytest.mark.parametrize(
+    ("chosen", "replicas"),
+    [
+        (ONE.but(per_replica_batch=128, steps_per_execution=2, intra_op_parallelism_threads=1), 1),
+        (MIRRORED.but(reduction="one_device"), 2),
+    ],
+    ids=["one device", "replicas"],
+)
+def test_a_patched_script_trains_so(
+    tmp_path: Path, data: FitData, chosen: Configuration, replicas: int
+) -> None:
+    """With the batch of all replicas: two updates an epoch instead of eight."""
+    script = TRAINED.replace("DATA", "x, y" if data is FitData.ARRAYS else "train")
+    found, text = patched(script, chosen, data)
+    assert not found.why_not
+    (tmp_path / "script.py").write_text(text)
+    assert f"updates: 4 {replicas}\n" in start(tmp_path, "script.py", cwd=tmp_path)
