@@ -1,0 +1,116 @@
+"""`autotune run`: train with what was recommended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from autotune.cli.console import log, write_out
+from autotune.errors import UsageError
+
+OUT = Path("autotune-out")
+
+
+class Place(StrEnum):
+    """What starts the processes of a training."""
+
+    LOCAL = "local"
+    SLURM = "slurm"
+    RAY = "ray"
+
+
+def run(
+    *,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
+    ] = OUT,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- ARGUMENTS]",
+            help="Of train.py, such as -- --epochs 20 --resume; -- --help lists them.",
+            show_default=False,
+        ),
+    ] = None,
+    on: Annotated[
+        Place, typer.Option(help="What starts the workers: this machine or ssh, Slurm, or Ray.")
+    ] = Place.LOCAL,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST,...", help="Hosts of the workers, reached by ssh.", show_default=False
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the command and start nothing.")
+    ] = False,
+) -> None:
+    """Train with what was recommended, by all workers that it takes.
+
+    Each line is prefixed by its worker. Ctrl-C ends all of them.
+    """
+    words = arguments or []
+    if folder.name.startswith("-"):  # autotune run -- --epochs 20
+        folder, words = OUT, [str(folder), *words]
+    command = command_for(folder, words, on, hosts)
+    if show:
+        return write_out(shlex.join(command) + "\n")
+    return become(command)
+
+
+def command_for(
+    folder: Path, arguments: Sequence[str], on: Place = Place.LOCAL, hosts: str | None = None
+) -> list[str]:
+    """Return the command that trains with what lies in a folder.
+
+    Raises:
+        UsageError: There is no program, or it is not started so.
+    """
+    train, launch = folder / "train.py", folder / "launch.py"
+    if not train.is_file():
+        raise UsageError(
+            f"There is no train.py in {folder}.",
+            "Name the folder that `autotune tune` has written.",
+        )
+    if not launch.is_file():
+        if hosts or on is not Place.LOCAL:
+            raise UsageError(
+                "This training takes one process, which no launcher starts.",
+                f"Run it on a machine of your choice: autotune run {folder}.",
+            )
+        return [sys.executable, str(train), *arguments]
+    if hosts and on is not Place.LOCAL:
+        raise UsageError("--hosts names hosts for ssh.", f"Omit it: {on} chooses them.")
+    if on is Place.RAY:
+        return [sys.executable, str(folder / "launch_ray.py"), *arguments]
+    if on is Place.SLURM:
+        return _by_slurm(folder, train, arguments)
+    return [sys.executable, str(launch), *(["--hosts", hosts] if hosts else []), *arguments]
+
+
+def _by_slurm(folder: Path, train: Path, arguments: Sequence[str]) -> list[str]:
+    """Return what runs in the allocation that there is, or else submits a job and waits for it."""
+    script = [str(folder / "launch.slurm"), str(train), *arguments]
+    if "SLURM_JOB_NODELIST" in os.environ:
+        return ["bash", *script]
+    if shutil.which("sbatch") is None:
+        raise UsageError("There is no sbatch here.", "Start it on a machine that submits to Slurm.")
+    return ["sbatch", "--wait", f"--output={folder / 'slurm-%j.txt'}", *script]
+
+
+def become(command: Sequence[str]) -> None:
+    """Go on as another program, which so gets every signal and has the exit code."""
+    log(f"Running: {shlex.join(command)}")
+    sys.stdout.flush()
+    # TensorFlow tells what it found when it starts; what goes wrong is an exception.
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
+    os.execvpe(command[0], [*command], environment)  # noqa: S606 - the command is that of `--print`

@@ -1,0 +1,88 @@
+"""`autotune run`: which command trains with what a search has written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from autotune.cli import app
+from autotune.cli.run import Place, command_for
+from autotune.errors import UsageError
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def workers(alone: Path) -> Path:
+    for name in ("launch.py", "launch.slurm", "launch_ray.py"):
+        (alone / name).touch()
+    return alone
+
+
+def test_one_process_is_its_program(alone: Path) -> None:
+    found = command_for(alone, ["--epochs", "20"])
+    assert found == [sys.executable, str(alone / "train.py"), "--epochs", "20"]
+
+
+def test_workers_are_started_by_what_knows_the_place(workers: Path) -> None:
+    """Here, by ssh, or on a Ray cluster."""
+    launch = [sys.executable, str(workers / "launch.py")]
+    assert command_for(workers, ["-h"]) == [*launch, "-h"]
+    assert command_for(workers, [], hosts="a,b") == [*launch, "--hosts", "a,b"]
+    assert command_for(workers, [], Place.RAY)[1:] == [str(workers / "launch_ray.py")]
+
+
+def test_slurm_takes_the_allocation_that_there_is(
+    workers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a job is submitted, if this machine can do that."""
+    script = [str(workers / "launch.slurm"), str(workers / "train.py"), "--epochs", "2"]
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[1-2]")
+    assert command_for(workers, script[2:], Place.SLURM) == ["bash", *script]
+    monkeypatch.delenv("SLURM_JOB_NODELIST")
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/sbatch")
+    assert command_for(workers, script[2:], Place.SLURM)[:2] == ["sbatch", "--wait"]
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(UsageError, match="no sbatch"):
+        command_for(workers, [], Place.SLURM)
+
+
+def test_what_cannot_be_started_is_told(alone: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no train\.py in .*nowhere"):
+        command_for(tmp_path / "nowhere", [])
+    with pytest.raises(UsageError, match="takes one process"):
+        command_for(alone, [], hosts="a,b")
+    with pytest.raises(UsageError, match="takes one process"):
+        command_for(alone, [], Place.SLURM)
+
+
+def test_hosts_are_for_ssh_alone(workers: Path) -> None:
+    with pytest.raises(UsageError, match="slurm chooses them"):
+        command_for(workers, [], Place.SLURM, hosts="a,b")
+
+
+@pytest.mark.parametrize("words", [["run", "--", "--epochs", "3"], ["run", "out", "--epochs", "3"]])
+def test_the_command_becomes_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Whichever folder is meant, so that signals and the exit code are the program's."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("autotune-out", "out"):
+        Path(folder).mkdir()
+        Path(folder, "train.py").touch()
+    became: list[Any] = []
+    monkeypatch.setattr(os, "execvpe", lambda file, command, _: became.append([file, *command]))
+    words = words if words[1] == "--" else [*words[:2], "--", *words[2:]]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    folder = "out" if "out" in words else "autotune-out"
+    program = str(Path(folder) / "train.py")
+    assert became == [[sys.executable, sys.executable, program, "--epochs", "3"]]
