@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from autotune.config import Configuration
+from autotune.library import put_program
 from autotune.machine import Host, Machine
 from autotune.program import cluster_files, render
 from autotune.testing.fake import fake_learning
@@ -215,6 +217,15 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     "scaled_rate_servers": (SERVED.but(per_replica_batch=128), TOY, LEARNED),
     "scaled_schedule": (MIRRORED.but(steps_per_execution=8, per_replica_batch=64), TOY, SCHEDULED),
 }
+
+
+def deliver(path: Path, text: str, launch: str | None = None) -> Path:
+    """Write a program, the modules that it imports, and its launcher; return the file to run."""
+    put_program(path, text)
+    if launch is None:
+        return path
+    path.with_name("launch.py").write_text(launch, encoding="utf-8")
+    return path.with_name("launch.py")
 
 
 @cache

@@ -14,6 +14,7 @@ from autotune.api.http.access import Reader
 from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId
 from autotune.api.requests import DIGITS
+from autotune.library import NAMES
 from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.result import Result
 from autotune.result.html import page, policy
@@ -31,6 +32,13 @@ class ProgramFile(StrEnum):
     SLURM = "slurm"
     JOBSET = "jobset"
     RAY = "ray"
+    # What train.py imports, where it does.
+    INPUT = "keras_input"
+    MULTIWORKER = "keras_multiworker"
+    NOTEBOOK = "keras_notebook"
+    SCRIPT = "keras_script"
+    SERVERS = "keras_servers"
+    TRAINING = "keras_training"
 
 
 YAML = "application/yaml"
@@ -40,6 +48,7 @@ FILES: Final = {
     ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
     ProgramFile.JOBSET: (JOBSET, YAML),
     ProgramFile.RAY: (RAY, "text/x-python"),
+    **{ProgramFile(name): (f"{name}.py", "text/x-python") for name in sorted(NAMES)},
 }
 
 
@@ -87,13 +96,11 @@ def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
 def get_script(
     job_id: JobId, key: Reader, here: Here, part: ProgramFile = ProgramFile.TRAIN
 ) -> Response:
-    """Get train.py, exactly as timed, or a file that starts all its workers."""
+    """Get train.py, exactly as timed, a module of it, or a file that starts all its workers."""
     name, media_type = FILES[part]
     found = here.jobs.recommendation(job_id, key.project).programs()[name]
     if found is None:
-        raise NotFound(
-            "This program runs in one process and needs no launcher.", "Run train.py directly."
-        )
+        raise NotFound("This program needs no such file.", "Run train.py directly.")
     return _file(name, found, media_type)
 
 

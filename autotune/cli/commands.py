@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from autotune.cli.cluster import app as cluster_app
-from autotune.cli.console import Commands
+from autotune.cli.console import Command, Commands
 from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
 from autotune.cli.options import SearchCommand
 from autotune.cli.remote import fetch, submit, watch
+from autotune.cli.run import run
 from autotune.cli.saved import report, script
 from autotune.cli.serve import app as serve_app
 from autotune.cli.settings import PREFIX
@@ -49,18 +50,18 @@ app.command(
     rich_help_panel="Tune",
     context_settings={"auto_envvar_prefix": PREFIX},
 )(tune)
-app.command(epilog=DOCTOR_CODES, rich_help_panel="Tune")(doctor)
-app.command(epilog=VERIFY_CODES, rich_help_panel="Results")(verify)
+app.command(cls=Command, epilog=DOCTOR_CODES, rich_help_panel="Tune")(doctor)
+app.command(cls=Command, epilog=VERIFY_CODES, rich_help_panel="Results")(verify)
 app.command(cls=SearchCommand, rich_help_panel="Service")(submit)
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Tune": (spaces, machine),
-    "Results": (script, report, ui),
+    "Results": (run, script, report, ui),
     "Service": (watch, fetch),
     "Operate": (database,),
 }
 for panel, commands in PANELS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(command)
+        app.command(cls=Command, rich_help_panel=panel)(command)
 app.add_typer(cluster_app, name="cluster", rich_help_panel="Tune")
 app.add_typer(serve_app, name="serve", rich_help_panel="Operate")
 app.add_typer(keys_app, name="keys", rich_help_panel="Operate")

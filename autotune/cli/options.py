@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from autotune.cli.console import Command, without_types
 from autotune.cli.settings import read_settings
 from autotune.errors import UsageError
 
@@ -166,6 +166,9 @@ Verbose = Annotated[
     _results("--verbose", "-v", help="Print the reasons and what each file is for."),
 ]
 Quiet = Annotated[bool, _results("--quiet", "-q", help="Print only the answer, and errors.")]
+ThenRun = Annotated[
+    bool, _results("--then-run", help="Train with the recommendation afterwards: `autotune run`.")
+]
 Saved = Annotated[Path, _factory(metavar="CONFIG", help="Configuration saved by `autotune tune`.")]
 SettingsFile = Annotated[
     Path | None,
@@ -208,7 +211,7 @@ Label = Annotated[
 JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]
 
 
-class SearchCommand(TyperCommand):
+class SearchCommand(Command):
     """A command that also takes every option of a search, and finds them in `context.obj`.
 
     They are read off their declaration when the command is used: importing that takes longer than
@@ -218,11 +221,7 @@ class SearchCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         found = super().get_params(ctx)
         place = [each.name for each in found].index("space") + 1
-        every = [*found[:place], *_search_options(), *found[place:]]
-        for each in every:
-            if getattr(each, "is_flag", False):
-                each.metavar = ""  # It takes no value, of which the help would show the type.
-        return every
+        return [*found[:place], *_search_options(), *found[place:]]
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = {each.name: ctx.params.pop(each.name) for each in _search_options()}
@@ -240,7 +239,7 @@ def _search_options() -> tuple[Any, ...]:
     stand_in.__annotations__ = {each.name: each.annotation for each in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(stand_in)
-    return tuple(typer.main.get_command(app).params)
+    return tuple(without_types(typer.main.get_command(app).params))
 
 
 def _parameter(option: Declared) -> inspect.Parameter:

@@ -22,16 +22,20 @@ def script(
     ] = None,
 ) -> None:
     """Print the training program of a saved configuration."""
+    from autotune.library import modules_for
     from autotune.program import render
     from autotune.result import load_configuration
     from autotune.result.files import write_text
 
     saved = load_configuration(config)
     program = render(saved.configuration, saved.workload, saved.facts, saved.machine)
+    modules = modules_for(program.train)
     if out:
-        write_text(out, program.train)
+        for name, text in {out.name: program.train, **modules}.items():
+            write_text(out.with_name(name), text)
     else:
         write_out(program.train)
+        log(f"It imports {', '.join(modules)}, which --out writes beside it.")
     if program.launch:
         log(
             f"This program is one of {saved.configuration.processes} processes. To start them all, "

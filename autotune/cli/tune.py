@@ -14,6 +14,7 @@ import typer
 from autotune.cli import options as take
 from autotune.cli.console import log, show, table, write_out
 from autotune.cli.remote import show_result
+from autotune.cli.run import become, command_for
 from autotune.cli.settings import sources
 from autotune.errors import Interrupted, OutputError, UsageError
 
@@ -51,6 +52,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     json: take.Json = False,
     verbose: take.Verbose = False,
     quiet: take.Quiet = False,
+    then_run: take.ThenRun = False,
 ) -> None:
     """Find out whether and how to distribute a training.
 
@@ -92,7 +94,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         )
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
-    return None
+    return become(command_for(out, ())) if then_run else None
 
 
 def _notify_of_unused_nodes() -> None:
@@ -120,13 +122,15 @@ def _check_copies(config: Path | None, script: Path | None) -> None:
 
 
 def _write_copies(result: Result, out: Path, config: Path | None, script: Path | None) -> None:
+    from autotune.library import modules_for
     from autotune.result.files import write_text
     from autotune.result.saved import RESULT, save_configuration
 
     if config:
         save_configuration(result, config, out / RESULT)
     if script:
-        write_text(script, result.script)
+        for name, text in {script.name: result.script, **modules_for(result.script)}.items():
+            write_text(script.with_name(name), text)
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:

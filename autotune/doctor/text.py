@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autotune.doctor.report import Place, Trouble
 from autotune.errors import CodeError
-from autotune.notebook import python_of_cell
+from autotune.library.keras_notebook import python_of_cell
 
 NOTEBOOK = ".ipynb"
 _COMMAND = re.compile(

@@ -3,6 +3,7 @@
 from autotune.program.cluster import cluster_files as cluster_files
 from autotune.program.pipeline import CACHES as CACHES
 from autotune.program.program import (
+    EPOCHS as EPOCHS,
     Program as Program,
     render as render,
     script_reader as script_reader,

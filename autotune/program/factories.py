@@ -44,6 +44,8 @@ class _Preamble:
             self.definitions.append(_stub(role, source))
             return
         self.imports.add(Import("__future__", "annotations"))
+        if source.missing:
+            self.imports.add(Import("keras_training", "needs_values"))
         imports, definitions = imports_in(source.text), _definitions_in(source.text)
         meanings: dict[str, object] = {each.binds: each for each in imports}
         meanings |= {name: text for text in definitions for name in bound_names(ast.parse(text))}
@@ -85,15 +87,12 @@ class _Preamble:
         if text != role:
             self.assignments.append(f"{role} = {text}")
 
-    def context(self, workload: Workload) -> dict[str, object]:
-        sources = [each.source for each in workload.factories.values() if each.source]
+    def context(self) -> dict[str, object]:
         return {
             **vars(self),
             "imports": sections(self.imports),
             "local_imports": sections(self.local_imports),
             "roots": [_on_path(root, modules) for root, modules in self.roots.items()],
-            # Whether any factory ends the program while its values are not filled in.
-            "guarded": any(each.expression and each.missing for each in sources),
         }
 
 
@@ -103,7 +102,7 @@ def sketch(workload: Workload) -> dict[str, object]:
     for each in workload.factories.values():
         places = dict(each.source.roots).values() if each.source else ()
         found.roots |= {root: [] for root in (*places, each.root) if root is not None}
-    return found.context(workload)
+    return found.context()
 
 
 def preamble(
@@ -117,12 +116,12 @@ def preamble(
             result.add_import(role, factory)
         else:
             result.add_source(role, factory.source or Source(text="", expression=""))
-    return result.context(workload)
+    return result.context()
 
 
 def _on_path(root: str, modules: Iterable[str]) -> str:
-    folder = call("folder_of", [("", literal(each)) for each in (root, *modules)])
-    return call("sys.path.insert", [("", "0"), ("", folder)])
+    names = [("", literal(each)) for each in (root, *modules)]
+    return call("add_folder", [("", "__file__"), *names])
 
 
 @lru_cache(maxsize=64)  # Repeats write the same programs again.

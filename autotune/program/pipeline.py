@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-from functools import cache
-from pathlib import Path
+from collections.abc import Sequence
 
 from autotune.axis import Place
 from autotune.config import Configuration, axes
-from autotune.program.text import call, literal
+from autotune.program.text import WIDTH, call, literal
 from autotune.value import Scalar
-from autotune.workload import Factory, FitData, WorkloadFacts
+from autotune.workload import Factory, WorkloadFacts
 
 CACHES = "autotune-cache-"
-"""How the names of the folders begin that hold examples in files."""
-_CONTEXT = "input_context: tf.distribute.InputContext"
+"""How the names of the folders begin that hold examples in files; `keras_training` makes them."""
+_CONTEXT = "input_context"
+_WHOLE = "tf.distribute.InputContext()"
 _CACHES = {
     "off": "lambda dataset: dataset",
     "memory": "tf.data.Dataset.cache",
-    "file": "cached_in_file",
+    "file": "cache_in_file",
 }
 """The function that the factory gets for its parameter `cache`."""
-_CACHED = {"off": "dataset", "memory": "dataset.cache()", "file": "cached_in_file(dataset)"}
+_CACHED = {"off": "dataset", "memory": "dataset.cache()", "file": "cache_in_file(dataset)"}
 """What stands for the dataset behind a factory that has no such parameter."""
 _SHARDING = {
     "auto": "tf.data shards the examples between the workers, by file where it can.",
@@ -29,11 +28,6 @@ _SHARDING = {
     "file": "tf.data shards the files between the workers, so each reads only its own.",
     "off": "Every worker reads all examples.",
 }
-_CARRIED = [Path(__file__).parents[1] / name for name in ("datasets.py", "notebook.py")]
-"""Read and not imported: TensorFlow would come with it."""
-_OF_ARRAYS = ("batches_of", "as_tensor")
-_BY_PYTHON = ("read_by_python", "by_threads", "by_processes")
-_OF_CELLS = ("code_of_notebook", "python_of_cell")
 
 
 def pipeline(
@@ -48,12 +42,20 @@ def pipeline(
     several_workers, distributed = configuration.workers > 1, configuration.distributed
     source = at_source(configuration)
     whole = distributed and not source and not apart
-    batch = batch_of(configuration) if whole else "PER_REPLICA_BATCH"
+    batch = batch_of(configuration) if whole else _of_replica(configuration)
     of_what = "global batches" if whole else "per-replica batches from this worker's shard"
-    of_workers = "worker: int, workers: int" if apart else "global_batch: int"
+    of_workers = "worker, workers" if apart else "global_batch"
     in_workers = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
     takes = {*facts.dataset_takes} - {*dict(dataset.arguments)}
-    prefetch = configuration.prefetch
+    handed = configuration.cache == "off" or "cache" in takes
+    cached = _CACHED["off" if handed else configuration.cache]
+    shuffle = 0 if handed else facts.shuffle_buffer
+    stages = [
+        ".repeat()",
+        "" if facts.batched else f".batch({batch}, drop_remainder=True)",
+        ".take(1).cache().repeat()" if held else "",
+        f".prefetch({_automatic(configuration.prefetch)})" if configuration.prefetch else "",
+    ]
     return {
         "apart": apart,
         "held": held,
@@ -66,21 +68,29 @@ def pipeline(
         "policy": configuration.shard_policy,
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
         "option_lines": axis_lines(configuration, Place.OPTIONS),
-        "equal": distributed and not apart,
-        "batched": facts.batched,
-        "batch": batch,
-        "caches": CACHES if configuration.cache == "file" else "",
-        "cached": _CACHED["off" if "cache" in takes else configuration.cache],
-        "shuffle": 0 if configuration.cache == "off" or "cache" in takes else facts.shuffle_buffer,
-        "prefetch": _automatic(prefetch) if prefetch else "",
+        "cached": cached,
+        "shuffle": shuffle,
+        "last_lines": _last_lines("dataset" if shuffle else cached, stages),
     }
+
+
+def _last_lines(dataset: str, stages: Sequence[str]) -> list[str]:
+    """Return the statements that end with the batches of a dataset; two where one is too long."""
+    flat = f"return {dataset}{''.join(stages)}"
+    if 4 + len(flat) <= WIDTH:
+        return [flat]
+    return [f"dataset = {dataset}{''.join(stages[:-1])}", f"return dataset{stages[-1]}"]
 
 
 def batch_of(configuration: Configuration) -> str:
     """Return how a program calls the examples of a step."""
     if configuration.workers > 1:
         return "global_batch"
-    return "GLOBAL_BATCH" if configuration.distributed else "PER_REPLICA_BATCH"
+    return "GLOBAL_BATCH" if configuration.distributed else _of_replica(configuration)
+
+
+def _of_replica(configuration: Configuration) -> str:
+    return "PER_REPLICA_BATCH" if configuration.distributed else "BATCH_SIZE"
 
 
 def at_source(configuration: Configuration) -> bool:
@@ -123,12 +133,9 @@ def _automatic(value: Scalar) -> str:
 def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     returned = facts.returned
     sized = returned.arrays or returned.by_python or returned.uneven
-    names = _OF_ARRAYS * returned.arrays + ("full_batches",) * returned.uneven
-    names += _BY_PYTHON * returned.by_python
     return {
         "plain": returned.plain,
-        "parameters": "*, batch_size: int, **options: Any" if sized else "**options: Any",
-        "functions": [_functions()[name] for name in names],
+        "parameters": "*, batch_size, **options" if sized else "**options",
         "expression": _expression(configuration, facts),
     }
 
@@ -154,23 +161,16 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
 
 
-def functions_for(
-    data: FitData | None, *, whole: bool, notebook: bool, evaluates: bool
-) -> list[str]:
-    names = _OF_CELLS * notebook
-    names += _OF_ARRAYS * (data in (None, FitData.ARRAYS))
-    names += ("as_tensor",) * (evaluates and data is not FitData.ARRAYS)
-    names += _BY_PYTHON * (data in (None, FitData.PY_DATASET, FitData.GENERATOR))
-    names += ("full_batches",) * (whole and data is not FitData.ARRAYS)
-    return [_functions()[name] for name in names]
-
-
-@cache
-def _functions() -> dict[str, str]:
-    found = {}
-    for file in _CARRIED:
-        text = file.read_text(encoding="utf-8")
-        for each in ast.parse(text).body:
-            if isinstance(each, ast.FunctionDef):
-                found[each.name] = ast.get_source_segment(text, each) or ""
-    return found
+def validation(configuration: Configuration, facts: WorkloadFacts) -> str:
+    """Return the lines that make what a program validates with; empty where there is nothing."""
+    returned = facts.returned
+    if not returned.beside:
+        return ""
+    batch, takes = _of_replica(configuration), facts.dataset_takes
+    offered = {"batch_size": batch, "input_context": _WHOLE, "cache": _CACHES["off"]}
+    values = {name: text for name, text in offered.items() if name in takes}
+    needed = [a.needs_parameter for a in axes().values()]
+    values |= {name: "tf.data.AUTOTUNE" for name in needed if name in takes}
+    made = call("dataset_fn", values.items(), before="data = ", indent=4)
+    batched = facts.batched or returned.unbatched
+    return f"{made}\n    return validation_of(data[1], {batch}, batched={batched})"

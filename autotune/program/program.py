@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from autotune.axis import Place
 from autotune.config import Configuration
@@ -13,10 +13,10 @@ from autotune.program.pipeline import (
     at_source,
     axis_lines,
     batch_of,
-    functions_for,
     pipeline,
     reading,
     taken,
+    validation,
 )
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
 from autotune.program.words import UNKNOWN_STEPS, in_words
@@ -26,7 +26,6 @@ from autotune.text import plural
 from autotune.value import Value
 from autotune.workload import (
     FitFacts,
-    OwnStrategy,
     Script,
     Workload,
     WorkloadFacts,
@@ -34,20 +33,25 @@ from autotune.workload import (
 )
 
 _IMPORTS = imports_in("""
-import argparse, ast, hashlib, json, math, multiprocessing, os, platform, random, re, sys, tempfile
-import textwrap
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
-from itertools import chain, cycle, islice
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+import math
 import keras, numpy as np, tensorflow as tf
+from keras_input import batches_of, full_batches, read_by_python, validation_of
+from keras_notebook import code_of_notebook
+from keras_script import Script
+from keras_training import add_folder, cache_in_file, callbacks_of, needs_values, parse_arguments
+from keras_training import logical_cpus, scaled, shorten_last_calls, spread_random_streams
 """)
 """What the templates use; a program imports those that it looks up."""
+_OF_TRAINING: Mapping[Training, Sequence[Import]] = {
+    "fit": (),
+    "loop": imports_in("""
+from keras_multiworker import Checkpoints, check_same_software, evaluate, fit, predict, save
+from keras_multiworker import warn_of_other_size
+"""),
+    "coordinator": imports_in("from keras_servers import fit, serve_unless_chief"),
+}
+EPOCHS = 10
+"""Of a program whose user has named no number."""
 
 
 class Program(Value):
@@ -86,30 +90,73 @@ def render(
     setup = plan.setup(configuration, machine)
     apart = training == "coordinator"
     rate = _learning_rate(configuration, facts)
-    batch = ["PER_REPLICA_BATCH", "workers"] if apart else [batch_of(configuration)]
+    several = configuration.workers > 1
+    steps = _steps(configuration, workload, facts, apart=apart)
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
         **in_words(configuration, workload, facts),
         "setup": setup,
-        "fits": training == "fit",
+        "training": training,
         "taken": taken(configuration, facts),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
+        "validation": "" if workload.script else validation(configuration, facts),
         **rate,
+        "arguments": _arguments(steps, several=several, script=workload.script is not None),
+        "check_software": _check_software(workload),
         "model": _model(configuration, workload, facts),
-        "callbacks": _callbacks(workload, training, batch if rate["rate_factor"] else []),
+        "steps": steps if workload.script is None and not several else _rounded_up(steps),
+        "dataset_of": _dataset_of(configuration),
+        **_callbacks(configuration, workload, facts, training),
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
-    used = global_names(fill_in(f"{training}.py.j2", {**context, **sketch(workload)}))
-    imports = {*_used(used), *(Import(name) for name in setup.modules)}
-    train = fill_in(f"{training}.py.j2", {**context, **preamble(workload, used, imports)})
-    alone = configuration.workers == 1
-    return Program(train=train, launch=None if alone else fill_in("launch.py.j2", context))
+    used = global_names(fill_in("train.py.j2", {**context, **sketch(workload)}))
+    imports = {*_used(used, training), *(Import(name) for name in setup.modules)}
+    train = fill_in("train.py.j2", {**context, **preamble(workload, used, imports)})
+    return Program(train=train, launch=fill_in("launch.py.j2", context) if several else None)
 
 
-def _used(names: Collection[str]) -> set[Import]:
-    return {each for each in _IMPORTS if each.binds in names}
+def _used(names: Collection[str], training: Training = "fit") -> set[Import]:
+    return {each for each in (*_IMPORTS, *_OF_TRAINING[training]) if each.binds in names}
+
+
+def _arguments(steps: str, *, several: bool, script: bool) -> str:
+    """Return the line that reads the command line."""
+    pairs = [("", "argv"), ("", "__file__"), ("", "__doc__")]
+    pairs += [("verbose", "None")] if script else [("epochs", str(EPOCHS))]
+    pairs += [("resumes", "True")] if several else [] if script else [("steps", steps)]
+    return call("parse_arguments", pairs, before="args = ", indent=4)
+
+
+def _check_software(workload: Workload) -> str:
+    parts = ["script.file"] if workload.script else ["model_fn", "dataset_fn"]
+    names = [("", each) for each in ("strategy", "__file__", *parts)]
+    return call("check_same_software", names, indent=4)
+
+
+def _steps(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts, *, apart: bool
+) -> str:
+    """Return how many batches the examples make; the last one is filled up from the next epoch."""
+    if facts.examples is None:
+        return "STEPS_PER_EPOCH"
+    of_call = workload.script and facts.fit and facts.fit.data
+    batch = "(PER_REPLICA_BATCH * workers)" if apart else batch_of(configuration)
+    return f"{'examples_of(call)' if of_call else 'EXAMPLES'} / {batch}"
+
+
+def _rounded_up(steps: str) -> str:
+    return f"math.ceil({steps})" if "/" in steps else steps
+
+
+def _dataset_of(configuration: Configuration) -> str:
+    """Return what makes the batches of a worker, by its number and that of all."""
+    if not at_source(configuration):
+        return "make_dataset"
+    return (
+        "lambda worker, workers: make_dataset(tf.distribute.InputContext(workers, worker, workers))"
+    )
 
 
 def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
@@ -153,6 +200,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
     return {
         **dict(configuration),
         "several_workers": configuration.workers > 1,
+        "distributed": configuration.distributed,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
         "batch": batch_of(configuration),
@@ -180,47 +228,47 @@ def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[s
     factor = learning_rate_factor(known, update_batch(configuration)) if known else 1
     if known is None or factor == 1:
         return {"rate_factor": None}
-    return {
-        "rate_factor": f"{factor:.3g}",
-        "warm_up": warm_up_examples(known),
-        "warm_up_share": f"{WARM_UP_SHARE:.2g}",
-        "usual_batch": known.batch,
-        "scheduled": known.scheduled,
-    }
+    return {"rate_factor": f"{factor:.3g}", "usual_batch": known.batch}
 
 
 def _script(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
     if workload.script is None:
-        return {"script": None, "sets_epochs": " --epochs 5"}
+        return {"script": None, "sets_epochs": " --epochs 20"}
     fit = facts.fit or FitFacts()
     script = workload.script.model_copy(update={"fit": workload.script.fit or fit.line})
-    whole, several = fit.only_batch is not None, configuration.workers > 1
     return {
         "script": script,
         "sets_epochs": "",
         "script_epochs": fit.epochs and plural(fit.epochs, "epoch"),
-        "own": fit.own_strategy,
-        "data": fit.data,
-        "whole": whole,
-        "own_batch": facts.usual_batch or Configuration().per_replica_batch,
-        "functions": functions_for(
-            fit.data, whole=whole, notebook=script.notebook, evaluates=several
+        "make_script": _make_script(
+            script, fit.own_strategy.replicas if fit.own_strategy else None, fit.of
         ),
+        "data": fit.data,
+        "whole": fit.only_batch is not None,
+        "own_batch": facts.usual_batch or Configuration().per_replica_batch,
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
     }
+
+
+def _make_script(script: Script, replicas: int | None, of: str = "") -> str:
+    """Return the statement that finds the script."""
+    pairs = [("", "__file__"), ("", literal(script.path))]
+    if script.arguments:
+        pairs.append(("", f"[{', '.join(map(literal, script.arguments))}]"))
+    pairs += [("fit", str(script.fit))] * (script.fit is not None)
+    pairs += [("of", literal(of))] * bool(of and script.fit is not None)
+    pairs += [("replicas", str(replicas))] * bool(replicas)
+    pairs += [("read", "code_of_notebook")] * script.notebook
+    return call("Script", pairs, before="script = ")
 
 
 def script_reader(script: Script) -> str:
     """Return a program that offers to run a script up to its `fit`."""
     context: dict[str, object] = {
-        "script": script,
-        "own": OwnStrategy(),
+        "make_script": _make_script(script, 1),
         "data": None,
-        "eager": "",
-        "several_workers": False,
-        "functions": functions_for(None, whole=True, notebook=script.notebook, evaluates=False),
         # An inspection times what the generator itself gives.
         "reading": "read_by_python(call.x, shuffle=call.shuffle, peeked=0)",
         "imports": "",
@@ -234,31 +282,49 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
     chosen = {name: value for name, value in configuration.own_values().items() if name in takes}
     values = {**dict(workload.model.arguments), **chosen}
     pairs = [(name, literal(value)) for name, value in values.items()]
-    return call("model_fn", pairs, before="model = ", indent=8)
+    indent = 8 if configuration.distributed else 4
+    return call("model_fn", pairs, before="model = ", indent=indent)
 
 
-def _callbacks(workload: Workload, training: Training, scaled_for: list[str]) -> str:
-    """Return the argument of `fit`, or of the list that the loop keeps.
-
-    Where the learning rate is scaled, that is done for the batch in `scaled_for`.
-    """
-    before = "callbacks=" if training == "fit" else ""
-    if not scaled_for:
-        return before + _every_callback(workload, len(before), 8)
-    arguments = [_every_callback(workload, 0, 12), *scaled_for]
-    return call("scaled", [("", each) for each in arguments], before=before, indent=8)
-
-
-def _every_callback(workload: Workload, before: int, indent: int) -> str:
-    """Return the list of all callbacks, to stand at `indent` behind so many characters."""
+def _callbacks(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts, training: Training
+) -> dict[str, object]:
+    """Return the callbacks as an argument of `fit`, or as lines before it that scale the rate."""
+    saves = ", Checkpoints" if training == "loop" and configuration.workers > 1 else ""
+    asked = f"*callbacks_of(args{saves})"
+    given = [asked, "*callbacks"]
     if workload.script:
-        return "[*callbacks_of(call), *callbacks]"
-    if workload.callbacks is None:
-        return "list(callbacks)"
-    pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
-    flat = f"[{call('*callbacks_fn', pairs, indent=-WIDTH)}, *callbacks]"
-    if before + len(flat) < WIDTH - indent:
+        given = ["*call.all_callbacks(validates=args.validation)", *given]
+    elif workload.callbacks is not None:
+        pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
+        given = [call("*callbacks_fn", pairs, indent=8), *given]
+    deeper = 4 if workload.script else 0
+    known, rate = facts.learning, _learning_rate(configuration, facts)
+    if known is None or rate["rate_factor"] is None:
+        every = _listed("callbacks=", given, 8, deeper)
+        return {"every": "", "scaled": "", "callbacks": every}
+    batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)
+    steps = configuration.steps_per_execution
+    arguments = [
+        *[("", each) for each in ("model", "every", "LEARNING_RATE_FACTOR")],
+        ("batch", batch),
+        ("usual_batch", str(known.batch)),
+        ("warm_up", f"({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})"),
+        *([("steps_per_call", "STEPS_PER_EXECUTION")] if steps > 1 else []),
+        *([("workers", "workers")] if training == "coordinator" else []),
+    ]
+    return {
+        "every": _listed("every = ", given, 4, deeper),
+        "scaled": call("scaled", arguments, before="every = ", indent=4, deeper=deeper),
+        "callbacks": "callbacks=every",
+    }
+
+
+def _listed(before: str, items: Sequence[str], indent: int, deeper: int) -> str:
+    """Return a list, on one line if it fits, to stand at `indent`, and then so much deeper."""
+    flat = f"{before}[{', '.join(items)}]"
+    if "\n" not in flat and deeper + indent + len(flat) < WIDTH:
         return flat
     inner = " " * (indent + 4)
-    own = call("*callbacks_fn", pairs, indent=indent + 4)
-    return f"[\n{inner}{own},\n{inner}*callbacks,\n{' ' * indent}]"
+    lines = "".join(f"{inner}{each},\n" for each in items)
+    return f"{before}[\n{lines}{' ' * indent}]"

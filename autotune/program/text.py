@@ -17,6 +17,7 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autotune.errors import ConfigurationError
+from autotune.library import NAMES
 from autotune.value import Scalar
 
 WIDTH = 100
@@ -36,20 +37,26 @@ def literal(value: Scalar | None) -> str:
 
 
 def call(
-    head: str, arguments: Iterable[tuple[str, str]], *, before: str = "", indent: int = 0
+    head: str,
+    arguments: Iterable[tuple[str, str]],
+    *,
+    before: str = "",
+    indent: int = 0,
+    deeper: int = 0,
 ) -> str:
     """Return a call, on one line if it fits, to stand at `indent` behind `before`.
 
-    Arguments are pairs of a name and the text of its value; an empty name is positional.
+    Arguments are pairs of a name and the text of its value; an empty name is positional. A template
+    may then put it so much `deeper`.
     """
     parts = [f"{name}={text}" if name else text for name, text in arguments]
     flat = f"{before}{head}({', '.join(parts)})"
-    if indent + len(flat) <= WIDTH or not parts:
+    if deeper + indent + len(flat) <= WIDTH or not parts:
         return flat
     inner = " " * (indent + 4)
     together = inner + ", ".join(parts)
     apart = "\n".join(f"{inner}{part}," for part in parts)
-    body = together if len(together) <= WIDTH else apart
+    body = together if deeper + len(together) <= WIDTH else apart
     return f"{before}{head}(\n{body}\n{' ' * indent})"
 
 
@@ -98,7 +105,7 @@ def _named(module: str, name: str, alias: str | None) -> Import:
 
 
 def sections(imports: Iterable[Import]) -> str:
-    """Return sorted import statements: the future, the standard library, everything else."""
+    """Return sorted import statements: the future, Python's, others, what lies beside."""
     groups = groupby(sorted({*imports}, key=_order), key=_section)
     return "\n\n".join("\n".join(_statements(group)) for _, group in groups)
 
@@ -111,6 +118,8 @@ def _order(each: Import) -> tuple[int, bool, str, int, str]:
 
 def _section(each: Import) -> int:
     top = each.module.partition(".")[0]
+    if top in NAMES:
+        return 3
     return 0 if top == "__future__" else 1 if top in sys.stdlib_module_names else 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
@@ -48,9 +48,14 @@ def in_words(
     lines = [*_distribution(configuration), *_settings(configuration)]
     return {
         "about": _purpose(workload),
-        "words": [*lines, *filter(None, [epoch_in_words(configuration, facts)])],
+        "words": _sentence([*lines, *filter(None, [epoch_in_words(configuration, facts)])]),
         "own_values": _own_values(configuration),
     }
+
+
+def _sentence(lines: Sequence[str]) -> str:
+    text = "; ".join(lines)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _purpose(workload: Workload) -> str:

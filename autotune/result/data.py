@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
+from autotune.library import NAMES, modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.program import cluster_files
@@ -44,6 +45,10 @@ class ResultData(SavedConfiguration):
     """The training program, `train.py`, exactly as timed."""
     launch: str | None
     """`launch.py`, which starts all workers on this machine; None for one process."""
+    patch: str = ""
+    """What to change in the user's own script instead, for `patch -p1`; empty where nothing is."""
+    why_no_patch: str = ""
+    """Why a script cannot be changed so, as a sentence."""
     unchanged_batch: Alternative | None = None
     """The fastest configuration with the default global batch size, if the recommended one has
     another."""
@@ -95,9 +100,15 @@ class ResultData(SavedConfiguration):
         )
 
     def programs(self) -> Mapping[str, str | None]:
-        """Return train.py and what starts its processes, by name; None for what it needs not."""
+        """Return train.py, its modules, and what starts its processes; None for what is not needed.
+
+        By the names of the files.
+        """
         return {
             "train.py": self.script,
+            **dict.fromkeys(f"{name}.py" for name in sorted(NAMES)),
+            **modules_for(self.script),
+            "train.patch": self.patch or None,
             "launch.py": self.launch,
             **cluster_files(self.configuration, self.machine),
         }

@@ -32,6 +32,13 @@ COMPARED = "vs_one_device"
 MEANINGS: Mapping[str, str] = {
     "config.yaml": "what was decided, for `autotune script` and `autotune verify`",
     "train.py": "the training program, exactly as timed",
+    "keras_training.py": "what train.py imports: options, checkpoints, the learning rate",
+    "keras_multiworker.py": "what train.py imports: the training loop of several replicas",
+    "keras_servers.py": "what train.py imports: the training loop with parameter servers",
+    "keras_script.py": "what train.py imports: runs the script",
+    "keras_notebook.py": "what train.py imports: reads the notebook",
+    "keras_input.py": "what train.py imports: makes datasets of what `fit` takes",
+    "train.patch": "the same as a change of your script (`patch -p1 < train.patch`)",
     "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
     "launch.slurm": "starts them on several machines with Slurm",
     "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",

@@ -10,16 +10,18 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import BashLexer, PythonLexer, YamlLexer
+from pygments.lexers import BashLexer, DiffLexer, PythonLexer, YamlLexer
 
 from autotune.config import describe
 from autotune.installed import VERSION
+from autotune.library import NAMES
 from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.data import ResultData
@@ -36,7 +38,7 @@ STYLE, SCRIPT = "style.css", "script.js"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 _TICKED = re.compile(r"`([^`\n]+)`")
-_LEXERS = {"py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
+_LEXERS = {"patch": DiffLexer, "py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
 _STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.REPEAT: "repeat"}
 
 
@@ -96,7 +98,12 @@ def _parts(view: ResultView) -> dict[str, Any]:
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
         "pays": charts.pays(result.diagnosis),
-        "programs": {name: text for name, text in result.programs().items() if text},
+        "programs": {
+            name: text
+            for name, text in result.programs().items()
+            # Its modules are the same in every delivery.
+            if text and Path(name).stem not in NAMES
+        },
         **_trials(result.trials, result.leaderboard()),
     }
 

@@ -251,6 +251,8 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
         parts += [*_reasons(view), Text()]
     if view.failures:
         parts += [*_failures(view), Text()]
+    if result.patch:
+        parts += [*_patch(result.patch), Text()]
     if "train.py" in missing:
         # Not wrapped: it is a program.
         script = Text(result.script, no_wrap=True, overflow="ignore")
@@ -258,6 +260,13 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
     if verbose:
         parts += [*_files(files, folder), Text()]
     return Group(*parts, *map(_command, view.next_steps(files, folder)))
+
+
+def _patch(text: str) -> Iterator[Text]:
+    """Yield the lines of a patch, never wrapped, because they are pasted."""
+    styles = {"+": "green", "-": "red", "@": "dim"}
+    for line in text.splitlines():
+        yield Text(line, styles.get(line[:1], ""), no_wrap=True, overflow="ignore")
 
 
 def brief(result: ResultData) -> str:

@@ -29,7 +29,9 @@ def strategy_of(result: ResultData) -> Any:
         )
     setup = strategy(configuration.strategy).setup(configuration, result.machine)
     names: dict[str, Any] = {each: import_module(each) for each in setup.modules}
-    names |= {"tf": import_module("tensorflow"), "REPLICAS": configuration.replicas_per_worker}
+    library = import_module("autotune.library.keras_training")
+    names |= {"tf": import_module("tensorflow"), "logical_cpus": library.logical_cpus}
+    names["REPLICAS"] = configuration.replicas_per_worker
     body = "\n    ".join(setup.lines)
     exec(f"def make_strategy():\n    {body}", names)  # noqa: S102 - the text is train.py's own
     try:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
+from autotune.library import modules_for
 from autotune.objective import Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
+from autotune.program import EPOCHS
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import settings, summary
@@ -336,9 +338,12 @@ class ResultView:
     def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
         """Yield what to do with a result, whose files are there by name, in a folder."""
         result = self.result
-        if not result.unsaved or "train.py" in files:
+        needed = {"train.py", *modules_for(result.script)}
+        if not result.unsaved or needed <= files.keys():
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
             yield NextStep("Train:", f"python {shlex.quote(str(program))}", self._epochs())
+        if "train.patch" in files:
+            yield NextStep("Or:", f"patch -p1 < {shlex.quote(str(files['train.patch']))}")
         if "report.html" in files:
             yield NextStep("Why:", str(files["report.html"]))
         again = "run the same command with --resume"
@@ -352,5 +357,5 @@ class ResultView:
 
     def _epochs(self) -> str:
         fit = self.result.facts.fit
-        many = fit.epochs if fit and fit.epochs else 1
+        many = fit.epochs if fit and fit.epochs else EPOCHS
         return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
@@ -18,6 +19,7 @@ from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
+from autotune.program.patch import Patch, patch_for
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
@@ -410,6 +412,7 @@ def _recommendation(
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
     screenings = findings.history.screenings
+    patch = _patch(chosen, subject)
     chosen_by = choices(subject.machine, subject.facts)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
@@ -427,6 +430,8 @@ def _recommendation(
         gain_over_yours=findings.gain_over_yours,
         script=program.train,
         launch=program.launch,
+        patch=patch.text,
+        why_no_patch=patch.why_not,
         trials=tuple(study.trials),
         compared=tuple(
             each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
@@ -447,6 +452,18 @@ def _recommendation(
         margin=request.options.margin,
         seed=request.options.seed,
     )
+
+
+def _patch(chosen: Configuration, subject: Subject) -> Patch:
+    """Return what to change in the user's script, if there is one."""
+    script = subject.workload.script
+    if script is None or script.notebook:
+        return Patch()
+    try:
+        text = Path(script.path).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return Patch(why_not="The script cannot be read any more.")
+    return patch_for(script.path, text, chosen, subject.facts, subject.machine)
 
 
 def _plain(name: str) -> str:

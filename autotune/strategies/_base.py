@@ -30,7 +30,7 @@ class Setup(Value):
     modules: tuple[str, ...] = ()
     """What the lines use beside TensorFlow."""
     note: str = ""
-    """What a reader who does not know this strategy should know, in sentences."""
+    """What a reader who does not know this strategy should know, in one sentence."""
 
 
 class Strategy(ABC):
@@ -92,16 +92,10 @@ class Strategy(ABC):
         return None
 
 
-SPLIT_CPU = (
-    'cpu = tf.config.list_physical_devices("CPU")[0]',
-    "logical = [tf.config.LogicalDeviceConfiguration()] * REPLICAS",
-    "tf.config.set_logical_device_configuration(cpu, logical)",
-)
-"""Lines that make as many logical CPUs as there are replicas."""
-
-
-def named(kind: str) -> str:
+def devices(kind: str) -> str:
     """Return the line that names a device of a kind for each replica."""
+    if kind == "CPU":
+        return "devices = logical_cpus(REPLICAS)"
     return f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import SPLIT_CPU, Setup, Strategy, named
+from autotune.strategies._base import Setup, Strategy, devices
 from autotune.workload import WorkloadFacts
 
 WRONG = (
@@ -20,15 +20,7 @@ WRONG = (
 )
 """Keras updates each metric in every replica, and the strategy adds up the results: the old value
 counts once for each replica. Variables that say nothing of how to add up cannot be updated."""
-_GPU_NOTE = (
-    "The variables are kept in CPU memory. Each GPU reads them and computes the gradients of its "
-    "share of the batch; the CPU applies their sum."
-)
-_CPU_NOTE = (
-    "The variables exist once, on the first logical CPU. Each logical CPU computes the gradients "
-    "of its share of the batch, and their sum is applied once. Logical CPUs share the physical "
-    "cores, so this pays only if a single replica cannot keep all cores busy."
-)
+_NOTE = "Each device computes on its share of a batch; the variables are in the host's memory."
 
 
 class CentralStorage(Strategy):
@@ -47,14 +39,12 @@ class CentralStorage(Strategy):
         return WRONG
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        if machine.gpus:
-            return Setup(lines=_strategy("GPU"), note=_GPU_NOTE)
-        return Setup(lines=(*SPLIT_CPU, *_strategy("CPU")), note=_CPU_NOTE)
+        return Setup(lines=_strategy("GPU" if machine.gpus else "CPU"), note=_NOTE)
 
 
 def _strategy(kind: str) -> tuple[str, ...]:
     return (
-        named(kind),
+        devices(kind),
         "return tf.distribute.experimental.CentralStorageStrategy(",
         '    compute_devices=devices, parameter_device="CPU:0"',
         ")",

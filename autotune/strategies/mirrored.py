@@ -7,23 +7,15 @@ from typing import ClassVar
 
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
-from autotune.strategies._base import SPLIT_CPU, Setup, Strategy, Training, named, too_few
+from autotune.strategies._base import Setup, Strategy, Training, devices, too_few
 from autotune.workload import WorkloadFacts
 
-_OPERATIONS: Mapping[Reduction, str] = {
+OPERATIONS: Mapping[Reduction, str] = {
     "one_device": "ReductionToOneDevice",
     "hierarchical": "HierarchicalCopyAllReduce",
     "nccl": "NcclAllReduce",
 }
-_GPU_NOTE = (
-    "Each GPU holds a copy of the model and processes its share of every batch. The gradients "
-    "are all-reduced after each step, so all copies stay identical."
-)
-_CPU_NOTE = (
-    "Each logical CPU holds a copy of the model and processes its share of every batch. The "
-    "gradients are all-reduced after each step, so all copies stay identical. Logical CPUs share "
-    "the physical cores, so this pays only if a single replica cannot keep all cores busy."
-)
+_NOTE = "A copy of the model on each device; their gradients are added up after each step."
 
 
 class Mirrored(Strategy):
@@ -56,10 +48,8 @@ class Mirrored(Strategy):
         return too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        if machine.gpus:
-            return Setup(lines=_strategy("GPU", configuration.reduction), note=_GPU_NOTE)
-        lines = (*SPLIT_CPU, *_strategy("CPU", configuration.reduction))
-        return Setup(lines=lines, note=_CPU_NOTE)
+        kind = "GPU" if machine.gpus else "CPU"
+        return Setup(lines=_strategy(kind, configuration.reduction), note=_NOTE)
 
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
         # Its own loop over several steps cannot hold the collectives of the default reduction,
@@ -72,12 +62,11 @@ class Mirrored(Strategy):
 
 
 def _strategy(kind: str, reduction: Reduction) -> tuple[str, ...]:
-    devices = named(kind)
     if reduction == "default":
-        return (devices, "return tf.distribute.MirroredStrategy(devices)")
+        return (devices(kind), "return tf.distribute.MirroredStrategy(devices)")
     return (
-        devices,
-        f"add_up = tf.distribute.{_OPERATIONS[reduction]}()",
+        devices(kind),
+        f"add_up = tf.distribute.{OPERATIONS[reduction]}()",
         "return tf.distribute.MirroredStrategy(devices, cross_device_ops=add_up)",
     )
 

@@ -12,11 +12,7 @@ from autotune.text import plural
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
-_NOTE = (
-    "TensorFlow reads the workers' addresses and the index of this one from TF_CONFIG, then "
-    "waits here until all of them have started. No TensorFlow operation may run before: the "
-    "connections are made when TensorFlow initializes."
-)
+_NOTE = "It reads the workers' addresses from TF_CONFIG, and waits here until all have started."
 
 
 class MultiWorkerMirrored(Strategy):

@@ -29,11 +29,7 @@ class OneDevice(Strategy):
         return self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        return Setup(
-            lines=("return tf.distribute.get_strategy()",),
-            note="TensorFlow's default strategy trains on the first GPU, or on the CPU where there "
-            "is none.",
-        )
+        return Setup(lines=("return tf.distribute.get_strategy()",))
 
 
 STRATEGY = OneDevice()

@@ -11,14 +11,7 @@ from autotune.strategies._base import Setup, Strategy, cores, gpus, no_source, w
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
-_NOTE = (
-    "The variables are on the parameter servers, each variable on one of them, assigned round "
-    "robin. Every worker reads them, computes a step on its own examples and writes the updates "
-    "without waiting for the others, so gradients may be stale. Weights are updated by addition "
-    "and lose no update; but what Keras reads and writes back (optimizer.iterations, momenta, "
-    "moving averages, metrics) loses what another worker wrote in between. The chief, which runs "
-    "this, only coordinates."
-)
+_NOTE = "Servers hold the variables, and each worker updates them without waiting for the others."
 
 
 class ParameterServer(Strategy):

@@ -47,9 +47,7 @@ class TPU(Strategy):
                 "return tf.distribute.TPUStrategy(resolver)",
             ),
             modules=("os",),
-            note="Each TPU core holds a copy of the model and processes its share of every batch. "
-            "The environment variable TPU_NAME selects the TPU; the default is that of this host. "
-            "Not tested on a TPU: written from TensorFlow's documentation.",
+            note="TPU_NAME names the TPU; never tested on one, but written from the documentation.",
         )
 
 

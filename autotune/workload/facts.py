@@ -105,6 +105,8 @@ class FitFacts(Value):
 
     line: int | None = None
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
+    of: str = ""
+    """What the line calls it on, as the script writes it; empty where it calls it otherwise."""
     data: FitData | None = None
     """None where nobody has looked."""
     epochs: int | None = None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
-from autotune.notebook import code_of_notebook
+from autotune.library.keras_notebook import code_of_notebook
 from autotune.value import Value
 from autotune.workload.facts import FitCall
 

@@ -83,6 +83,7 @@ def by_program(path: Path, examples: int) -> Callable[[int, int, Accuracy], None
 
 def _loaded(path: Path) -> ModuleType:
     sys.modules["digits"] = digits  # So that the program trains on what is left.
+    sys.path.insert(0, str(path.parent))  # Its modules lie beside it.
     program = ModuleType("delivered")
     program.__file__ = str(path)
     exec(path.read_text(encoding="utf-8"), vars(program))  # noqa: S102 - it is to be compared

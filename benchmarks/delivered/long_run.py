@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -108,6 +109,7 @@ def main(mark: str, program: str, global_batch: str, *more: str) -> None:
     """Train until somebody ends this process."""
     clock = MeanRate(mark, int(global_batch), *map(float, more[:3]))
     callbacks = [clock] if _reports() else []
+    sys.path.insert(0, str(Path(program).parent))  # Its modules lie beside it.
     train = runpy.run_path(program, run_name="train")["main"]
     train(more[3:], callbacks=callbacks)
 

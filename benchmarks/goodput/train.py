@@ -22,7 +22,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from autotune.program.text import fill_in
+from autotune.library.keras_training import scaled
 from autotune.stats.efficiency import WARM_UP_SHARE
 from benchmarks.goodput.workloads import TRAININGS, dataset_fn, held_out, model_fn
 
@@ -107,7 +107,7 @@ def train(name: str, order: Order, seed: int, most: float) -> Trained:
         batches_of(name, batch),
         epochs=max(math.ceil(most / (batch * steps)), 1),
         steps_per_epoch=steps,
-        callbacks=scaled([Evaluated(held_out(name)), curve], order),
+        callbacks=at_rate(model, [Evaluated(held_out(name)), curve], order),
         verbose=0,
     )
     return Trained(batch=batch, factor=order.factor, seed=seed, examples=curve.reached)
@@ -123,7 +123,7 @@ def timed(name: str, orders: Sequence[Order]) -> tuple[Timed, ...]:
             model.fit(
                 batches_of(name, order.batch),
                 steps_per_epoch=MOST,
-                callbacks=scaled([clock], order),
+                callbacks=at_rate(model, [clock], order),
                 verbose=0,
             )
             model.stop_training = False
@@ -137,14 +137,10 @@ def batches_of(name: str, batch: int) -> tf.data.Dataset:
     return examples.batch(batch, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
-def scaled(callbacks: list[Any], order: Order) -> Any:
+def at_rate(model: keras.Model, callbacks: list[Any], order: Order) -> Any:
     """Return the callbacks with what scales the learning rate in a program."""
-    values = {"rate_factor": order.factor, "warm_up": order.warm_up, "warm_up_share": 1.0}
-    other = {"usual_batch": 0, "scheduled": False, "script": None}
-    text = fill_in("_rate.j2", {**values, **other})
-    names: dict[str, Any] = {"keras": keras, "Any": Any, "STEPS_PER_EXECUTION": 1}
-    exec(text, names)  # noqa: S102 - it is part of each program
-    return names["scaled"](callbacks, order.batch)
+    warm_up = (order.warm_up, 1.0)
+    return scaled(model, callbacks, order.factor, batch=order.batch, usual_batch=0, warm_up=warm_up)
 
 
 class Evaluated(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Timer
 
 from autotune.config import Configuration
+from autotune.library import put_program
 from autotune.machine import free_ports
 from autotune.roles import Role, tf_config
 from autotune.strategies import strategy
@@ -56,7 +57,7 @@ def rates(
     """Train in fresh processes and yield the examples per second of each window."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "train.py"
-        program.write_text(job.program(configuration), encoding="utf-8")
+        put_program(program, job.program(configuration))
         examples = configuration.global_batch * configuration.steps_per_execution
         arguments = [str(program), str(examples), str(seconds), str(windows)]
         workers = [_start(arguments, each) for each in _environments(job, configuration)]

@@ -24,7 +24,7 @@ class Filling(Playing):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if len(self.requests) == 2:
-            limit_files(2_000)
+            limit_files(1_000)
         return super().run(request, watch)
 
 

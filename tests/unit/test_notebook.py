@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.notebook import python_of_cell
+from autotune.library.keras_notebook import python_of_cell
 
 
 @pytest.mark.parametrize(

@@ -109,5 +109,7 @@ def _program(each: Strategy, machine: Machine) -> str:
     if example is None:
         return ""
     train = render(example, samples.WORKLOAD, samples.ARRAYS, machine).train
-    start = train.index("def make_strategy")
+    start = train.find("def make_strategy")
+    if start < 0:
+        return ""  # TensorFlow's default strategy, which nothing makes.
     return train[start : train.index("\n\n\n", start)]

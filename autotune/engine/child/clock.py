@@ -19,6 +19,7 @@ import keras
 
 from autotune.engine import events
 from autotune.engine.events import EventWriter
+from autotune.library import NAMES
 
 SHORTEST_WINDOW = 0.1
 """Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
@@ -186,4 +187,5 @@ def name_of(callback: Any) -> str:
     if isinstance(callback, keras.callbacks.ProgbarLogger):
         return PROGRESS_BAR
     kind = type(callback)
-    return "" if kind.__module__.startswith("autotune") else kind.__name__
+    module = kind.__module__
+    return "" if module in NAMES or module.startswith("autotune") else kind.__name__

@@ -104,7 +104,7 @@ def _script_facts(member: Member) -> dict[str, Any]:
             "calling_seconds": calling,
             **_passing(found, generators),
             **of_fit,
-            "examples": _examples(program.calls[-1].x, of_fit, found),
+            "examples": _examples(program.script.call.x, of_fit, found),
         }
 
 
@@ -134,7 +134,9 @@ def _inspected(member: Member, program: ModuleType, of_fit: Mapping[str, Any]) -
 
     Batches that are not of the script's own size are looked at first, because these are tuned.
     """
-    tried = partial(_inspected_in_batches, member, program, InspectedModel(program.calls[-1].model))
+    tried = partial(
+        _inspected_in_batches, member, program, InspectedModel(program.script.call.model)
+    )
     own = of_fit["usual_batch"]
     try:
         found = tried(BATCH)
@@ -153,7 +155,7 @@ def _inspected_in_batches(
     member: Member, program: ModuleType, model: InspectedModel, size: int, **how: bool
 ) -> dict[str, Any]:
     patience = member.request["seconds"] / 4
-    source = program.calls[-1].x
+    source = program.script.call.x
     once = source if isinstance(source, ReadOnce) else None
     try:
         member.announce(Step.CALLING_DATASET)

@@ -16,6 +16,7 @@ from autotune.engine import events
 from autotune.engine.child.script import end_with_fit
 from autotune.engine.events import EventWriter
 from autotune.engine.folder import TrialFolder
+from autotune.library import FOLDER
 
 PROGRAM = "autotune_train"
 """Name of the program's module. Plain `train` may be a file of the user's, which it imports."""
@@ -30,6 +31,8 @@ def input_of(program: ModuleType) -> str:
 
 def execute(script: Path, text: str) -> ModuleType:
     """Run the top level of a program's text."""
+    if str(FOLDER) not in sys.path:
+        sys.path.insert(1, str(FOLDER))  # Where it is delivered, they lie beside it.
     program = ModuleType(PROGRAM)
     program.__file__ = str(script)
     sys.modules[PROGRAM] = program
@@ -60,14 +63,15 @@ class Member:
             import cloudpickle  # noqa: PLC0415 - few trials need it
 
             setattr(program, name, cloudpickle.loads(self.folder.pickled(name).read_bytes()))
-        if hasattr(program, "run_script"):
+        if hasattr(program, "script"):
             end_with_fit(program)
         return program
 
     def arguments(self, **options: object) -> list[str]:
         """Return the arguments of a program, which trains until it is ended unless they say so."""
         given = {"epochs": ENDLESS, "seed": self.request["seed"], **options}
-        return [text for name, value in given.items() for text in (f"--{name}", str(value))]
+        pairs = [text for name, value in given.items() for text in (f"--{name}", str(value))]
+        return [*pairs, "--no-validation", "--no-resume"]
 
     def announce(self, what: str) -> None:
         """Say what is done next, so that the tuner knows what blocks."""

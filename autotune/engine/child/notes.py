@@ -59,7 +59,7 @@ def before(note: Callable[..., None]) -> Callable[[Any], Any]:
 
 def line_here(program: ModuleType) -> list[int]:
     """Return the line of the script that is under way, if one is."""
-    lines: list[int] = program.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
+    lines: list[int] = program.script.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
     return lines[:1]
 
 
@@ -85,7 +85,7 @@ class ScriptNotes:
             self._connections_heard(),
             patched(
                 (tf.distribute.Strategy, "__init__", before(self._strategy)),
-                (self._program.OwnStrategy, "__init__", self._own_strategy),
+                (self._program.script.OwnStrategy, "__init__", self._own_strategy),
                 (tf.config, "run_functions_eagerly", eager),
                 (keras.Model, "run_eagerly", lambda p: property(p.fget, eager(p.fset))),
                 *((of, name, before(lambda *_, n=name, **__: update(n))) for of, name in _UPDATES),
@@ -103,7 +103,7 @@ class ScriptNotes:
     def _own_strategy(self, begin: Callable[..., None]) -> Callable[..., None]:
         def noted(own: Any, *arguments: Any, **options: Any) -> None:
             kind = type(own).__name__
-            title = "" if type(own) is self._program.OwnStrategy else kind
+            title = "" if type(own) is self._program.script.OwnStrategy else kind
             workers = _workers() if title == "MultiWorkerMirroredStrategy" else 1
             replicas = workers * _replicas(title, [*arguments, *options.values()])
             begin(own, *arguments, **options)
@@ -123,7 +123,7 @@ class ScriptNotes:
             if active and event == "socket.connect" and _is_elsewhere(arguments[1]):
                 # Many a download has threads of its own, none of which is in the script.
                 frame = sys._current_frames()[mine]  # noqa: SLF001 - no other function tells
-                self.network.extend(self._program.lines_of(frame)[:1])
+                self.network.extend(self._program.script.lines_of(frame)[:1])
 
         sys.addaudithook(hear)
         try:

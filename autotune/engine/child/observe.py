@@ -38,7 +38,10 @@ def observe(member: Member) -> None:
         member.finish(_as_reference(member))
     request, program = member.request, member.program()
     given = Input(request["reads"], request["kept"])
-    _wrap(program, "make_strategy", given.watch)
+    if hasattr(program, "make_strategy"):
+        _wrap(program, "make_strategy", given.watch)
+    else:  # One device.
+        given.watch(tf.distribute.get_strategy())
     save_to = member.folder.first_weights if member.index == 0 else None
     callback = WeightRecorder(member.writer, save_to)
     program.main(_arguments(member, request["calls"]), callbacks=[callback])
@@ -83,7 +86,7 @@ def _whole(program: ModuleType, request: Mapping[str, Any]) -> dict[str, Any] | 
     """Count all examples, if that is asked for and they can be distinguished."""
     if not request["counting_seconds"]:
         return None
-    with fit_reached(program) if hasattr(program, "run_script") else nullcontext():
+    with fit_reached(program) if hasattr(program, "script") else nullcontext():
         made: list[Any] = []
         _wrap(program, input_of(program), made.append)
         program.make_dataset()

@@ -71,7 +71,7 @@ def _bound(scope: ast.AST, after: int) -> set[str]:
 
 def _frames_of(program: ModuleType, frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        if frame.f_code.co_filename == str(program.SCRIPT):
+        if frame.f_code.co_filename == str(program.script.file):
             yield frame
         frame = frame.f_back
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from autotune.datasets import batches_of, full_batches, read_by_python
 from autotune.engine.child.passes import read_within
 from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed
+from autotune.library.keras_input import batches_of, full_batches, read_by_python
 
 BATCH = 32
 """Given to a factory that batches by itself."""

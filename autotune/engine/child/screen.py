@@ -7,6 +7,7 @@ program in turn.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -43,9 +44,9 @@ def screen(member: Member) -> None:
     ]
     first = settings[0].program
     for each in settings:
-        # Only one of them runs the script.
-        each.program.calls = getattr(first, "calls", None)  # type: ignore[attr-defined]
-    _replace_training(first, partial(_time_all, settings, member.writer))
+        if hasattr(first, "script"):  # Only one of them runs it.
+            each.program.script = first.script  # type: ignore[attr-defined]
+    _replace_training(partial(_time_all, settings, member.writer))
     first.main(member.arguments(verbose=0))
     member.finish()
 
@@ -113,8 +114,8 @@ def _time_all(
         report.write(events.WINDOW, steps=steps, seconds=seconds, work=work)
 
 
-def _replace_training(program: ModuleType, time_all: Callable[..., None]) -> None:
-    """Have a program walk where it would train, by `fit` or by a loop of its own."""
+def _replace_training(time_all: Callable[..., None]) -> None:
+    """Have the programs walk where they would train, by `fit` or by a loop of its own."""
 
     def fit(model: keras.Model, batches: Dataset, **_: Any) -> None:
         strategy = model.distribute_strategy
@@ -122,7 +123,8 @@ def _replace_training(program: ModuleType, time_all: Callable[..., None]) -> Non
         time_all(strategy, model)
 
     keras.Model.fit = fit
-    program.train = lambda strategy, model, *_: time_all(strategy, model)  # type: ignore[attr-defined] # its own name
+    if loop := sys.modules.get("keras_multiworker"):
+        loop.train = lambda strategy, model, *_: time_all(strategy, model)  # type: ignore[attr-defined] # its own name
 
 
 def _build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:

@@ -1,6 +1,6 @@
 """Runs a user's script for the sake of its `fit` alone.
 
-The program's text stays as it is. Its function `run_script` is handed other trainings: one that
+The program's text stays as it is. What runs its script is handed other trainings: one that
 ends with the `fit` that is tuned, and for every other `fit` one that takes a single step.
 """
 
@@ -27,6 +27,7 @@ from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
 from autotune.engine.failure import ERROR
 from autotune.errors import ScriptFailed
+from autotune.library.keras_script import fit_calls
 
 Train = Callable[[Any], None]
 NEVER = 2**62
@@ -67,10 +68,11 @@ class OwnLoopReached(BaseException):
 
 def end_with_fit(program: ModuleType) -> None:
     """Have a program end its script with the `fit` that is tuned, and every other `fit` soon."""
-    program.run_script = wraps(program.run_script)(partial(_train_only, program))  # type: ignore[attr-defined] # its own name
+    script = program.script
+    script.run = wraps(script.run)(partial(_train_only, program))
 
 
-def _train_only(program: ModuleType, train: Train) -> None:
+def _train_only(program: ModuleType, train: Train, **methods: Any) -> None:
     failures: list[Exception] = []
 
     def train_and_leave(call: Any) -> None:
@@ -86,7 +88,7 @@ def _train_only(program: ModuleType, train: Train) -> None:
             failures.append(exc)
 
     with _run_in_copy(program) as run:
-        run.to_fit(train_and_leave)
+        run.to_fit(train_and_leave, **methods)
     if failures:
         raise failures[0]
 
@@ -136,24 +138,27 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     )
 
     found: dict[str, Any] = {}
-    tree = ast.parse(program.text_of_script())
+    tree = ast.parse(program.script.text())
     receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
 
     def note(call: Any) -> None:
         line = next(iter(line_here(program)), None)
         found.update(facts_of(call, line, receivers.fits_of_keras()))
+        found["fit"]["of"] = _receiver(program.script.text(), line)
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
         if run.in_other_fit or receivers.fits_of_keras():
             return
-        if not fits_elsewhere(program.SCRIPT, tree):
+        if not fits_elsewhere(program.script.file, tree):
             loop = OwnLoop(line_here(program)[0], method)
-            raise OwnLoopReached(own_loop(program.SCRIPT, program.SCRIPT, loop))
+            raise OwnLoopReached(own_loop(program.script.file, program.script.file, loop))
 
     with _as_script_failures(), notes.taken(update):
         run.to_fit(note)
-    if type(program.calls[-1].model.distribute_strategy) is not type(tf.distribute.get_strategy()):
+    if type(program.script.call.model.distribute_strategy) is not type(
+        tf.distribute.get_strategy()
+    ):
         where = f" in line {notes.strategies[-1]}" if notes.strategies else ""
         raise ScriptFailed(
             f"The script makes a strategy{where} whose place no other can take.",
@@ -168,12 +173,20 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     return found
 
 
+def _receiver(text: str, line: int | None) -> str:
+    """Return what the `fit` in a line is called on, as the script writes it."""
+    for each in fit_calls(text):
+        if line is not None and each.lineno <= line <= each.end_lineno:
+            return ast.unparse(each.func.value)
+    return ""
+
+
 @contextmanager
 def _run_in_copy(program: ModuleType) -> Iterator[_Run]:
     """Have a script work, and stand, in a copy of the working folder."""
     with working_copy(Path(program.__file__ or "").parent) as copy:
         # What the script finds from its own place, and writes there, lies in the copy as well.
-        program.SCRIPT = copy.counterpart(program.SCRIPT)  # type: ignore[attr-defined] # its own name
+        program.script.file = copy.counterpart(program.script.file)
         yield _Run(program, copy.path)
 
 
@@ -187,7 +200,7 @@ class _Run:
         """Lines of every other `fit` that it has come to."""
         self.in_other_fit = False
 
-    def to_fit(self, train: Train) -> None:
+    def to_fit(self, train: Train, **methods: Any) -> None:
         """Run the script, have `train` take the call, and leave."""
         reached = False
 
@@ -198,7 +211,7 @@ class _Run:
             raise FitReached
 
         try:
-            inspect.unwrap(self._program.run_script)(train_and_leave, self._one_step)
+            inspect.unwrap(self._program.script.run)(train_and_leave, self._one_step, **methods)
         except BaseException:
             if not reached:
                 raise
@@ -207,13 +220,13 @@ class _Run:
             raise self._without_fit()
 
     def _without_fit(self) -> ScriptFailed:
-        if self._program.FIT is not None:
+        if self._program.script.fit is not None:
             # It needs pydantic, which no process that trains should have.
             from autotune.workload.script import choice, fit_calls  # noqa: PLC0415 - see above
 
             return ScriptFailed(
-                f"The script has come to no fit of Keras in line {self._program.FIT}.",
-                choice(fit_calls(self._program.SCRIPT), self.other_lines),
+                f"The script has come to no fit of Keras in line {self._program.script.fit}.",
+                choice(fit_calls(self._program.script.file), self.other_lines),
             )
         return ScriptFailed(
             "The script ended without the call of fit that is to be tuned.",
@@ -224,7 +237,7 @@ class _Run:
     def _one_step(self, *arguments: Any, **options: Any) -> Any:
         """Train for one step, so that what comes later finds a model that was trained."""
         self.other_lines.update(line_here(self._program))
-        given = dict(vars(self._program.Call(*arguments, **options)))
+        given = dict(vars(self._program.script.Call(*arguments, **options)))
         given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
         if given["validation_data"] is not None or given["validation_split"]:
             given["validation_steps"] = 1

@@ -47,7 +47,7 @@ def test_model_and_data_are_those_of_fit(inspect: Inspect) -> None:
     """Arrays are counted without those that validate, and the batch is that of the call."""
     facts = inspect("model.fit(x, y, 16, validation_split=0.2)")
     assert (facts.examples, facts.example_bytes, facts.weights) == (64, 8 * 4 + 4, 21)
-    fit = FitFacts(line=6, epochs=1, data=FitData.ARRAYS)
+    fit = FitFacts(line=6, of="model", epochs=1, data=FitData.ARRAYS)
     assert (facts.fit, facts.usual_batch) == (fit, 16)
 
 
@@ -243,7 +243,7 @@ def test_what_a_script_does_beside_its_fit_is_found(
 ) -> None:
     """Where it connects to another machine, and what several workers cannot do."""
     facts = inspect(f"{before}model.fit(x[:6], y[:6]){behind}", fit="1")
-    assert facts.fit == FitFacts(epochs=1, data=FitData.ARRAYS, **found)
+    assert facts.fit == FitFacts(of="model", epochs=1, data=FitData.ARRAYS, **found)
     assert (facts.usual_batch, facts.examples) == (6, 6)
 
 
@@ -264,6 +264,7 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
     others = (FitCall(line=9, of="of"),)
     found = FitFacts(
         line=15,
+        of="model",
         epochs=1,
         data=FitData.ARRAYS,
         callbacks=True,

@@ -53,7 +53,8 @@ def test_a_program_finds_what_it_would_find_by_itself(
     run(TELL, roles=(Role(gpus=(1, 3)),), seed=7)
     told = (tmp_path / "trial" / "output-0.txt").read_text().splitlines()[0]
     argv, folder, path, environment, modules = json.loads(told)
-    assert argv == ["--epochs", "1000000000", "--seed", "7"]
+    assert argv[:4] == ["--epochs", "1000000000", "--seed", "7"]
+    assert argv[4:] == ["--no-validation", "--no-resume"]
     assert (folder, path[0]) == (str(tmp_path), str(tmp_path / "trial"))
     assert "TF_CONFIG" not in environment
     assert environment["CUDA_VISIBLE_DEVICES"] == "1,3"

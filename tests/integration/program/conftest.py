@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.golden import golden_texts
+from tests.golden import deliver, golden_texts
 
 HERE = Path(__file__).parent
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
@@ -48,9 +48,9 @@ def done(folder: Path) -> dict[str, dict[str, Any]]:
         jobs[name]["replaced_by"] = jobs["by_value"]["replaced_by"]
     jobs["not_filled_in"] = job(folder, "by_value")
     jobs["help"] = job(folder, "one_device", "--help")
-    jobs["lone_worker"] = job(folder, "workers_data", "--steps-per-epoch", "4")
+    jobs["lone_worker"] = job(folder, "workers_data", "--epochs", "1", "--steps-per-epoch", "4")
     jobs["lone_server"] = job(folder, "servers_data")
-    jobs["defaults"] = job(folder, "one_device")
+    jobs["whole_epoch"] = job(folder, "one_device", "--epochs", "1")
     for name, each in jobs.items():
         each["result"] = str(folder / f"{name}.json")
     orders = "\n".join(map(json.dumps, jobs.values()))
@@ -80,16 +80,16 @@ def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[st
     """Return the order to run a program in a fork."""
     saved = ["--save", str(folder / f"{name}.keras")] if save else []
     program = folder / f"{name}.py"
-    program.write_text(golden_texts()[program.name], encoding="utf-8")
+    deliver(program, golden_texts()[program.name])
     return {"program": str(program), "arguments": [*arguments, *saved]}
 
 
 def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
     own = folder / name
     own.mkdir()
-    (own / "train.py").write_text(golden_texts()[f"{name}.py"], encoding="utf-8")
-    (own / "launch.py").write_text(golden_texts()[f"{launcher}.py"], encoding="utf-8")
-    return start(own, own / "launch.py", *arguments, "--save", folder / f"{name}.keras")
+    texts = golden_texts()
+    launch = deliver(own / "train.py", texts[f"{name}.py"], texts[f"{launcher}.py"])
+    return start(own, launch, *arguments, "--save", folder / f"{name}.keras")
 
 
 def start(

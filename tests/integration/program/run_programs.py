@@ -64,6 +64,7 @@ class Recorder(keras.callbacks.Callback):
 def note(order: dict[str, Any]) -> None:
     """Run a program with a recorder, and write down what it did and what it printed."""
     recorder = Recorder()
+    sys.path.insert(0, str(Path(order["program"]).parent))
     program = runpy.run_path(order["program"])
     # Functions look names up where they were defined, which is not the copy that runpy returns.
     scope = program["main"].__globals__

@@ -21,6 +21,7 @@ from autotune.workload import (
     factory_from_text,
     script_workload,
 )
+from tests.golden import deliver
 
 from .conftest import start
 
@@ -75,8 +76,7 @@ def test_a_gang_keeps_the_names_of_a_notebooks_helpers(tmp_path: Path) -> None:
         strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=4
     )
     program = render(gang, workload, FACTS, MACHINE)
-    (tmp_path / "train.py").write_text(program.train, encoding="utf-8")
-    (tmp_path / "launch.py").write_text(program.launch or "", encoding="utf-8")
+    deliver(tmp_path / "train.py", program.train, program.launch)
     assert "loss:" in start(tmp_path, "launch.py", cwd=tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.Monk
     out = project / "autotune-out"
     out.mkdir()
     text = render(Configuration(), workload, FACTS, MACHINE).train
-    (out / "train.py").write_text(text, encoding="utf-8")
+    deliver(out / "train.py", text)
     assert "loss:" in start(out, out / "train.py", cwd=elsewhere)
 
 
@@ -121,5 +121,5 @@ def test_a_generator_that_ends_gives_every_batch(tmp_path: Path) -> None:
         strategy="mirrored", replicas_per_worker=2, per_replica_batch=4, steps_per_execution=2
     )
     text = render(pair, script_workload(Script(path="mine.py")), facts, MACHINE).train
-    (tmp_path / "train.py").write_text(text)
+    deliver(tmp_path / "train.py", text)
     assert "updates: 8\n" in start(tmp_path, "train.py", cwd=tmp_path)

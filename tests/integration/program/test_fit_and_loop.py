@@ -16,7 +16,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.workload import FitData, FitFacts, Script, WorkloadFacts, script_workload
-from tests.golden import CPUS
+from tests.golden import CPUS, deliver
 
 from .conftest import HERE, start
 
@@ -46,7 +46,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     workload = script_workload(Script(path=SCRIPT))
     for name, configuration in PROGRAMS.items():
         text = render(configuration, workload, FACTS, CPUS).train
-        (folder / f"{name}.py").write_text(text)
+        deliver(folder / f"{name}.py", text)
     return {name: noted(folder, name) for name in ("compared", *PROGRAMS)}
 
 

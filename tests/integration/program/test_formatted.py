@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotune.program.text import literal
-from tests.golden import golden_texts
+from tests.golden import deliver, golden_texts
 
 GOLDEN = Path(__file__).parents[2] / "unit" / "program" / "golden"
 PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
@@ -19,7 +19,7 @@ PROGRAMS = sorted(name for name in golden_texts() if name.endswith(".py"))
 def test_the_programs_are_formatted(tmp_path: Path) -> None:
     shutil.copy(GOLDEN / "ruff.toml", tmp_path)
     for name in PROGRAMS:
-        (tmp_path / name).write_text(golden_texts()[name], encoding="utf-8")
+        deliver(tmp_path / name, golden_texts()[name])
     ruff = [sys.executable, "-m", "ruff"]
     subprocess.run([*ruff, "format", "--check", "--no-cache", tmp_path], check=True)
     subprocess.run([*ruff, "check", "--no-cache", tmp_path], check=True)

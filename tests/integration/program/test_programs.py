@@ -151,13 +151,14 @@ def test_a_lone_process_of_a_cluster_says_so(done: Done) -> None:
 def test_a_program_explains_itself(done: Done) -> None:
     """`--help` shows the head of the program and its arguments."""
     assert done["help"]["exit"] == 0
-    assert "one device, 8 examples per step" in done["help"]["printed"]
+    assert "One device, 8 examples per step" in done["help"]["printed"]
+    assert "default: 10" in done["help"]["printed"]
     assert "--steps-per-epoch" in done["help"]["printed"]
 
 
 def test_an_epoch_takes_all_examples_once(done: Done) -> None:
-    assert done["defaults"]["batches"] == list(range(8))
-    assert done["defaults"]["printed"].count("loss:") == 1
+    assert done["whole_epoch"]["batches"] == list(range(8))
+    assert done["whole_epoch"]["printed"].count("loss:") == 1
 
 
 def test_a_lone_worker_says_so(done: Done) -> None:

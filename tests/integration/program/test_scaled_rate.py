@@ -15,7 +15,7 @@ from autotune.config import Configuration
 from autotune.program import render
 from autotune.testing.fake import fake_learning
 from autotune.workload import Factory, Workload, WorkloadFacts
-from tests.golden import CPUS
+from tests.golden import CPUS, deliver
 
 from .conftest import ENVIRONMENT, HERE
 
@@ -88,13 +88,12 @@ def run(tmp_path: Path, alone: Start) -> Run:
         learning = fake_learning(64.0).model_copy(update={"scheduled": scheduled})
         facts = WorkloadFacts(examples=1024, learning=learning)
         program = render(configuration, workload, facts, CPUS)
-        text = program.train.replace("WARM_UP_EXAMPLES = 64000", f"WARM_UP_EXAMPLES = {64 * WARM}")
-        text = text.replace("WARM_UP_SHARE = 0.056", "WARM_UP_SHARE = 1.0")
-        (tmp_path / "train.py").write_text(text)
-        (tmp_path / "launch.py").write_text(program.launch or "")
-        start, name = (gang, "launch.py") if program.launch else (alone, "train.py")
+        text = program.train.replace("warm_up=(64000, 0.056)", f"warm_up=({64 * WARM}, 1.0)")
+        assert text != program.train
+        path = deliver(tmp_path / "train.py", text, program.launch)
+        start = gang if program.launch else alone
         noting = {"NOTES": str(tmp_path / "notes.json")}
-        assert start(tmp_path / name, ["--verbose", "0", *arguments], noting) == 0
+        assert start(path, ["--verbose", "0", "--no-resume", *arguments], noting) == 0
         found: dict[str, Any] = json.loads((tmp_path / "notes.json").read_text())
         return found
 
@@ -136,8 +135,8 @@ def test_a_training_that_goes_on_from_a_checkpoint_warms_up_no_second_time(run: 
 def test_a_saved_model_has_the_users_own_rate(run: Run, tmp_path: Path) -> None:
     """So a program that begins with it multiplies that one."""
     saved = str(tmp_path / "saved.keras")
-    run(ONE, "--steps-per-epoch", "8", "--save", saved)
-    found = run(ONE, "--steps-per-epoch", "8", from_file=saved)
+    run(ONE, "--epochs", "1", "--steps-per-epoch", "8", "--save", saved)
+    found = run(ONE, "--epochs", "1", "--steps-per-epoch", "8", from_file=saved)
     assert found["steps"] == pytest.approx([FACTOR] * 8)
     assert found["epochs"] == pytest.approx([1.0])
 
@@ -165,5 +164,5 @@ def test_a_schedule_is_stretched_to_the_same_examples(
         for step in range(16)
     ]
     assert found["weight"] == pytest.approx(-sum(expected), rel=1e-5)
-    again = run(ONE, "--steps-per-epoch", "2", scheduled=True, from_file=saved)
+    again = run(ONE, "--epochs", "1", "--steps-per-epoch", "2", scheduled=True, from_file=saved)
     assert again["epochs"] == [0.25]

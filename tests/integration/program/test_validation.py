@@ -18,7 +18,7 @@ from autotune.workload import (
     WorkloadFacts,
     script_workload,
 )
-from tests.golden import CPUS
+from tests.golden import CPUS, deliver
 
 from .conftest import start
 
@@ -79,9 +79,7 @@ def program_of(folder: Path, configuration: Configuration) -> Path:
     facts = WorkloadFacts(examples=90, dataset_takes=("batch_size",), usual_batch=8, fit=fit)
     workload = script_workload(Script(path="mine.py"))
     program = render(configuration, workload, facts, CPUS)
-    for name, text in (("train.py", program.train), ("launch.py", program.launch)):
-        (folder / name).write_text(text or "")
-    return folder / ("launch.py" if program.launch else "train.py")
+    return deliver(folder / "train.py", program.train, program.launch)
 
 
 def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:

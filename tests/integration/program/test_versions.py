@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autotune.machine import free_ports
-from tests.golden import golden_texts
+from tests.golden import deliver, golden_texts
 
 from .conftest import ENVIRONMENT, HERE
 
@@ -36,8 +36,8 @@ def test_a_worker_with_another_keras_is_refused(tmp_path: Path) -> None:
     """Each worker ends with the versions that differ, and with none of those that do not."""
     programs = [tmp_path / "here.py", tmp_path / "there.py"]
     text = golden_texts()["workers_data.py"]
-    programs[0].write_text(text, "utf-8")
-    programs[1].write_text(text.replace("import tensorflow as tf\n", OTHER, 1), "utf-8")
+    deliver(programs[0], text)
+    deliver(programs[1], text.replace("import tensorflow as tf\n", OTHER, 1))
     addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     workers = [start(i, program, addresses) for i, program in enumerate(programs)]
     try:

@@ -14,6 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from autotune.cli import app
+from autotune.library import modules_for
 from tools.docs.pages import ROOT
 
 from .calls import Service
@@ -106,7 +107,8 @@ def python(words: Sequence[str]) -> None:
     path = Path(words[0])
     assert path.is_file(), f"there is no {path}"
     for option in (each for each in words[1:] if each.startswith("--")):
-        assert f'"{option}"' in path.read_text(), f"{path} has no option {option}"
+        texts = [path.read_text(), *modules_for(path.read_text()).values()]
+        assert any(f'"{option}"' in text for text in texts), f"{path} has no option {option}"
 
 
 def _open(command: str) -> bool:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import SimpleNamespace
 
 import pytest
 
-from autotune.config import Configuration
-from autotune.machine import Host, Machine
-from autotune.program import render
-from autotune.workload import Factory, Workload, WorkloadFacts
+from .conftest import of_library
 
-FACTORY = Factory(name="make", module="part.mine", root="lib")
 Find = Callable[..., str]
 
 
@@ -28,16 +24,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def finder(program: Path) -> Find:
-    """Return the program's own function, as if the program were that file."""
-    workload = Workload(model=FACTORY, dataset=FACTORY)
-    machine = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
-    text = render(Configuration(), workload, WorkloadFacts(examples=8), machine).train
-    start = text.index("def folder_of")
-    names: dict[str, object] = {"Path": Path, "__file__": str(program)}
-    exec(text[start : text.index("sys.path.insert", start)], names)  # noqa: S102 - our own text
-    found = names["folder_of"]
-    assert isinstance(found, FunctionType)
-    return found
+    """Return what a program calls, as if it were that file, with the folder that is found."""
+    path: list[str] = []
+    names = {"Path": Path, "sys": SimpleNamespace(path=path)}
+    add_folder = of_library("keras_training", "add_folder", **names)
+
+    def find(folder: str, *modules: str) -> str:
+        add_folder(str(program), folder, *modules)
+        return path[0]
+
+    return find
 
 
 def write(path: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,8 @@ from autotune.workload import (
     script_workload,
 )
 from autotune.workload.source import Source
+
+from .conftest import of_library
 
 MACHINE = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 ONE = Configuration()
@@ -58,10 +61,11 @@ def rendered(
 
 def run(text: str) -> ModuleType:
     """Execute the part of a program that comes before its strategy, without its imports."""
-    head = text.partition("def make_strategy")[0]
-    lines = [line for line in head.splitlines() if not line.startswith(("import ", "from "))]
+    head = ast.parse(re.split(r"^def make_(?:strategy|dataset)\b", text, flags=re.MULTILINE)[0])
+    head.body = [each for each in head.body if not isinstance(each, ast.Import | ast.ImportFrom)]
     module = ModuleType("head")
-    exec("\n".join(["from __future__ import annotations", *lines]), vars(module))  # noqa: S102 - our own text
+    vars(module)["needs_values"] = of_library("keras_training", "needs_values")
+    exec(compile(head, "<head>", "exec"), vars(module))  # noqa: S102 - our own text
     return module
 
 
@@ -91,15 +95,15 @@ def test_tf_data_divides_what_a_factory_with_context_reads() -> None:
 
 def test_factories_of_an_installed_module_need_no_path() -> None:
     """Only a folder of the user's is put on the path."""
-    assert "sys.path" not in rendered(model=by_import("m"), dataset=by_import("d")).train
+    assert "add_folder" not in rendered(model=by_import("m"), dataset=by_import("d")).train
 
 
 def test_two_texts_share_what_is_equal() -> None:
-    helper = "SIZE = 3\n\n\ndef helper():\n    return SIZE\n\n\n"
+    helper = "AMOUNT = 3\n\n\ndef helper():\n    return AMOUNT\n\n\n"
     model = by_value(f"{helper}def model():\n    return helper()", "model")
     dataset = by_value(f"{helper}def data():\n    return helper() + 1", "data")
     text = rendered(model=model, dataset=dataset).train
-    assert text.count("def helper") == text.count("SIZE = 3") == 1
+    assert text.count("def helper") == text.count("AMOUNT = 3") == 1
     assert (run(text).model_fn(), run(text).dataset_fn()) == (3, 4)
 
 
@@ -112,8 +116,8 @@ def test_names_that_clash_are_kept_apart() -> None:
 
 
 NAMES_OF_THE_PROGRAM = (
-    *("software", "check_same_software", "platform", "hashlib", "Path", "folder_of", "main"),
-    *("max", "enumerate", "make_dataset", "GLOBAL_BATCH", "tf"),
+    *("check_same_software", "callbacks_of", "math", "fit", "parse_arguments", "main"),
+    *("make_dataset", "GLOBAL_BATCH", "BATCH_SIZE", "tf"),
 )
 
 
@@ -173,16 +177,15 @@ def test_imports_of_a_text_may_need_a_folder(text: str, expression: str) -> None
     """A module beside the notebook is imported once its folder is on the path."""
     source = Source(text=text, expression=expression, roots=(("helpers", "lib"),))
     program = rendered(model=Factory(name=expression, source=source)).train
-    assert 'sys.path.insert(0, folder_of("lib", "helpers"))' in program
+    assert 'add_folder(__file__, "lib", "helpers")' in program
 
 
 def functions_of(text: str) -> dict[str, Any]:
     """Return what says how long an epoch is, out of a program, with the numbers that it needs."""
-    wanted = ("examples_of", "steps_of_an_epoch")
-    names: dict[str, Any] = {"math": math, "Call": object}
+    names: dict[str, Any] = {}
     for each in ast.parse(text).body:
         number = isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
-        if number or getattr(each, "name", "") in wanted:
+        if number or getattr(each, "name", "") == "examples_of":
             exec(compile(ast.Module([each], []), "<program>", "exec"), names)  # noqa: S102 - our own text
     return names
 
@@ -196,7 +199,10 @@ def test_an_epoch_has_the_steps_of_fit(
 ) -> None:
     """However many of them run in a call, and with the last batch."""
     one = Configuration(per_replica_batch=batch, steps_per_execution=per_call)
-    assert functions_of(rendered(one, examples=examples).train)["steps_of_an_epoch"]() == steps
+    names = functions_of(text := rendered(one, examples=examples).train)
+    found = re.search(r"steps=(.+)\)\n", text)
+    assert found
+    assert math.ceil(eval(found[1], names)) == steps  # noqa: S307 - our own text
 
 
 def examples_of(data: FitData, *calls: SimpleNamespace) -> list[int]:
@@ -204,7 +210,7 @@ def examples_of(data: FitData, *calls: SimpleNamespace) -> list[int]:
     facts = WorkloadFacts(examples=64, usual_batch=8, fit=FitFacts(data=data))
     text = render(ONE, script_workload(Script(path="mine.py")), facts, MACHINE).train
     names = functions_of(text)
-    names["calls"] = [*calls]
+    names["script"] = SimpleNamespace(calls=[*calls])
     return [names["examples_of"](each) for each in calls]
 
 

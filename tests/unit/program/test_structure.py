@@ -110,9 +110,9 @@ def test_a_script_is_found_and_called_by_texts(path: str, argument: str) -> None
 
     text = program(path, argument)
     assert outline(text) == outline(program("plain.py", "plain"))
-    lines = (each for each in text.splitlines() if each.startswith(("PATH =", "ARGUMENTS:")))
-    found = [ast.literal_eval(each.partition(" = ")[2]) for each in lines]
-    assert found == [path, [argument]]
+    calls = (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call))
+    [made] = [each for each in calls if ast.unparse(each.func) == "Script"]
+    assert [ast.literal_eval(each) for each in made.args[1:]] == [path, [argument]]
 
 
 class Tagged(BaseModel):

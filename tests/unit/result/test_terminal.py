@@ -131,7 +131,7 @@ def test_the_files_and_the_next_commands_are_named(
     """What was written is listed, and how to train with it."""
     text = draw(result_text(result, folder, verbose=True), 300)
     assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
-    assert f"python {folder}/train.py  # 1 epoch; or --epochs N" in text
+    assert f"python {folder}/train.py  # 10 epochs; or --epochs N" in text
     assert "launch.py" not in text
     assert "--resume" not in text
     (folder / "study.db").unlink()
@@ -143,7 +143,7 @@ def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) ->
     """However narrow the terminal: a line break inside would be pasted into the shell."""
     folder, text = result.save(tmp_path / ("long " * 20)), StringIO()
     Console(file=text, width=60).print(result_text(result, folder), crop=False)
-    assert f"python '{folder}/train.py'  # 1 epoch; or --epochs N\n" in text.getvalue()
+    assert f"python '{folder}/train.py'  # 10 epochs; or --epochs N\n" in text.getvalue()
 
 
 def test_several_workers_are_started_by_their_launcher(

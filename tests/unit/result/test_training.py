@@ -30,20 +30,24 @@ def result() -> Result:
 def tensorflow(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Stands for TensorFlow, which takes seconds; what was asked of its configuration."""
     asked: list[Any] = []
-    config = SimpleNamespace(
-        list_physical_devices=lambda kind: [kind],
-        LogicalDeviceConfiguration=lambda: "part",
-        set_logical_device_configuration=lambda *given: asked.append(given),
-    )
+
+    def logical_cpus(count: int) -> list[str]:
+        asked.append(count)
+        return [f"CPU:{index}" for index in range(count)]
+
     distribute = SimpleNamespace(MirroredStrategy=lambda devices: ("mirrored", devices))
-    fake = SimpleNamespace(config=config, distribute=distribute)
-    monkeypatch.setitem(sys.modules, "tensorflow", fake)  # type: ignore[arg-type]
+    fakes = {
+        "tensorflow": SimpleNamespace(distribute=distribute),
+        "autotune.library.keras_training": SimpleNamespace(logical_cpus=logical_cpus),
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setitem(sys.modules, name, fake)  # type: ignore[arg-type]
     return asked
 
 
 def test_the_strategy_is_that_of_the_program(result: Result, tensorflow: list[Any]) -> None:
     assert result.strategy() == ("mirrored", ["CPU:0", "CPU:1"])
-    assert tensorflow == [("CPU", ["part", "part"])]
+    assert tensorflow == [2]
 
 
 def test_a_strategy_that_cannot_be_made_here_is_told(
@@ -57,8 +61,7 @@ def test_a_strategy_that_cannot_be_made_here_is_told(
     def late(*_: object) -> None:
         raise RuntimeError("Virtual devices cannot be modified after being initialized")
 
-    fake: Any = sys.modules["tensorflow"]
-    monkeypatch.setattr(fake.config, "set_logical_device_configuration", late)
+    monkeypatch.setattr(sys.modules["autotune.library.keras_training"], "logical_cpus", late)
     with pytest.raises(UsageError, match=r"after being initialized.*before anything else"):
         result.strategy()
     assert not tensorflow

@@ -24,7 +24,7 @@ def main(
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args(argv)
+    arguments, _ = parser.parse_known_args(argv)
     keras.utils.set_random_seed(arguments.seed)
     dataset = dataset_fn().repeat().batch(8)
     model_fn().fit(

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from autotune.datasets import read_by_python
+from autotune.library.keras_input import read_by_python
 
 BATCHES = 6
 

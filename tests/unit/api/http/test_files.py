@@ -71,6 +71,9 @@ def test_what_starts_a_gang_is_what_a_search_saves(
     job, folder = conclude(worker_group), worker_group.save(tmp_path)
     for part, (name, media_type) in FILES.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
+        if not (folder / name).exists():  # A module that this program does not import.
+            assert answer.status_code == 404
+            continue
         assert answer.content == (folder / name).read_bytes()
         assert answer.headers["content-type"].partition(";")[0] == media_type
         assert f'filename="{name}"' in answer.headers["content-disposition"]

@@ -1,12 +1,14 @@
 """Start the 2 processes of train.py and wait for them, on this machine or on several.
 
-    python launch.py --epochs 5
-    python launch.py --hosts node1,node2 --epochs 5
+    python launch.py --epochs 20
+    python launch.py --hosts node1,node2 --epochs 20
 
 `--hosts` names one for each worker, of which worker 0 reports and saves. Others than
 this one are reached by ssh, which must not ask for a password. They need the same Python, this
 folder and all that train.py imports and reads, at the same places. With `--print` nothing is
 started: the command of each host is shown. All other arguments go to train.py.
+
+Where a process is killed, all are ended and started again, from the last checkpoint.
 """
 
 import argparse
@@ -27,6 +29,8 @@ PROGRAM = LAUNCHER.with_name("train.py")
 # Of the first process on several hosts; the next one has the next port. `--hosts node1:30000,...`
 # says otherwise.
 PORT = 20000
+# What `wait` returns where a process was killed.
+KILLED = 137
 
 
 class Process:
@@ -138,15 +142,16 @@ def by_kind(addresses: list[str]) -> dict[str, list[str]]:
 
 
 def wait(processes: list[Process]) -> int:
-    """Return 0 once all processes are done, or 1 as soon as one of them fails."""
+    """Return 0 once all processes are done, 1 as soon as one of them fails, or KILLED."""
     while any(each.process.poll() is None for each in processes):
         if any(each.process.poll() for each in processes):
             break
         time.sleep(0.1)
-    failed = [each for each in processes if each.process.poll()]
-    for each in failed:
-        name = each.name.capitalize()
-        print(f"{name} exited with status {each.process.poll()}.", file=sys.stderr)
+    failed = {each.name: each.process.poll() for each in processes if each.process.poll()}
+    for name, status in failed.items():
+        print(f"{name.capitalize()} exited with status {status}.", file=sys.stderr)
+    if any(status < 0 or status > 128 for status in failed.values()):
+        return KILLED
     return 1 if failed else 0
 
 
@@ -186,6 +191,16 @@ def run_attached(arguments: list[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
+def prepared(hosts: str | None, arguments: list[str]) -> list[Process]:
+    """Return all processes, to be started on some hosts, or on this machine."""
+    cluster = by_kind(addresses_on(hosts) if hosts else free_addresses())
+    return [
+        Process(kind, index, cluster, arguments)
+        for kind, addresses in cluster.items()
+        for index in range(len(addresses))
+    ]
+
+
 def main() -> int:
     """Start the processes where the command line says."""
     parser = argparse.ArgumentParser(
@@ -196,20 +211,19 @@ def main() -> int:
     parser.add_argument("--hosts", help="a host for each process, with commas between them")
     parser.add_argument("--print", action="store_true", help="show what to run on each host")
     parser.add_argument("--attached", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--restarts", type=int, default=3, help="at most so many; default: 3")
     options, arguments = parser.parse_known_args()
     if options.attached:
         return run_attached(arguments)
-    cluster = by_kind(addresses_on(options.hosts) if options.hosts else free_addresses())
-    processes = [
-        Process(kind, index, cluster, arguments)
-        for kind, addresses in cluster.items()
-        for index in range(len(addresses))
-    ]
-    if not options.print:
-        return run(processes)
-    for each in processes:
-        print(f"# {each.name.capitalize()}, on {each.host}:\n{each.line(str(PROGRAM))}")
-    return 0
+    if options.print:
+        for each in prepared(options.hosts, arguments):
+            print(f"# {each.name.capitalize()}, on {each.host}:\n{each.line(str(PROGRAM))}")
+        return 0
+    restarts = 0 if "--no-resume" in arguments else options.restarts
+    while (status := run(prepared(options.hosts, arguments))) == KILLED and restarts > 0:
+        restarts -= 1
+        print("Starting all again, from the last checkpoint.", file=sys.stderr)
+    return 1 if status == KILLED else status
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reads a notebook as Python.
 
-A program that runs a notebook carries these functions as they stand here.
+autotune writes this file beside a program that runs a notebook. It needs Python alone.
 """
 
 from __future__ import annotations

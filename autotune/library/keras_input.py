@@ -1,6 +1,6 @@
 """Turns what `Model.fit` takes into a `tf.data.Dataset`.
 
-A program carries those of these functions that it needs, as they stand here.
+autotune writes this file beside a program that imports it. It needs Keras and TensorFlow alone.
 """
 
 from __future__ import annotations
@@ -159,3 +159,24 @@ def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
         return tf.ensure_shape(part, [batch_size, *part.shape[1:]]) if dense else part
 
     return dataset.filter(is_full).map(sized, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def validation_of(data: Any, batch_size: int, *, batched: bool) -> Any:
+    """Return what stands behind the training's data as `Model.fit` validates with it.
+
+    Args:
+        data: A dataset, arrays, or a `PyDataset`.
+        batch_size: Of the batches that are made of a dataset.
+        batched: Whether it has batches.
+
+    Raises:
+        SystemExit: The dataset never ends.
+    """
+    if not isinstance(data, tf.data.Dataset):
+        return data
+    if data.cardinality() == tf.data.INFINITE_CARDINALITY:
+        raise SystemExit(
+            "The dataset for the validation never ends: take(...) the examples of one pass, or use "
+            "--no-validation."
+        )
+    return data if batched else data.batch(batch_size)

@@ -1,0 +1,36 @@
+"""Modules that training programs import: plain Keras and TensorFlow, delivered as they stand here.
+
+A program finds them beside it, so they import each other by no name of this package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+NAMES = frozenset(each.stem for each in FOLDER.glob("keras_*.py"))
+
+
+def modules_for(program: str | None) -> Mapping[str, str]:
+    """Return the files that a program needs beside it, by name, with their texts."""
+    return {f"{name}.py": _text(name) for name in _imported(program or "")}
+
+
+def put_program(path: Path, text: str) -> None:
+    """Write a program, and the modules that it imports beside it."""
+    for name, each in {path.name: text, **modules_for(text)}.items():
+        path.with_name(name).write_text(each, encoding="utf-8")
+
+
+@cache
+def _imported(program: str) -> tuple[str, ...]:
+    found = re.findall(r"^from (keras_\w+) import", program, flags=re.MULTILINE)
+    return tuple(sorted({*found} & NAMES))
+
+
+@cache
+def _text(name: str) -> str:
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")

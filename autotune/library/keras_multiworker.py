@@ -1,0 +1,514 @@
+"""Trains a Keras model by a loop of its own on several replicas, of one process or of many.
+
+`Model.fit` of Keras 3 cannot train, evaluate or save with several workers. autotune writes this
+file beside a program that imports it. It needs Keras and TensorFlow alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_training import spread_random_streams
+
+
+def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
+    """End the program where the workers differ, before they hang or learn different things.
+
+    Args:
+        strategy: Of all workers.
+        files: The program, and the functions or modules that it trains with.
+
+    Raises:
+        SystemExit: They differ.
+    """
+    found = [each.split(", ") for each in everyones(strategy, ", ".join(software(files)))]
+    columns = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
+    if columns:
+        rows = enumerate(zip(*columns, strict=True))
+        each = "; ".join(f"replica {number} has {', '.join(row)}" for number, row in rows)
+        raise SystemExit(f"The workers run different software: {each}.")
+
+
+def software(files: Sequence[Any]) -> list[str]:
+    """Return what has to be the same on all workers."""
+    paths = {__file__, *filter(None, map(_file_of, files))}
+    code = b"".join(sorted(Path(each).read_bytes() for each in paths))
+    return [
+        f"Python {platform.python_version()}",
+        f"TensorFlow {tf.__version__}",
+        f"Keras {keras.__version__}",
+        f"program {hashlib.sha256(code).hexdigest()[:12]}",
+    ]
+
+
+def _file_of(part: Any) -> str | None:
+    if isinstance(part, str | Path):
+        return str(part)
+    file = getattr(sys.modules.get(part.__module__), "__file__", None)
+    return str(file) if file else None
+
+
+def everyones(strategy: tf.distribute.Strategy, text: str) -> list[str]:
+    """Return a text of each replica, of at most 200 bytes."""
+    # As numbers, because workers exchange no texts.
+    mine = tf.constant([[*text.encode().ljust(200)[:200]]])
+
+    @tf.function
+    def gathered() -> tf.Tensor:
+        return strategy.gather(strategy.run(lambda: tf.identity(mine)), axis=0)
+
+    return [bytes(row).decode().strip() for row in gathered().numpy().tolist()]
+
+
+def warn_of_other_size(strategy: tf.distribute.Strategy, replicas: int, batch: int) -> None:
+    """Say that fewer or more replicas train than a program was tuned for.
+
+    Args:
+        strategy: That trains.
+        replicas: That it was tuned for.
+        batch: Examples of a replica.
+    """
+    found = strategy.num_replicas_in_sync
+    if found != replicas:
+        why = "" if "TF_CONFIG" in os.environ else ", because TF_CONFIG is not set"
+        print(
+            f"Replicas in this training: {found}{why}. Tuned for: {replicas}. "
+            f"Examples per step: {batch * found}, not {batch * replicas}.",
+            file=sys.stderr,
+        )
+
+
+def fit(
+    model: keras.Model,
+    batches: Any,
+    *,
+    epochs: int,
+    steps_per_epoch: int,
+    callbacks: Iterable[keras.callbacks.Callback] = (),
+    validation_data: Any = None,
+    verbose: int = 1,
+    initial_epoch: int = 0,
+    steps_per_execution: int = 1,
+    jit_compile: bool = False,
+    logs_of_calls: bool = False,
+    seed: int | None = None,
+) -> None:
+    """Train as `Model.fit` would; on several workers, worker 0 prints what all of them reached.
+
+    Args:
+        model: Made in the scope of its strategy.
+        batches: A distributed dataset without end.
+        epochs: The last one.
+        steps_per_epoch: Steps of one.
+        callbacks: They see the losses of this worker after a call, and those of all after an epoch.
+        validation_data: As in `Model.fit`; each worker evaluates all of it after each epoch.
+        verbose: As in `Model.fit`.
+        initial_epoch: From which it goes on.
+        steps_per_execution: Steps of a call.
+        jit_compile: Whether XLA compiles the step.
+        logs_of_calls: Whether callbacks get numbers after each call, for which the device is
+            waited for, instead of tensors.
+        seed: Of the random numbers of this worker from here on. The input has to be made before,
+            because all workers have to shuffle it alike.
+    """
+    strategy = model.distribute_strategy
+    # Outright, because what Keras does by itself depends on strategy and device.
+    model.jit_compile, model.steps_per_execution = jit_compile, 1
+    spread_random_streams(model)
+    worker = worker_of(strategy)
+    if seed is not None:
+        tf.random.set_seed(seed + worker)
+    verbose = verbose if worker == 0 else 0
+    watchers = keras.callbacks.CallbackList(
+        [*([Validation(validation_data)] if validation_data is not None else []), *callbacks],
+        add_history=True,
+        add_progbar=verbose > 0,
+        model=model,
+        epochs=epochs,
+        steps=steps_per_epoch,
+        verbose=verbose,
+    )
+    build(strategy, model, batches)
+    steps = make_train_steps(strategy, model, jit_compile=jit_compile)
+    if not logs_of_calls:
+        # Past the list, which would turn the logs into numbers and wait for them.
+        watchers.on_train_batch_end = lambda batch, logs: [
+            each.on_train_batch_end(batch, logs) for each in watchers.callbacks
+        ]
+    train(strategy, model, iter(batches), watchers, steps, steps_per_execution, initial_epoch)
+
+
+def worker_of(strategy: tf.distribute.Strategy) -> int:
+    """Return the number of this worker; 0 where there is one."""
+    resolver = strategy.cluster_resolver
+    return int(resolver.task_id or 0) if resolver else 0
+
+
+def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
+    """Create every variable before the first step.
+
+    Variables that a tf.function creates put its first call under a condition, where TensorFlow
+    cannot exchange gradients between several devices of one process.
+    """
+    if type(model).call is keras.Model.call:
+        build_by_step(strategy, model, batches)
+        return
+
+    @tf.function(autograph=False)
+    def create(batch: Any) -> None:
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+        y_pred = model(x, training=False)
+        if model.loss is not None:
+            model.compute_loss(x, y, y_pred, sample_weight)
+        model.compute_metrics(x, y, y_pred, sample_weight)
+
+    strategy.run(create, args=(next(iter(batches)),))
+    if model.optimizer is not None:
+        with strategy.scope():
+            model.optimizer.build(model.trainable_variables)
+
+
+def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
+    """Create every variable by a step that changes no weight.
+
+    Only the train_step of such a model knows what to do with a batch.
+    """
+    used: list[tuple[keras.Optimizer, Any]] = []
+
+    def noted(optimizer: keras.Optimizer) -> Callable[..., Any]:
+        return lambda _, variables: used.append((optimizer, list(variables)))
+
+    optimizers = [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+    for each in optimizers:
+        each.apply = noted(each)
+    strategy.run(model.train_step, args=(next(iter(batches)),))
+    for each in optimizers:
+        del each.apply
+    with strategy.scope():
+        for optimizer, variables in used:
+            if not optimizer.built:
+                optimizer.build(variables)
+
+
+def make_train_steps(
+    strategy: tf.distribute.Strategy, model: keras.Model, *, jit_compile: bool
+) -> Callable[..., Any]:
+    """Return a function that runs so many training steps in one call."""
+
+    # Without AutoGraph, as in Keras: a train_step of your own runs as it is written.
+    @tf.autograph.experimental.do_not_convert
+    def plain(batch: Any) -> dict[str, Any]:
+        return strategy.run(model.train_step, args=(batch,))
+
+    compiled = tf.function(plain, autograph=False, jit_compile=True)
+    step = compiled if jit_compile else plain
+
+    def local_mean(value: Any) -> tf.Tensor:
+        return tf.reduce_mean(strategy.experimental_local_results(value), axis=0)
+
+    @tf.function
+    def train_steps(iterator: Any, steps: tf.Tensor) -> dict[str, tf.Tensor]:
+        # The loop is part of the graph, because a call from Python can cost more than a step.
+        for _ in tf.range(steps - 1):
+            step(next(iterator))
+        # Only of this worker: adding up all workers' metrics in every call would cost time.
+        return tf.nest.map_structure(local_mean, step(next(iterator)))
+
+    return train_steps
+
+
+def train(
+    strategy: tf.distribute.Strategy,
+    model: keras.Model,
+    iterator: Any,
+    watchers: keras.callbacks.CallbackList,
+    train_steps: Callable[..., Any],
+    steps_per_execution: int,
+    initial_epoch: int,
+) -> None:
+    """Train until the last epoch, or until a callback stops it."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    # As BackupAndRestore sets it, to go on from there.
+    for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for first in range(0, watchers.params["steps"], steps_per_execution):
+            # The last call has only what is left of the epoch.
+            steps = min(steps_per_execution, watchers.params["steps"] - first)
+            watchers.on_train_batch_begin(first)
+            try:
+                logs = train_steps(iterator, tf.constant(steps))
+            except tf.errors.OutOfRangeError:
+                # It can be read only once, and has ended: so does the training, as in Model.fit.
+                model.stop_training = True
+                break
+            watchers.on_train_batch_end(first + steps - 1, logs)
+            if model.stop_training and not several:
+                break
+        logs = logs_of_all(strategy, model, logs)
+        watchers.on_epoch_end(epoch, logs)
+        if several:
+            # On the others too, which would wait for it.
+            asked = tf.constant(float(model.stop_training))
+            model.stop_training = bool(any_worker_stops(strategy, asked))
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
+
+
+# These are compiled, because outside the graph every variable and every exchange between replicas
+# costs milliseconds.
+
+
+@tf.function(autograph=False)
+def reset_metrics(model: keras.Model) -> None:
+    """Begin to count anew."""
+    model.reset_metrics()
+
+
+@tf.function(autograph=False)
+def logs_of_all(
+    strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the metrics over all replicas."""
+    metrics = model.get_metrics_result()
+    if metrics.keys() == logs.keys():
+        return metrics
+    # A train_step of your own may return other values: their last ones, averaged.
+    return {name: strategy.reduce("MEAN", value, axis=None) for name, value in logs.items()}
+
+
+@tf.function(autograph=False)
+def any_worker_stops(strategy: tf.distribute.Strategy, asked: tf.Tensor) -> tf.Tensor:
+    """Return whether a callback of any worker wants to stop, because then all of them must."""
+    return strategy.reduce("SUM", asked, axis=None) > 0
+
+
+class Validation(keras.callbacks.Callback):
+    """Evaluates the model after each epoch, and adds the figures to those of the training."""
+
+    def __init__(self, data: Any) -> None:
+        """Take what `Model.fit` takes as `validation_data`."""
+        super().__init__()
+        arrays = isinstance(data, (tuple, list))
+        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Evaluate it."""
+        x, y, sample_weight = self.data
+        found = evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
+        if logs is not None:
+            logs.update({f"val_{name}": value for name, value in found.items()})
+
+
+# With several workers Keras 3 can neither evaluate nor predict (keras-team/keras#20585). Here each
+# worker does so with all data, and all get the figures that one device would get.
+
+
+def evaluate(
+    model: keras.Model,
+    x: Any = None,
+    y: Any = None,
+    batch_size: int | None = None,
+    verbose: Any = "auto",
+    sample_weight: Any = None,
+    steps: int | None = None,
+    *_: Any,
+    return_dict: bool = False,
+    **__: Any,
+) -> Any:
+    """Return what `Model.evaluate` does."""
+    reset_metrics(model)
+    step, logs = steps_of(model, model._loss_tracker)[0], {}
+    for batch in batches_in_order(x, y, sample_weight, batch_size, steps):
+        logs = step(batch)
+    found = {name: np.asarray(value).tolist() for name, value in logs.items()}
+    if return_dict or len(found) != 1:
+        return found if return_dict else list(found.values())
+    return next(iter(found.values()))
+
+
+def predict(
+    model: keras.Model,
+    x: Any = None,
+    batch_size: int | None = None,
+    verbose: Any = "auto",
+    steps: int | None = None,
+    *_: Any,
+    **__: Any,
+) -> Any:
+    """Return what `Model.predict` does."""
+    step = steps_of(model, model._loss_tracker)[1]
+    found = [step(batch) for batch in batches_in_order(x, None, None, batch_size, steps)]
+    return keras.tree.map_structure(lambda *each: np.concatenate(each), *found)
+
+
+@cache
+def steps_of(model: keras.Model, compiled: Any) -> list[Callable[[Any], Any]]:
+    """Return functions that evaluate a batch and predict for one, in this worker alone.
+
+    Args:
+        model: As it was compiled.
+        compiled: Is another object after each call of `compile`.
+    """
+    strategy = model.distribute_strategy
+
+    def local(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @tf.function(autograph=False, reduce_retracing=True)
+        def run(batch: Any) -> Any:
+            found = strategy.run(step, args=(batch,))
+            return tf.nest.map_structure(
+                lambda each: strategy.experimental_local_results(each)[0], found
+            )
+
+        return run
+
+    return [local(model.test_step), local(model.predict_step)]
+
+
+def batches_in_order(
+    x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None
+) -> Iterator[Any]:
+    """Return batches of what `Model.evaluate` takes, the last one with what is left."""
+    if isinstance(x, tf.data.Dataset) or hasattr(x, "__next__"):
+        return islice(x, steps)
+    if isinstance(x, keras.utils.PyDataset):
+        return islice(map(x.__getitem__, range(len(x))), steps)
+    arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+    arrays = keras.tree.lists_to_tuples(keras.tree.map_structure(_as_tensor, arrays))
+    rows, size = int(keras.tree.flatten(arrays)[0].shape[0]), batch_size or 32
+
+    def batch_from(first: int) -> Any:
+        return keras.tree.map_structure(
+            lambda each: None if each is None else each[first : first + size], arrays
+        )
+
+    return islice(map(batch_from, range(0, rows, size)), steps)
+
+
+def _as_tensor(values: Any) -> Any:
+    """Return an array, a column or a table as a tensor, with floats as Keras has them."""
+    if values is None or tf.is_tensor(values):
+        return values
+    array = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    if hasattr(values, "iloc") and values.ndim == 1:
+        array = np.expand_dims(array, -1)
+    return tf.constant(array, keras.config.floatx() if array.dtype.kind == "f" else None)
+
+
+class Checkpoints(keras.callbacks.Callback):
+    """Saves the weights of model and optimizer after each epoch; all workers go on together.
+
+    Each worker saves into a folder of its own, so that none needs another's disk, and keeps two
+    epochs, because one may be killed before the others have saved. After the last epoch they are
+    removed.
+
+    Args:
+        folder: Holds that of each worker.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """Take the folder."""
+        super().__init__()
+        self.root = Path(folder)
+
+    @property
+    def folder(self) -> Path:
+        """Of this worker."""
+        return self.root / f"worker-{worker_of(self.model.distribute_strategy)}"
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore the last epoch that all workers have saved, if there is one.
+
+        Raises:
+            SystemExit: There is none that all have, or it is of another model.
+        """
+        found = everyones(self.model.distribute_strategy, json.dumps(sorted(self.saved())))
+        each = [set(json.loads(text)) for text in found]
+        if not any(each):
+            return
+        common = set.intersection(*each)
+        if not common:
+            words = "; ".join(f"replica {i} has {sorted(e) or 'none'}" for i, e in enumerate(each))
+            raise SystemExit(
+                f"The workers have no checkpoint in common in {self.root}: of epochs, {words}. "
+                "Copy the folder of one worker to those of the others, or use --no-resume."
+            )
+        epoch = max(common)
+        try:
+            self.model.load_weights(self.path(epoch))
+        except (ValueError, KeyError, OSError) as exc:
+            raise SystemExit(
+                f"The checkpoint {self.path(epoch)} is not of this model, or is damaged: {exc}. "
+                "Remove it, or name another folder by --resume."
+            ) from exc
+        spread_random_streams(self.model, restored=True)
+        self.model._initial_epoch = epoch
+        if worker_of(self.model.distribute_strategy) == 0:
+            print(f"Going on after epoch {epoch}, from {self.root}.", flush=True)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Save.
+
+        Raises:
+            SystemExit: It could not be written; what was saved before is kept.
+        """
+        path = self.path(epoch + 1)
+        draft = path.with_name(f"draft-{path.name}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.model.save_weights(draft)
+            draft.replace(path)
+            for old in sorted(self.saved())[:-2]:
+                self.path(old).unlink()
+        except OSError as exc:
+            raise SystemExit(
+                f"The checkpoint {path} could not be written: {exc}. Make room there, or name "
+                "another folder by --resume."
+            ) from exc
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Remove what was saved."""
+        for epoch in self.saved():
+            self.path(epoch).unlink()
+        for folder in (self.folder, self.root):
+            with suppress(OSError):  # It holds more, or another worker has removed it.
+                folder.rmdir()
+
+    def path(self, epoch: int) -> Path:
+        """Return the file of an epoch."""
+        return self.folder / f"{epoch}.weights.h5"
+
+    def saved(self) -> list[int]:
+        """Return the epochs that this worker has saved."""
+        names = [each.name.partition(".")[0] for each in self.folder.glob("*.weights.h5")]
+        return [int(each) for each in names if each.isdigit()]
+
+
+def save(model: keras.Model, path: str) -> None:
+    """Save the model on worker 0; the others write theirs too, because they may have to help."""
+    if worker_of(model.distribute_strategy) == 0:
+        model.save(path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.keras")

@@ -1,0 +1,477 @@
+"""What training programs have in common: options, checkpoints, the learning rate, random numbers.
+
+autotune writes this file beside a program that imports it. It needs Keras and TensorFlow alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+def add_folder(program: str, path: str, *modules: str) -> None:
+    """Have Python find modules of yours, in a folder given by its path from where autotune ran.
+
+    That is taken to be the folder of the program, the one above it, the working folder, or any
+    above.
+
+    Args:
+        program: The file of the program.
+        path: Of the folder.
+        modules: The modules in it, as paths without `.py`.
+
+    Raises:
+        SystemExit: There is no such folder.
+    """
+    me = Path(program).resolve()
+    for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
+        files = [start / path / f"{name}.py" for name in modules]
+        if all(each != me and (each.is_file() or each.with_suffix("").is_dir()) for each in files):
+            sys.path.insert(0, str(start / path))
+            return
+    raise SystemExit(
+        f"Found no {' and '.join(modules)} in {path!r}, from {me.parent}, the folders above it, or "
+        "the working folder. Run this program in the folder where autotune ran, or move it there."
+    )
+
+
+def needs_values(factory: Callable[..., Any], values: Callable[[], dict[str, Any]]) -> Any:
+    """Return the factory; calling it ends the program while one of its values is missing."""
+
+    def checked(*arguments: object, **options: object) -> object:
+        empty = [name for name, value in values().items() if value is ...]
+        if empty:
+            raise SystemExit(f"Fill in {', '.join(empty)} at the top of this program first.")
+        return factory(*arguments, **options)
+
+    return checked
+
+
+def parse_arguments(
+    argv: Sequence[str] | None,
+    program: str,
+    about: str | None,
+    *,
+    epochs: int | None = None,
+    steps: float | None = None,
+    verbose: int | None = 2,
+    resumes: bool = False,
+) -> argparse.Namespace:
+    """Read the command line of a program.
+
+    Args:
+        argv: The arguments; None takes those of the process.
+        program: The file of the program.
+        about: What the help says first.
+        epochs: The default; None where the training has a number of its own.
+        steps: The default of an epoch, rounded up; None where it is known later.
+        verbose: Likewise, as `Model.fit` has it.
+        resumes: Whether it saves after each epoch, and goes on from there, unless told otherwise.
+    """
+    folder = str(Path(program).resolve().with_name("checkpoints"))
+    own = "that of the script"
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--epochs", type=int, default=epochs, help=f"default: {epochs or own}")
+    whole = None if steps is None else math.ceil(steps)
+    add("--steps-per-epoch", type=int, default=whole, help="default: all examples once")
+    add("--seed", type=int, default=0, help="default: 0")
+    add(
+        *("--verbose",),
+        type=int,
+        choices=(0, 1, 2),
+        default=verbose,
+        help=f"default: {own if verbose is None else verbose}",
+    )
+    add("--no-validation", dest="validation", action="store_false", help="train only")
+    add(
+        *("--callbacks", "-c"),
+        metavar="MODULE:FUNCTION",
+        action="append",
+        default=[],
+        help="returns a list of Keras callbacks; may be repeated",
+    )
+    add("--history", metavar="FILE.csv", help="where to write the figures of each epoch")
+    add(
+        *("--resume",),
+        metavar="FOLDER",
+        nargs="?",
+        const=folder,
+        default=folder if resumes else None,
+        help="save after each epoch, and go on from there; default: checkpoints beside this program"
+        + (", unless --no-resume says otherwise" if resumes else ""),
+    )
+    add("--no-resume", dest="resume", action="store_const", const=None, help=argparse.SUPPRESS)
+    add("--save", metavar="FILE.keras", help="where to save the trained model")
+    args = parser.parse_args(argv)
+    if args.save is not None and not args.save.endswith(".keras"):
+        parser.error("--save needs a name that ends in .keras")
+    return args
+
+
+def callbacks_of(
+    args: argparse.Namespace, checkpoints: Callable[[str], keras.callbacks.Callback] | None = None
+) -> list[keras.callbacks.Callback]:
+    """Return the callbacks that the command line asks for.
+
+    Args:
+        args: As parsed.
+        checkpoints: Saves into a folder and goes on from there; None takes `Checkpoints`.
+
+    Raises:
+        SystemExit: A function is not there.
+    """
+    found: list[keras.callbacks.Callback] = []
+    for name in args.callbacks:
+        found += _function(name)()
+    task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {})
+    if args.history and not task.get("index"):
+        goes_on = args.resume is not None and Path(args.resume).is_dir()
+        found.append(keras.callbacks.CSVLogger(args.history, append=goes_on))
+    # The last one, so that what the others do at the end of an epoch is saved with it.
+    return [*found, (checkpoints or Checkpoints)(args.resume)] if args.resume else found
+
+
+def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
+    module, _, function = name.partition(":")
+    sys.path.append(os.getcwd())  # noqa: PTH109 - a text is what the path holds
+    try:
+        found: Callable[[], Any] = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as exc:
+        raise SystemExit(f"--callbacks {name}: {exc}. Name it as MODULE:FUNCTION.") from exc
+    return found
+
+
+class Checkpoints(keras.callbacks.BackupAndRestore):
+    """Saves the weights of model and optimizer after each epoch, and goes on from there.
+
+    After the last epoch they are removed.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """Take the folder."""
+        super().__init__(str(folder))
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore what was saved, if anything was.
+
+        Raises:
+            SystemExit: It is of another model.
+        """
+        del logs
+        build_optimizer(self.model)
+        try:
+            super().on_train_begin()
+        except (ValueError, KeyError, OSError) as exc:
+            raise SystemExit(
+                f"The checkpoint in {self.backup_dir} is not of this model, or is damaged: {exc}. "
+                "Remove it, or name another folder by --resume."
+            ) from exc
+        if self.model._initial_epoch:
+            if self.model.distribute_strategy.num_replicas_in_sync > 1:
+                spread_random_streams(self.model, restored=True)
+            print(f"Going on after epoch {self.model._initial_epoch}, from {self.backup_dir}.")
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Save.
+
+        Raises:
+            SystemExit: It could not be written; what was saved before is kept.
+        """
+        try:
+            super().on_epoch_end(epoch, logs)
+        except OSError as exc:
+            raise SystemExit(
+                f"The checkpoint of epoch {epoch + 1} could not be written: {exc}. Make room in "
+                f"{self.backup_dir}, or name another folder by --resume."
+            ) from exc
+
+
+def logical_cpus(count: int) -> list[str]:
+    """Divide this host's CPU into so many devices, and return their names.
+
+    They share its cores, so several replicas pay where one cannot keep all cores busy.
+    """
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    logical = [tf.config.LogicalDeviceConfiguration()] * count
+    tf.config.set_logical_device_configuration(cpu, logical)
+    return [f"CPU:{index}" for index in range(count)]
+
+
+def build_optimizer(model: keras.Model) -> None:
+    """Create the optimizer's variables where those of the model are, unless it has them."""
+    if model.optimizer is not None and model.built and not model.optimizer.built:
+        with model.distribute_strategy.scope():
+            model.optimizer.build(model.trainable_variables)
+
+
+def shorten_last_calls(model: keras.Model, steps: int) -> None:
+    """Have the last call of an epoch of so many steps run only those that are left.
+
+    Keras would let it run all of `steps_per_execution`, and read on into the next epoch.
+    """
+    each = model.steps_per_execution
+    whole, rest = divmod(steps, each)
+    sizes = cycle([*[each] * whole, *[rest] * (rest > 0)])
+    functions = {}
+    for size in {each, rest} - {0}:
+        model.steps_per_execution = size
+        model.make_train_function(force=True)
+        functions[size] = model.train_function
+
+    def train_function(iterator: Any) -> Any:
+        # Keras takes it from here when it traces; what evaluates meanwhile has no use for it.
+        model.steps_per_execution = next(sizes)
+        try:
+            return functions[model.steps_per_execution](iterator)
+        finally:
+            model.steps_per_execution = 1
+
+    model.train_function = train_function
+    model.steps_per_execution = each
+
+
+def spread_random_streams(model: keras.Model, *, restored: bool = False) -> None:
+    """Give each replica its own random numbers.
+
+    Keras starts the generators of its dropout and augmentation layers equally on all replicas,
+    so that each would drop the same units of its different examples.
+
+    Args:
+        model: Made in the scope of its strategy.
+        restored: Whether all replicas of this process have those of its first one.
+    """
+    here = len(model.distribute_strategy.extended.worker_devices)
+
+    def shift() -> None:
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        replica = replica % here if restored else replica
+        for variable in model.non_trainable_variables:
+            if variable.name == "seed_generator_state":
+                distance = tf.stack([replica * 1_000_003, 0])
+                variable.value.assign_add(tf.cast(distance, variable.dtype))
+
+    @tf.function
+    def shift_all() -> None:
+        model.distribute_strategy.run(shift)
+
+    shift_all()
+
+
+def cache_in_file(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """Return a dataset that keeps its examples in a file from the first epoch on."""
+    return dataset.cache(str(Path(tempfile.mkdtemp(dir=_cache_folder()), "examples")))
+
+
+_caches: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _cache_folder() -> str:
+    # It goes with this process: kept for longer, it would serve stale examples.
+    if not _caches:
+        _caches.append(tempfile.TemporaryDirectory(prefix="autotune-cache-"))
+    return _caches[0].name
+
+
+def scaled(
+    model: keras.Model,
+    callbacks: list[keras.callbacks.Callback],
+    factor: float,
+    *,
+    batch: int,
+    usual_batch: int,
+    warm_up: tuple[int, float],
+    steps_per_call: int = 1,
+    workers: int = 1,
+) -> list[keras.callbacks.Callback]:
+    """Return the callbacks behind one that multiplies the learning rate.
+
+    Args:
+        model: Whose optimizer has the learning rate, or a schedule of it.
+        callbacks: All others.
+        factor: By which it is multiplied in the end.
+        batch: Examples of an update.
+        usual_batch: Those for which the learning rate was chosen.
+        warm_up: Within so many examples, and within this share of the training, it rises.
+        steps_per_call: Steps between two calls of a callback.
+        workers: That make updates of their own.
+    """
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
+    if isinstance(optimizer._learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+        return [ScaledSchedules(factor, batch, usual_batch, warm_up), *callbacks]
+    saves = any(isinstance(getattr(each, "save_freq", None), int) for each in callbacks)
+    rate = ScaledRate(factor, batch, warm_up, steps_per_call, workers=workers, saves=saves)
+    return [rate, *callbacks]
+
+
+class ScaledSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """A schedule over as many examples as at the usual batch, and multiplied.
+
+    Args:
+        own: The schedule.
+        factor: By which it is multiplied in the end.
+        batch: Examples of a step.
+        usual_batch: Those of a step for which the schedule was made.
+        warm_up: Examples until it is multiplied in full.
+    """
+
+    def __init__(
+        self,
+        own: keras.optimizers.schedules.LearningRateSchedule,
+        factor: float,
+        batch: int,
+        usual_batch: int,
+        warm_up: int,
+    ) -> None:
+        """Take the schedule."""
+        self.own = own
+        self.factor = factor
+        self.batch = batch
+        self.usual_batch = usual_batch
+        self.warm_up = warm_up
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate of a step."""
+        examples = keras.ops.cast(step, "float64") * self.batch
+        share = keras.ops.minimum(examples / self.warm_up, 1.0)
+        factor = keras.ops.cast(1.0 + (self.factor - 1.0) * share, "float32")
+        return factor * self.own(keras.ops.cast(examples / self.usual_batch, step.dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what it is made from."""
+        own = keras.optimizers.schedules.serialize(self.own)
+        names = ("factor", "batch", "usual_batch", "warm_up")
+        return {"own": own} | {name: getattr(self, name) for name in names}
+
+
+class ScaledSchedules(keras.callbacks.Callback):
+    """Puts a scaled schedule in the place of the model's while steps are made.
+
+    At all other times it is the model's own, so that it is what other callbacks see and what is
+    saved.
+    """
+
+    def __init__(
+        self, factor: float, batch: int, usual_batch: int, warm_up: tuple[int, float]
+    ) -> None:
+        """Take what the schedule is scaled by."""
+        super().__init__()
+        self.factor = factor
+        self.batch = batch
+        self.usual_batch = usual_batch
+        self.warm_up = warm_up
+        self.own: keras.optimizers.schedules.LearningRateSchedule | None = None
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Scale it."""
+        self.scale()
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Scale it."""
+        self.scale()
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Put the model's own back."""
+        self.restore()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Put the model's own back."""
+        self.restore()
+
+    def scale(self) -> None:
+        """Put the scaled schedule in, unless it is there."""
+        if self.own is None:
+            optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
+            self.own = optimizer._learning_rate
+            warm_up = warm_up_examples(self.warm_up, self.params, self.batch)
+            optimizer.learning_rate = ScaledSchedule(
+                self.own, self.factor, self.batch, self.usual_batch, warm_up
+            )
+
+    def restore(self) -> None:
+        """Put the model's own back."""
+        if self.own is not None:
+            self.model.optimizer.learning_rate = self.own
+            self.own = None
+
+
+class ScaledRate(keras.callbacks.Callback):
+    """Multiplies the learning rate while an epoch trains, by more and more during the warm-up.
+
+    Between epochs it is the model's own, so that it is what other callbacks see and what is saved.
+    """
+
+    def __init__(
+        self,
+        factor: float,
+        batch: int,
+        warm_up: tuple[int, float],
+        steps_per_call: int,
+        *,
+        workers: int,
+        saves: bool,
+    ) -> None:
+        """Take the examples of an update, who makes updates, and whether a save may follow one."""
+        super().__init__()
+        self.factor = factor
+        self.batch = batch
+        self.warm_up = warm_up
+        self.steps_per_call = steps_per_call
+        self.workers = workers
+        self.saves = saves
+        self.made: int | None = None
+        self.now = 1.0
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Multiply it by what the next steps are to have."""
+        if self.made is None:
+            # Not before, because a callback of yours may take up an earlier training.
+            self.made = int(self.model.optimizer.iterations.numpy())
+        self.made += self.workers * min(self.steps_per_call, self.params["steps"] - batch)
+        # By hundredths, because a change may take as long as a step.
+        warm_up = warm_up_examples(self.warm_up, self.params, self.batch * self.workers)
+        share = min(100 * self.made * self.batch // warm_up, 100) / 100
+        self.multiply(1.0 + (self.factor - 1.0) * share)
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Give the model's own back before it is saved."""
+        if self.saves:
+            self.multiply(1.0)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Give the model's own back."""
+        self.multiply(1.0)
+
+    def multiply(self, factor: float) -> None:
+        """Make the learning rate so many times the model's own."""
+        if factor != self.now:
+            rate = float(self.model.optimizer.learning_rate.numpy())
+            self.model.optimizer.learning_rate = rate * factor / self.now
+            self.now = factor
+
+
+def warm_up_examples(warm_up: tuple[int, float], training: dict[str, Any], batch: int) -> int:
+    """Return the examples in which the learning rate rises.
+
+    Args:
+        warm_up: At most so many, and at most this share of the training.
+        training: Has the numbers of its epochs and of their steps.
+        batch: Examples of a step.
+    """
+    most, share = warm_up
+    whole = training["epochs"] * training["steps"] * batch
+    return max(min(most, int(share * whole)), 1)

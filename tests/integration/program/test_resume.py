@@ -1,0 +1,148 @@
+"""A training that was killed goes on, and learns what an undisturbed one does."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.golden import deliver, golden_texts
+
+from .conftest import ENVIRONMENT, HERE
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+
+EPOCHS = 6
+PATIENCE = 300
+SLOWLY = """
+import time
+import keras
+
+class Slow(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        time.sleep(1)
+
+def callbacks():
+    return [Slow()]
+"""
+Programs = dict[str, str | None]
+ALONE = {"train": "mirrored_fit.py", "launch": None}
+WORKERS = {"train": "workers_data.py", "launch": "launch.py"}
+
+
+class Training:
+    """A program in a folder of its own."""
+
+    def __init__(self, folder: Path, programs: Programs) -> None:
+        folder.mkdir()
+        (folder / "slowly.py").write_text(SLOWLY)
+        texts = golden_texts()
+        launch = programs["launch"]
+        train = texts[programs["train"] or ""]
+        self.file = deliver(folder / "train.py", train, texts[launch] if launch else None)
+        self.history = folder / "history.csv"
+        self.folder = folder
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        steps = ["--epochs", str(EPOCHS), "--steps-per-epoch", "8", "--verbose", "2"]
+        asked = [*steps, "--history", str(self.history), "--resume", *arguments]
+        path = os.pathsep.join([str(self.folder)])
+        return subprocess.Popen(
+            [sys.executable, self.file, *asked],
+            cwd=HERE,
+            env={**ENVIRONMENT, "PYTHONPATH": path, "CALLS": str(self.folder / "calls")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def finish(self, *arguments: str) -> str:
+        with self.start(*arguments) as process:
+            printed, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, printed
+        return printed
+
+    def losses(self) -> dict[int, float]:
+        """Return the loss of each epoch; the last one that was written, where there are two."""
+        with self.history.open() as file:
+            return {int(row["epoch"]): float(row["loss"]) for row in csv.DictReader(file)}
+
+    def wait_for_epoch(self, epoch: int) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if self.history.exists() and epoch in self.losses():
+                return
+            time.sleep(0.1)
+        pytest.fail(f"There was no epoch {epoch}.")
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> Callable[[Programs], dict[int, float]]:
+    """Return a function that gives the losses of a training that nobody has killed."""
+
+    def losses(programs: Programs) -> dict[int, float]:
+        training = Training(tmp_path / "undisturbed", programs)
+        training.finish()
+        assert not (training.folder / "checkpoints").exists()
+        return training.losses()
+
+    return losses
+
+
+@pytest.mark.parametrize("programs", [ALONE, WORKERS], ids=["replicas", "workers"])
+def test_all_that_were_killed_go_on(
+    tmp_path: Path, undisturbed: Callable[[Programs], dict[int, float]], programs: Programs
+) -> None:
+    """From the last epoch that was saved, with the optimizer's state, to the same losses."""
+    training = Training(tmp_path / "killed", programs)
+    with training.start("--callbacks", "slowly:callbacks") as process:
+        training.wait_for_epoch(2)
+        family = [process, *psutil.Process(process.pid).children(recursive=True)]
+        for each in family:
+            each.send_signal(signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    printed = training.finish()
+    assert "Going on after epoch" in printed
+    assert training.losses() == pytest.approx(undisturbed(programs), rel=1e-4)
+
+
+def test_a_worker_that_was_killed_is_started_again(
+    tmp_path: Path, undisturbed: Callable[[Programs], dict[int, float]]
+) -> None:
+    """With the other one, which cannot go on without it."""
+    training = Training(tmp_path / "killed", WORKERS)
+    with training.start("--callbacks", "slowly:callbacks") as process:
+        training.wait_for_epoch(2)
+        for each in psutil.Process(process.pid).children(recursive=True):
+            task = json.loads(each.environ().get("TF_CONFIG", "{}")).get("task", {})
+            if task.get("index") == 1:
+                each.send_signal(signal.SIGKILL)
+        printed, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, printed
+    assert "Worker 1 exited with status -9." in printed
+    assert "Starting all again, from the last checkpoint." in printed
+    assert "Going on after epoch" in printed
+    assert training.losses() == pytest.approx(undisturbed(WORKERS), rel=1e-4)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    """In words, and nothing of it is lost."""
+    training = Training(tmp_path / "mine", ALONE)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    saved = folder / "latest.weights.h5"
+    saved.write_bytes(b"not a checkpoint")
+    with training.start("--resume", str(folder)) as process:
+        printed, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "is not of this model, or is damaged" in printed
+    assert saved.read_bytes() == b"not a checkpoint"
