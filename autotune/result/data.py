@@ -65,10 +65,6 @@ class ResultData(SavedConfiguration):
     """Wall time of the search."""
     prepared_seconds: float = 0.0
     """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
-    screened: int = 0
-    """Settings that were looked at beside the trials, to see which were worth one."""
-    screening_seconds: float = 0.0
-    """Part of `seconds` that this took."""
     tracing_seconds: float = 0.0
     """Part of `seconds` that the first calls of its trials took, which trace and compile."""
     measuring_seconds: float = 0.0

@@ -126,9 +126,6 @@ def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
     before = f"{roughly(result.prepared_seconds)} of it before the first trial"
     yield "Search", ", ".join(filter(None, (took, before, view.spent)))
-    if result.screened:
-        seen = plural(result.screened, "setting")
-        yield "Screening", f"{seen} in {roughly(result.screening_seconds)}, to choose the trials"
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"

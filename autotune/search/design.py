@@ -65,9 +65,7 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def openers(
-    baseline: Configuration, pool: Sequence[Configuration], *, divided: bool = False
-) -> list[Configuration]:
+def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
     """Return for each strategy one configuration, otherwise set as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of
@@ -76,17 +74,13 @@ def openers(
     Args:
         baseline: The best single device.
         pool: All distributed.
-        divided: Whether its batch is divided among the replicas, or each gets as many examples.
     """
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):
         mine = [each for each in pool if each.strategy == name]
         first = placement(mine[0])
         alike = [each for each in mine if placement(each) == first]
-        aim = baseline.taking(first)
-        if divided:
-            aim = aim.with_global_batch(baseline.global_batch)
-        found.append(nearest(aim, alike))
+        found.append(nearest(baseline.taking(first), alike))
     return found
 
 

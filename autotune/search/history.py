@@ -14,7 +14,6 @@ from autotune.objective import Score, throughput_of
 from autotune.past_measurements import PastMeasurements, relative
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.failures import RuledOut
-from autotune.search.screening import Screening
 from autotune.stats import EXPECTED, Interval, Noise, mean_rate, pooled_noise
 from autotune.text import plural
 from autotune.trial import Trial, counting
@@ -53,8 +52,6 @@ class History:
     ) -> None:
         self.expected = expected
         self.score = score
-        self.screenings: list[Screening] = []
-        """What was seen in passing, apart from the trials: no verdict rests on it."""
         self._trials: list[Trial] = []
         self._scores: dict[Configuration, list[float]] = defaultdict(list)
         self._noise: Noise | None = None

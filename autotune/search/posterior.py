@@ -30,20 +30,19 @@ from autotune.search.kernel import Kernel, Matrix
 
 USUAL_NOISE = 0.06
 """Median of the noise of one device that is expected, as standard deviation of log(score)."""
-NOISE, RATIO, DRIFT, LOOK = (USUAL_NOISE, 0.6), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
+NOISE, RATIO, DRIFT, EARLIER = (USUAL_NOISE, 0.6), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as
-noisy several replicas are, of the drift of a machine, and of what a look at a setting within a
-screening differs by from runs of its own. Sixteen recorded workloads on two shared cores have 0.077
-and 0.45 of the first, 0.86 and 0.40 of the second; quiet machines have less noise. Who expects less
-than there is distributes for nothing more often, who expects more finds fewer gains."""
+noisy several replicas are, of the drift of a machine, and of what a figure of an earlier search
+differs by from runs of today. Sixteen recorded workloads on two shared cores have 0.077 and 0.45 of
+the first, 0.86 and 0.40 of the second; quiet machines have less noise. Who expects less than there
+is distributes for nothing more often, who expects more finds fewer gains."""
 MINUTES = 3.0
 """Time over which a machine's drift is alike."""
 DEGREES, WHOLE = 4.0, 2.0
 """Degrees of freedom of the t distribution of the noise's tails, and the standard deviations within
 which a run counts whole: normal noise then loses next to nothing."""
-COMMON, PROCESS = 0.5, 0.2
-"""Of what all screenings of a search differ by from runs of their own, and of what one of them has
-beside it."""
+LEVEL = 0.54
+"""Of what all figures of earlier searches differ by from runs of today."""
 KNOWN = 4
 """Parameters before those of the kernel."""
 WALKERS, STEPS, ROUNDS = 128, 10, 2
@@ -70,8 +69,8 @@ class Run(NamedTuple):
     """When it ran."""
     error: float = 0.0
     """Standard error in log(score) that is its own, beside the noise between runs."""
-    process: int = -1
-    """The process that it shared with others of a screening; -1 of a run of its own."""
+    earlier: bool = False
+    """Whether an earlier search has shown it."""
     repeats: float = 1.0
     """As how many runs it counts."""
 
@@ -191,7 +190,7 @@ class Posterior:
     ) -> None:
         self._kernel = kernel
         self._several = np.array(several).astype(int)
-        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, LOOK, *kernel.prior])
+        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, EARLIER, *kernel.prior])
         self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
         self._random = np.random.default_rng(seed)
         normal = self._random.standard_normal((WALKERS, len(every)))
@@ -208,11 +207,9 @@ class Posterior:
         times = np.array([run.minutes for run in runs])
         self._alike_in_time = np.exp(-np.abs(times[:, None] - times[None, :]) / MINUTES)
         self._errors = np.array([run.error for run in runs])
-        self._process = np.array([run.process for run in runs])
+        self._earlier = np.array([run.earlier for run in runs])
         self._counts = np.array([run.repeats for run in runs])
-        shared = self._process[:, None] == self._process[None, :]
-        screened = (self._process >= 0)[:, None] & (self._process >= 0)[None, :]
-        self._bias = screened * (COMMON**2 + PROCESS**2 * shared)
+        self._bias = LEVEL**2 * (self._earlier[:, None] & self._earlier[None, :])
         logs = np.array([run.log_score for run in runs])
         self._level = float(logs.mean())
         self._shown = logs - self._level
@@ -281,7 +278,7 @@ class Posterior:
         """Return the standard deviation of each run's noise."""
         several = self._several[self._rows]
         sds = np.exp(walkers[:, :1] + walkers[:, 1:2] * several)
-        found: Matrix = np.where(self._process >= 0, np.exp(walkers[:, 3:4]), sds)
+        found: Matrix = np.where(self._earlier, np.exp(walkers[:, 3:4]), sds)
         return found
 
     def _reweigh(self) -> None:
@@ -319,7 +316,7 @@ class Posterior:
         prior = self._kernel.covariance(self._kernel.alike(chosen, chosen), walkers)
         # What the machine was like in the mean of the runs; all share it, so no gap depends on it.
         drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
-        mine = self._process < 0
+        mine = ~self._earlier
         across += drift * self._alike_in_time[mine].mean(0)
         prior += drift * self._alike_in_time[mine][:, mine].mean()
         means = self._level + self._kernel.means(chosen, walkers)

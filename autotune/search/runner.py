@@ -6,21 +6,19 @@ import math
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
-from autotune.engine.base import Engine, Limits, RunResult
+from autotune.engine.base import Engine, Limits
 from autotune.engine.load import Load
-from autotune.engine.tasks.train import ScreeningRequest, Setting, TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.costs import expected_start
 from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
@@ -28,7 +26,6 @@ from autotune.search.failures import still_known
 from autotune.search.history import History
 from autotune.search.record import trial_of
 from autotune.search.request import Subject
-from autotune.search.screening import Screened, Screening, UntilLate
 from autotune.search.stopping import (
     AHEAD,
     AHEAD_IN_REPEATS,
@@ -180,37 +177,6 @@ class Runner:
         """Return the bytes per second from one host to another; None if that cannot be told."""
         return self._engine.bandwidth()
 
-    def screen(self, walk: Sequence[Configuration], seconds: float) -> Screening | None:
-        """Time settings in turn within one process and keep what they showed.
-
-        Args:
-            walk: All of them can share the process of the first.
-            seconds: After which no more are looked at.
-
-        Returns:
-            What they showed; None if the engine does not offer it.
-        """
-        title = strategy(walk[0].strategy).title
-        self._observer(Preparing(what=f"Screening {len({*walk})} settings of {title}"))
-        began = self._budget.elapsed
-        late = UntilLate(lambda: seconds - (self._budget.elapsed - began))
-        with tempfile.TemporaryDirectory() as folder:
-            trial = self._request(walk[0], Path(folder) / "run")
-            settings = tuple(Setting(each, self._script(each)) for each in walk)
-            request = ScreeningRequest(trial=trial, settings=settings)
-            result = self._engine.execute(request, late)
-        if result is None:
-            return None
-        ended = self._clock_began + self._engine.now()
-        screening = Screening(self._figures(walk, result), self._budget.elapsed - began, ended)
-        self.history.screenings.append(screening)
-        if result.outcome is not Outcome.MEASURED:
-            told = reason_text(result.reason)
-            self._observer(
-                Notice(text=f"The screening of {title} ended as {result.outcome}: {told}")
-            )
-        return screening
-
     def allreduce_seconds(
         self, configuration: Configuration, *, gradient_bytes: int | None = None
     ) -> float | None:
@@ -303,16 +269,6 @@ class Runner:
             reason=Uncertified(findings=certificate.failures),
             wall_seconds=certificate.seconds,
         )
-
-    def _figures(self, walk: Sequence[Configuration], result: RunResult) -> tuple[Screened, ...]:
-        """Return the scores of the settings that could be timed."""
-        found = []
-        for each, window in zip(walk, result.windows, strict=False):
-            rate = window.steps * each.global_batch / window.seconds if window.steps else None
-            score = rate and self.subject.scorer.of_rate(each, rate)
-            if score:
-                found.append(Screened(each, math.log(score)))
-        return tuple(found)
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         ended_at = self._clock_began + self._engine.now()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
 from autotune.config import Configuration
 from autotune.errors import Interrupted
-from autotune.objective import Batches
 from autotune.options import SearchOptions
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
@@ -21,7 +19,7 @@ from autotune.search.acquisition import assurance, improvement, told
 from autotune.search.beginning import begin
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
-from autotune.search.design import groups, openers, own_default, plain
+from autotune.search.design import groups, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.search.findings import Findings
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
@@ -31,7 +29,6 @@ from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.screening import SHARE, affordable, process_for, walk
 from autotune.search.standing import Believer, Learner, Standing
 from autotune.search.stopping import Budget
 from autotune.search.table import Drawn, drawn
@@ -101,7 +98,6 @@ class Search:
         # Proofs speak of examples per second.
         self._proves = runner.subject.objective.follows_throughput
         self._certification = Certification(runner)
-        self._divided = runner.subject.objective.batches is not Batches.ALIKE
         self._margin = math.log1p(options.margin)
         usual = start.noise.sd if start.noise else USUAL_NOISE
         known = {c: log + worth(c) for c, log in start.known.items()} if self._proves else {}
@@ -184,27 +180,12 @@ class Search:
 
     def _look_ahead(self) -> None:
         """Make the runs that no model is needed for, and time what proofs rest on."""
-        self._screen(plain(self._default, self._singles), self._singles)
         for each in self._first():
             if each not in self._history.tried and not self._excluded(each) and self._affords(each):
                 self._try(each)
         if self._several and self._proves and self._history.baseline:
             for timed in (time_exchanges, time_without_input):
                 timed(self._runner, self._budget, self._several, self._bounds)
-            for each in openers(self._history.baseline, self._several, divided=self._divided):
-                self._screen(each, self._several)
-
-    def _screen(self, start: Configuration, pool: Sequence[Configuration]) -> None:
-        """Look at settings that can share a process with one, where that pays."""
-        shared, costs = process_for(start), self._history.costs
-        if shared is None or self._excluded(start):
-            return
-        mine = [c for c in pool if process_for(c) == shared and c not in self._history.tried]
-        left = self._budget.left
-        count = affordable(left, costs.seconds(start), costs.start(start), len(mine))
-        if count:
-            order = walk(start, mine, count, random.Random(self._options.seed))  # noqa: S311
-            self._runner.screen(order, SHARE * left)
 
     def _first(self) -> Iterator[Configuration]:
         """Yield what is run first: compiled, with the largest step, and as a script would."""
@@ -212,8 +193,7 @@ class Search:
         costs = self._history.costs
         most = SLOW * costs.seconds(self._default)
         quick = [c for c in self._singles if costs.seconds(c) <= most] or [self._default]
-        if not self._history.screenings:
-            yield from groups(plain(self._default, self._singles), quick)
+        yield from groups(plain(self._default, self._singles), quick)
         subject = self._runner.subject
         chosen = choices(subject.machine, subject.facts)
         yield from {

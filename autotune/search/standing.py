@@ -31,8 +31,6 @@ TWO_MODES, WIDE = 0.2, 4.0
 """Worker groups whose runs differ by more, in log(score) and in standard deviations of their noise,
 show both of their modes."""
 NOTHING: Mapping[Configuration, float] = MappingProxyType({})
-PAST = 1_000_000
-"""What earlier searches have shown is biased as a screening is, of a process of its own."""
 LONG_AGO = -1e6
 """Minutes before now, so that the machine's drift then says nothing of today's."""
 
@@ -118,7 +116,7 @@ class Learner:
         self.counting = counting(filter(self._shows, self._history.trials))
         usual, self._began = median(t.others for t in self.counting), _began(self.counting[0])
         self.runs = [self._run(t, usual) for t in self.counting]
-        every = [*condensed(self.runs), *self._looks(), *self._remembered()]
+        every = [*condensed(self.runs), *self._remembered()]
         # Asked again of the same runs, walkers that went on would say something else.
         if every != self._learned:
             self._posterior.learn(every)
@@ -143,14 +141,7 @@ class Learner:
         shifts = [run.log_score - past[run.row] for run in self.runs if run.row in past]
         if shifts:
             level = median(shifts)
-            yield from (Run(row, log + level, LONG_AGO, process=PAST) for row, log in past.items())
-
-    def _looks(self) -> Iterator[Run]:
-        """Yield what screenings have seen."""
-        for number, each in enumerate(self._history.screenings):
-            for configuration, log_score in each.figures:
-                row = self.row[configuration]
-                yield Run(row, log_score, self._minutes(each.ended_at), process=number)
+            yield from (Run(row, log + level, LONG_AGO, earlier=True) for row, log in past.items())
 
     def _minutes(self, time: float) -> float:
         """Return minutes since the first run: rounded, so that it matters not when that was."""

@@ -411,7 +411,6 @@ def _recommendation(
     ready: float,
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
-    screenings = findings.history.screenings
     patch = _patch(chosen, subject)
     chosen_by = choices(subject.machine, subject.facts)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
@@ -443,8 +442,6 @@ def _recommendation(
         study=study.name,
         seconds=seconds,
         prepared_seconds=ready,
-        screened=len({c for each in screenings for c, _ in each.figures}),
-        screening_seconds=sum(each.seconds for each in screenings),
         interrupted=findings.interrupted,
         certificate=findings.certificate,
         space=request.space if isinstance(request.space, str) else None,

@@ -36,14 +36,11 @@ from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.train import (
     Fill,
     LearningRequest,
-    ScreeningRequest,
-    Setting,
     TrialRequest,
     trial_request,
 )
 from autotune.errors import WorkloadError
 from autotune.plain import Window
-from autotune.program import render
 from autotune.reason import Message, Outcome, Slower
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
@@ -105,12 +102,6 @@ PROBE = Workload(
 """Factories that fulfil their contract."""
 BROKEN = PROBE.model_copy(update={"model": Factory(name="nosuch_fn", module="nosuch_module")})
 CALLS = 2
-SETTINGS = (
-    Configuration(),
-    Configuration(per_replica_batch=8, steps_per_execution=2, cache="memory"),
-    Configuration(per_replica_batch=16, prefetch=0),
-)
-"""What one process can change while it runs."""
 BATCH = 1000
 """Batch of the first behaviour on a fake engine; each has one of its own."""
 
@@ -137,18 +128,11 @@ class EngineContract(ABC):
     def make_trial(self, engine: Engine, folder: Path) -> TrialRequest:
         """Return a request to train the small workload on one device."""
         facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        return trial_request(SETTINGS[0], PROBE, facts, machine, folder)
+        return trial_request(Configuration(), PROBE, facts, machine, folder)
 
     def make_observation(self, engine: Engine, folder: Path, **fields: Any) -> ObservationRequest:
         """Return a request to look at such a training."""
         return ObservationRequest(trial=self.make_trial(engine, folder), calls=CALLS, **fields)
-
-    def make_screening(self, engine: Engine, folder: Path) -> ScreeningRequest:
-        """Return a request to time settings of it in turn."""
-        facts, machine = engine.execute(InspectionRequest(PROBE)), engine.machine()
-        programs = [render(each, PROBE, facts, machine).train for each in SETTINGS]
-        settings = tuple(map(Setting, SETTINGS, programs))
-        return ScreeningRequest(trial=self.make_trial(engine, folder), settings=settings)
 
     def run(
         self, engine: Engine, behaviour: Behaviour, folder: Path, watch: Recorder | None = None
@@ -271,17 +255,6 @@ class EngineContract(ABC):
         assert reference.failure is None
         assert len(reference.ranks) > 1
 
-    def test_screening_times_settings_in_turn(self, engine: Engine, tmp_path: Path) -> None:
-        watch = Recorder(after=len(SETTINGS))
-        result = engine.execute(self.make_screening(engine, tmp_path / "all"), watch)
-        assert result is not None
-        assert (result.outcome, result.reason) == ENOUGH
-        assert [len(windows) for windows in watch.seen] == [1, 2, 3]
-        assert all(window.steps > 0 and window.seconds > 0 for window in result.windows)
-        some = engine.execute(self.make_screening(engine, tmp_path / "one"), Recorder(after=1))
-        assert some is not None
-        assert len(some.windows) == 1
-
     def test_learning_is_predicted_or_refused(self, engine: Engine, tmp_path: Path) -> None:
         trial = self.make_trial(engine, tmp_path / "learn")
         found = engine.execute(LearningRequest(trial=trial, seconds=2.0))
@@ -331,7 +304,6 @@ def every_task(folder: Path) -> dict[str, Task[Any]]:
     tasks: list[Task[Any]] = [
         trial,
         ObservationRequest(trial=trial, calls=CALLS),
-        ScreeningRequest(trial=trial, settings=()),
         LearningRequest(trial=trial),
         InspectionRequest(PROBE),
         DevicesRequest(),
@@ -358,7 +330,7 @@ class WrapperContract(EngineContract):
     def new_engine(cls) -> Engine:
         """Return it around an engine that needs no machine, and offers all that there is."""
         learning = fake_learning(500.0)
-        return cls.wrap(FakeEngine(_speed, screening=lambda _: 0.0, learning=learning))
+        return cls.wrap(FakeEngine(_speed, learning=learning))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_task_is_handed_on(self, kind: str, tmp_path: Path) -> None:

@@ -27,16 +27,14 @@ from autotune.engine.tasks.observe import (
     Reader,
     Variable,
 )
-from autotune.engine.tasks.train import LearningRequest, ScreeningRequest, TrialRequest
+from autotune.engine.tasks.train import LearningRequest, TrialRequest
 from autotune.machine import Host, Machine
 from autotune.plain import Window
-from autotune.reason import Completed, Killed, Message, Outcome, Reason
+from autotune.reason import Killed, Message, Outcome, Reason
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1
-SETTING_SECONDS = 0.5
-"""What a setting of a screening takes beside its window."""
 MAX_WINDOWS = 1000
 """A watch that is still not content after so many is a mistake of the test."""
 START: Numbers = (1.0, 2.0)
@@ -80,7 +78,6 @@ class FakeEngine(Engine):
         within: Standard deviation of log(rate) between the windows of a run.
         start: Seconds from a request to the end of the first step, for each worker.
         tracing: What the first step takes beside that, for each replica of a worker.
-        screening: log(rate) in a screening minus that of the truth; None: it offers none.
         machine: What it claims to be.
         facts: What it claims to know of any workload.
         faults: What is wrong with the training of a configuration, if anything is.
@@ -102,7 +99,6 @@ class FakeEngine(Engine):
         within: float = 0.03,
         start: float = 1.0,
         tracing: float = 0.0,
-        screening: Callable[[Configuration], float] | None = None,
         machine: Machine | None = None,
         facts: WorkloadFacts | None = None,
         faults: Faults = lambda _: None,
@@ -118,7 +114,6 @@ class FakeEngine(Engine):
         self._within = within
         self._start = start
         self._tracing = tracing
-        self._screening = screening
         self._machine = machine or FAKE_MACHINE
         self._facts = facts or FAKE_FACTS
         self._faults = faults
@@ -129,7 +124,6 @@ class FakeEngine(Engine):
         self._time = 0.0
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
-        self.screenings: list[ScreeningRequest] = []
         self.inspections: list[LearningRequest] = []
         self.reservations: list[str] = []
         self.closed = False
@@ -158,8 +152,6 @@ class FakeEngine(Engine):
                 answer = self.run(task, watch)
             case ObservationRequest():
                 answer = self.observe(task)
-            case ScreeningRequest():
-                answer = self.screen(task, watch)
             case LearningRequest():
                 answer = self.learn(task)
             case InspectionRequest():
@@ -200,28 +192,6 @@ class FakeEngine(Engine):
         self._time += start
         fault = self._faults(request.trial.configuration)
         return observation(request, fault, start)
-
-    def screen(self, request: ScreeningRequest, watch: Watch) -> RunResult | None:
-        """Time each setting for a moment, at its speed and the bias."""
-        if self._screening is None:
-            return None
-        self.screenings.append(request)
-        began = self._time
-        self._time += self._start_of(request.trial)
-        windows: list[Window] = []
-        stop = None
-        for configuration, _ in request.settings:
-            truth = self._speed(configuration)
-            if isinstance(truth, Ending):
-                stop = Stop(truth.outcome, truth.reason)
-            else:
-                mean_rate = truth * math.exp(self._screening(configuration))
-                windows.append(self._window(mean_rate / configuration.global_batch))
-                self._time += SETTING_SECONDS
-                stop = watch(tuple(windows))
-            if stop:
-                break
-        return self._result(stop or Stop(Outcome.MEASURED, Completed()), windows, began)
 
     def now(self) -> float:
         return self._time

@@ -1,8 +1,4 @@
-"""An engine that answers from a table, in no time.
-
-No table holds a screening, so its bias is drawn anew for each search: a level for each process, an
-effect for each value of each axis, and one for each configuration.
-"""
+"""An engine that answers from a table, in no time."""
 
 from __future__ import annotations
 
@@ -14,13 +10,13 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from autotune.config import Configuration
-from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.train import ScreeningRequest, TrialRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.plain import Window
-from autotune.reason import Completed, Message, Outcome
+from autotune.reason import Message, Outcome
 from autotune.search.allreduce import ALLREDUCE_MODULE, family
 from autotune.search.costs import Costs
 from autotune.testing.fake import observation
@@ -32,11 +28,6 @@ PREPARATION_SECONDS = 7.5
 MOST_WINDOWS = 1000
 ROUNDS = 8
 """How often the steady windows of a run go round until its rate is that of any longer run."""
-SCREENING_SECONDS, SCREENED_SECONDS = 0.7, 0.25
-"""Of a setting, and of these, for which it is timed."""
-LEVEL_BIAS, AXIS_BIAS, OWN_BIAS = 0.10, 0.05, 0.06
-"""Standard deviations in log(rate), of what a screening shows minus the truth. They are assumed: on
-a quiet machine nobody has measured them yet."""
 
 
 class ReplayEngine(Engine):
@@ -54,7 +45,6 @@ class ReplayEngine(Engine):
             self._runs[run.configuration].append(run)
         self._exchanges = {family(run.configuration): run for run in world.table.exchanges}
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
-        self._bias = Bias(seed)
         self._time = 0.0
 
     def machine(self) -> Machine:
@@ -70,8 +60,6 @@ class ReplayEngine(Engine):
                 answer = self._world.table.facts
             case TrialRequest():
                 answer = self._replayed(task, watch)
-            case ScreeningRequest():
-                answer = self._screened(task, watch)
             case ObservationRequest():
                 answer = self._observed(task)
             case _:
@@ -93,32 +81,6 @@ class ReplayEngine(Engine):
         # What it showed when it was recorded is another figure, as it ended anywhere in an epoch.
         shown = log_rate(run, self._world.table, rounds=ROUNDS)
         return self._watched(run, watch, stretch=math.exp(shown - level))
-
-    def _screened(self, request: ScreeningRequest, watch: Watch) -> RunResult:
-        """Show each setting at its true rate and the bias, until one that could not run."""
-        began, start = self._time, self._runs[request.trial.configuration][0]
-        self._time += (start.start_seconds or 0.0) + (start.first_step_seconds or 0.0)
-        shown: list[Window] = []
-        stop = None
-        for configuration, _ in request.settings:
-            rate = self._world.rates.get(configuration)
-            if rate is None:
-                break
-            rate *= math.exp(self._bias.of(configuration))
-            steps = max(math.ceil(SCREENED_SECONDS * rate / configuration.global_batch), 1)
-            seconds = steps * configuration.global_batch / rate
-            shown.append(Window(steps, seconds))
-            self._time += SCREENING_SECONDS + 3 * max(seconds - SCREENED_SECONDS, 0.0)
-            stop = watch(tuple(shown))
-            if stop:
-                break
-        stop = stop or Stop(Outcome.MEASURED, Completed())
-        return RunResult(
-            outcome=stop.outcome,
-            reason=stop.reason,
-            windows=tuple(shown),
-            wall_seconds=self._time - began,
-        )
 
     def _observed(self, request: ObservationRequest) -> Observation:
         """Show a training without a fault, after about as long as a start takes."""
@@ -179,24 +141,3 @@ class ReplayEngine(Engine):
         turned = itertools.cycle([*again[first:], *again[:first]])
         for window in itertools.chain(before, turned):
             yield window._replace(seconds=window.seconds * stretch)
-
-
-class Bias:
-    """What a screening shows of each configuration beside the truth.
-
-    Args:
-        seed: Of all of it.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def of(self, configuration: Configuration) -> float:
-        """Return log(rate) minus that of the truth."""
-        values = configuration.values()
-        parts = [self._drawn(AXIS_BIAS, name, str(value)) for name, value in values.items()]
-        level = self._drawn(LEVEL_BIAS, configuration.strategy)
-        return level + sum(parts) + self._drawn(OWN_BIAS, *map(str, values.values()))
-
-    def _drawn(self, sd: float, *what: str) -> float:
-        return random.Random(" ".join((str(self._seed), *what))).gauss(0, sd)  # noqa: S311 - noise

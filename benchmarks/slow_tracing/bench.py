@@ -50,9 +50,9 @@ def main() -> None:
 def _table(results: Sequence[Result]) -> Iterator[str]:
     yield (
         "| seed | verdict | best of several replicas over one device | first call on one device, s "
-        "| runs | settings screened | tracing | seconds |"
+        "| runs | tracing | seconds |"
     )
-    yield "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    yield "| ---: | --- | --- | ---: | ---: | ---: | ---: |"
     for result in results:
         ran = [trial for trial in result.trials if trial.wall_seconds]
         alone = (t.first_step_seconds for t in ran if not t.configuration.distributed)
@@ -63,7 +63,6 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
             times(gain) if gain else "not compared",
             f"{median(filter(None, alone)):.0f}",
             str(len(ran)),
-            str(result.screened),
             f"{result.tracing_seconds / result.seconds:.0%}",
             f"{result.seconds:.0f}",
         )

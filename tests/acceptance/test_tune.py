@@ -11,7 +11,7 @@ import pytest
 
 from autotune import load_configuration
 
-from .conftest import DIGITS, Done, Run, train
+from .conftest import DIGITS, Done, Run
 
 pytestmark = pytest.mark.real
 
@@ -56,12 +56,13 @@ def test_the_result_is_told_to_people(search: Done, out: Path) -> None:
     assert read["study"] in (out / "report.html").read_text("utf-8")
 
 
-def test_the_program_trains(out: Path) -> None:
-    """train.py, or launch.py where several workers are recommended, runs in the project."""
-    program = next(path for path in (out / "launch.py", out / "train.py") if path.exists())
+def test_the_program_trains(run: Run, out: Path) -> None:
+    """By its command, as one process or as several workers."""
     copy = load_configuration(out.parent / "copy.yaml").configuration
-    shortly = ("--epochs", "1", "--steps-per-epoch", str(copy.steps_per_execution))
-    assert "loss" in train(program, out.parent, *shortly)
+    steps = str(copy.steps_per_execution)
+    done = run("run", str(out), "--", "--epochs", "1", "--steps-per-epoch", steps)
+    assert done.returncode == 0, done.stderr
+    assert "loss" in done.stdout
 
 
 @pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.yaml"])
