@@ -193,6 +193,8 @@ class _Edit(cst.CSTTransformer):
         if lines := self._first_lines(original_node.code):
             found = _behind_imports(body)
             added = [cst.parse_statement(each) for each in lines]
+            first = next(i for i, each in enumerate(lines) if not each.startswith("import "))
+            added[first] = added[first].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
             body = [*body[:found], *added, *body[found:]]
         return updated_node.with_changes(body=body)
 

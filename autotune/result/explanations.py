@@ -317,8 +317,13 @@ def _load(result: ResultData) -> Iterator[str]:
         yield text
 
 
+def _no_patch(result: ResultData) -> Iterator[str]:
+    if result.why_no_patch:
+        yield f"There is no train.patch. {result.why_no_patch}"
+
+
 _IN_ORDER: tuple[Explain, ...] = (
     *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
-    *(learning_lines, _epoch, _own_strategy, certificate, _faster),
+    *(learning_lines, _epoch, _own_strategy, _no_patch, certificate, _faster),
     *(_lengths, _profile, _bounds, failures, _memory, _noise, _load),
 )

@@ -99,7 +99,7 @@ def test_the_input_is_changed_where_fit_has_it_from() -> None:
 def test_threads_are_set_before_anything_else() -> None:
     _, text = patched(ARRAYS, ONE.but(intra_op_parallelism_threads=1))
     line = "tf.config.threading.set_intra_op_parallelism_threads(1)"
-    assert f"import numpy as np\nimport tensorflow as tf\n{line}\n" in text
+    assert f"import numpy as np\nimport tensorflow as tf\n\n{line}\n" in text
 
 
 def test_a_model_is_made_in_the_scope_of_its_strategy() -> None:
