@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,7 +79,7 @@ class Runner:
         self._scripts: dict[tuple[Configuration, bool], str] = {}
         self._lost_hosts: tuple[str, ...] = ()
         # The engine's clock does not jump, and is virtual where the machine is.
-        self._clock_began = time.time() - engine.now()
+        self._clock_began = budget.zero
         self.history = History(
             still_known(study.trials),
             expected,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -156,6 +157,7 @@ class Budget:
         now: The engine's clock, so that a virtual machine has virtual time.
         began: When the search began, by that clock; what is left from now on is for trials.
         held: Tells the seconds that are kept for others.
+        zero: When the engine's clock was zero, in seconds since 1970; None: by the clock of now.
     """
 
     def __init__(
@@ -164,7 +166,11 @@ class Budget:
         now: Callable[[], float],
         began: float,
         held: Callable[[], float] = lambda: 0.0,
+        zero: float | None = None,
     ) -> None:
+        # One for all parts of a search, which would otherwise place their runs differently in time.
+        # To the second: fractions would be rounded differently from search to search.
+        self.zero = float(round(time.time() - now())) if zero is None else zero
         self._options = options
         self._now = now
         self._began = began
@@ -179,7 +185,7 @@ class Budget:
             options: Hold the number of trials.
             held: Tells these seconds, which may change as more is known.
         """
-        return Budget(options, self._now, self._began, held)
+        return Budget(options, self._now, self._began, held, self.zero)
 
     def take_held(self) -> bool:
         """Take the seconds that are kept for others, for good; return whether there were any."""
