@@ -98,7 +98,7 @@ def get_script(
 ) -> Response:
     """Get train.py, exactly as timed, a module of it, or a file that starts all its workers."""
     name, media_type = FILES[part]
-    found = here.jobs.recommendation(job_id, key.project).programs()[name]
+    found = here.jobs.recommendation(job_id, key.project).programs().get(name)
     if found is None:
         raise NotFound("This program needs no such file.", "Run train.py directly.")
     return _file(name, found, media_type)

@@ -59,7 +59,7 @@ def run(
     Each line is prefixed by its worker. Ctrl-C ends all of them.
     """
     words = arguments or []
-    if folder.name.startswith("-"):  # autotune run -- --epochs 20
+    if str(folder).startswith("-"):  # autotune run -- --epochs 20
         folder, words = OUT, [str(folder), *words]
     command = command_for(folder, words, on, hosts)
     if show:

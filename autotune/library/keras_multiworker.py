@@ -203,6 +203,7 @@ def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches:
         for optimizer, variables in used:
             if not optimizer.built:
                 optimizer.build(variables)
+    model.built = True  # Keras knows it by a call alone, and saves no other.
 
 
 def make_train_steps(
@@ -448,6 +449,8 @@ class Checkpoints(keras.callbacks.Callback):
         if not any(each):
             return
         common = set.intersection(*each)
+        if not common and max(max(every, default=0) for every in each) <= 1:
+            return  # One was killed while all saved for the first time.
         if not common:
             words = "; ".join(f"replica {i} has {sorted(e) or 'none'}" for i, e in enumerate(each))
             raise SystemExit(
@@ -488,7 +491,8 @@ class Checkpoints(keras.callbacks.Callback):
             ) from exc
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Remove what was saved."""
+        """Remove what was saved, and have a later `fit` begin at its own first epoch."""
+        self.model._initial_epoch = None
         for epoch in self.saved():
             self.path(epoch).unlink()
         for folder in (self.folder, self.root):

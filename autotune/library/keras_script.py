@@ -290,10 +290,13 @@ class Script:
     def _line_of_fit(self, line: int | None, of: str) -> int | None:
         """Return the line of the `fit` that was tuned, also where the script was edited since."""
         calls = [each for each in fit_calls(self.text()) if ast.unparse(each.func.value) == of]
-        if line is None or any(each.lineno <= line <= (each.end_lineno or 0) for each in calls):
-            return line
+        if line is None:
+            return None
         # That of the method's name, which is what is under way while it is called.
         lines = [int(each.func.end_lineno) for each in calls]
+        for each, name in zip(calls, lines, strict=True):
+            if each.lineno <= line <= each.end_lineno:
+                return name
         if len(lines) == 1:
             return lines[0]
         others = f"lines {', '.join(map(str, lines))} do" if lines else "no other line does"

@@ -68,7 +68,7 @@ def fit(
         epochs: The last one.
         steps_per_epoch: Steps of one, each of as many workers as there are, whichever take it.
         callbacks: They run in the chief.
-        validation_data: Batches that the chief evaluates after each epoch.
+        validation_data: As in `Model.fit`; the chief evaluates it after each epoch.
         verbose: As in `Model.fit`.
         steps_per_execution: Steps of a call.
     """
@@ -103,7 +103,8 @@ def of_this_worker(dataset_of: DatasetOf, workers: int) -> tf.data.Dataset:
 def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: tf.data.Dataset) -> None:
     """Create every variable before the first step, because workers cannot."""
     if type(model).call is keras.Model.call:
-        return  # Only its train_step knows what to do with a batch.
+        model.built = True  # Only its train_step knows what to do with a batch.
+        return
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(next(iter(batches)))
     with strategy.scope():
         y_pred = model(x, training=False)
@@ -229,7 +230,7 @@ class Validation(keras.callbacks.Callback):
     """Evaluates the model in the chief after each epoch, and adds the figures to the training's."""
 
     def __init__(self, data: Any) -> None:
-        """Take batches, in a dataset that ends."""
+        """Take what `Model.fit` takes as `validation_data`."""
         super().__init__()
         self.data = data
 
@@ -237,7 +238,16 @@ class Validation(keras.callbacks.Callback):
         """Evaluate it."""
         reset_metrics(self.model)
         found: dict[str, Any] = {}
-        for batch in self.data:
+        for batch in batches_of(self.data):
             found = self.model.test_step(batch)
         if logs is not None:
             logs.update({f"val_{name}": float(value) for name, value in found.items()})
+
+
+def batches_of(data: Any) -> Any:
+    """Return batches of arrays, of a `PyDataset`, or of a dataset that has them."""
+    if isinstance(data, keras.utils.PyDataset):
+        return map(data.__getitem__, range(len(data)))
+    if isinstance(data, (tuple, list)):
+        return tf.data.Dataset.from_tensor_slices(tuple(data)).batch(32)
+    return data

@@ -120,17 +120,24 @@ def parse_arguments(
     args = parser.parse_args(argv)
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
+    for option in ("save", "history"):
+        path = getattr(args, option)
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            parser.error(f"--{option}: there is no folder {Path(path).parent}")
     return args
 
 
 def callbacks_of(
-    args: argparse.Namespace, checkpoints: Callable[[str], keras.callbacks.Callback] | None = None
+    args: argparse.Namespace,
+    checkpoints: Callable[[str], keras.callbacks.Callback] | None = None,
+    turn: int = 1,
 ) -> list[keras.callbacks.Callback]:
     """Return the callbacks that the command line asks for.
 
     Args:
         args: As parsed.
         checkpoints: Saves into a folder and goes on from there; None takes `Checkpoints`.
+        turn: Of a script that trains several times, each of which has a folder of its own.
 
     Raises:
         SystemExit: A function is not there.
@@ -139,11 +146,12 @@ def callbacks_of(
     for name in args.callbacks:
         found += _function(name)()
     task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {})
+    folder = args.resume if turn == 1 or not args.resume else f"{args.resume}-{turn}"
     if args.history and not task.get("index"):
-        goes_on = args.resume is not None and Path(args.resume).is_dir()
+        goes_on = turn > 1 or (folder is not None and Path(folder).is_dir())
         found.append(keras.callbacks.CSVLogger(args.history, append=goes_on))
     # The last one, so that what the others do at the end of an epoch is saved with it.
-    return [*found, (checkpoints or Checkpoints)(args.resume)] if args.resume else found
+    return [*found, (checkpoints or Checkpoints)(folder)] if folder else found
 
 
 def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
@@ -164,7 +172,8 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
 
     def __init__(self, folder: str | Path) -> None:
         """Take the folder."""
-        super().__init__(str(folder))
+        # Twice, because who is killed while it saves leaves a damaged one.
+        super().__init__(str(folder), double_checkpoint=True)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Restore what was saved, if anything was.
@@ -185,6 +194,11 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
             if self.model.distribute_strategy.num_replicas_in_sync > 1:
                 spread_random_streams(self.model, restored=True)
             print(f"Going on after epoch {self.model._initial_epoch}, from {self.backup_dir}.")
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Remove what was saved, and have a later `fit` begin at its own first epoch."""
+        super().on_train_end(logs)
+        self.model._initial_epoch = None
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Save.

@@ -68,7 +68,13 @@ def patch_for(
     except cst.ParserSyntaxError:
         return Patch(why_not="The script cannot be parsed.")
     one, other = (each.splitlines(keepends=True) for each in (text, changed))
-    return Patch(text="".join(unified_diff(one, other, f"a/{path}", f"b/{path}")))
+    lines = unified_diff(one, other, f"a/{path}", f"b/{path}")
+    return Patch(text="".join(map(_ended, lines)))
+
+
+def _ended(line: str) -> str:
+    """Return a line of a diff, which says where the last one of a file has no end."""
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
@@ -77,6 +83,14 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused(f"{plan.title} trains by another loop than Keras's fit.")
     if fit is None or fit.line is None or not fit.of:
         raise _Refused("The script does not call fit by its name.")
+    if facts.eager and not configuration.run_eagerly:
+        raise _Refused("The script asks for eager execution, which would stay.")
+    if (
+        fit.data is FitData.DATASET
+        and fit.steps
+        and configuration.global_batch != facts.usual_batch
+    ):
+        raise _Refused("The steps of an epoch are reckoned by the script from its own batch.")
     if fit.own_strategy:
         raise _Refused("The script makes a strategy of its own.")
     if others := sorted({*configuration.changed()} - _WRITTEN):
@@ -102,6 +116,17 @@ class _FindFit(cst.CSTVisitor):
         self.fit = fit
         self.calls: list[cst.Call] = []
         self.data = ""
+        self.argument: cst.Arg | None = None
+        self.scope: tuple[str, ...] = ()
+        """The functions in which the call stands."""
+        self._functions: list[str] = []
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:  # noqa: N802 - libcst's name
+        self._functions.append(node.name.value)
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:  # noqa: N802 - as above
+        del original_node
+        self._functions.pop()
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "fit":
@@ -111,7 +136,9 @@ class _FindFit(cst.CSTVisitor):
         if meant and _code(node.func.value) == self.fit.of:
             self.calls.append(node)
             first = [a for i, a in enumerate(node.args) if _is_data(i, a)]
-            self.data = _code(first[0].value) if first else ""
+            if first:
+                self.argument, self.data = first[0], _code(first[0].value)
+            self.scope = tuple(self._functions)
 
 
 class _Edit(cst.CSTTransformer):
@@ -123,6 +150,7 @@ class _Edit(cst.CSTTransformer):
         super().__init__()
         self._found = found
         self._of_data = 0
+        self._functions: list[str] = []
         self._gpus = gpus
         self._chosen = chosen
         self._facts = facts
@@ -160,24 +188,40 @@ class _Edit(cst.CSTTransformer):
         self._of_data -= self._is_of_data(original_node)
         return updated_node
 
-    def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
-        self._of_data += node in self._found.calls
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:  # noqa: N802 - libcst's name
+        self._functions.append(node.name.value)
+
+    def leave_FunctionDef(  # noqa: N802 - libcst's name
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef:
+        del original_node
+        self._functions.pop()
+        return updated_node
+
+    def visit_Arg(self, node: cst.Arg) -> None:  # noqa: N802 - libcst's name
+        self._of_data += node is self._found.argument
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
+        self._of_data -= original_node is self._found.argument
+        return updated_node
 
     def _is_of_data(self, node: cst.Assign) -> bool:
-        """Whether a statement makes what `fit` is given as data."""
-        return any(_code(each.target) == self._found.data for each in node.targets)
+        """Whether a statement makes what `fit` is given as data, in the same function."""
+        named = any(_code(each.target) == self._found.data for each in node.targets)
+        return named and tuple(self._functions) == self._found.scope
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
         function = updated_node.func
         if original_node in self._found.calls:
-            self._of_data -= 1
             return self._with_fit(updated_node)
         if not isinstance(function, cst.Attribute):
             return updated_node
         of, name = _code(function.value), function.attr.value
         if name == "compile" and of == self._fit.of:
             self._compiles += 1
-            return with_arguments(updated_node, self._for_compile())
+            names = {each.keyword.value for each in updated_node.args if each.keyword}
+            kept = {name: text for name, text in self._own().items() if name in names}
+            return with_arguments(updated_node, kept | self._for_compile())
         if name == "batch" and self._of_data and not self._of_arrays:
             return self._with_batch(updated_node, function)
         return updated_node
@@ -207,6 +251,10 @@ class _Edit(cst.CSTTransformer):
         last = [i for i, each in enumerate(code) if each.startswith(f"{self._fit.of}.compile(")]
         if not made or len(last) != 1 or made[0] >= last[0]:
             return body
+        if re.search(r"\bModel\(", code[made[0]]) or re.search(
+            r"\.compile\(\s*(optimizer=)?[A-Za-z_]\w*\s*[,)]", code[last[0]]
+        ):
+            raise _Refused("Layers or the optimizer are made before the model, out of the scope.")
         self._scopes += 1
         first, end = made[0], last[0] + 1
         inner = [each.with_changes(leading_lines=()) for each in body[first : first + 1]]
@@ -251,6 +299,12 @@ class _Edit(cst.CSTTransformer):
         if self._other_batch:
             node = with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=0)
         return node
+
+    def _own(self) -> dict[str, str]:
+        """Return what stands in the place of settings that the script has itself."""
+        chosen = self._chosen
+        steps = str(chosen.steps_per_execution)
+        return {"steps_per_execution": steps, "jit_compile": str(chosen.xla)}
 
     def _for_compile(self) -> dict[str, str]:
         steps = self._chosen.steps_per_execution
@@ -313,14 +367,15 @@ def _code(node: cst.CSTNode) -> str:
 
 
 def _behind_imports(body: Sequence[cst.BaseStatement]) -> int:
-    """Return the place behind the last import at the top level."""
-    places = [
-        index
-        for index, each in enumerate(body)
-        if isinstance(each, cst.SimpleStatementLine)
-        and isinstance(each.body[0], cst.Import | cst.ImportFrom)
-    ]
-    return places[-1] + 1 if places else 0
+    """Return the place behind the imports at the beginning, and the docstring before them."""
+    found = 0
+    for index, each in enumerate(body):
+        first = each.body[0] if isinstance(each, cst.SimpleStatementLine) else None
+        if isinstance(first, cst.Import | cst.ImportFrom):
+            found = index + 1
+        elif index or not isinstance(first, cst.Expr):
+            break
+    return found
 
 
 def _strategy_lines(chosen: Configuration, *, gpus: bool) -> list[str]:

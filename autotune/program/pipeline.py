@@ -130,21 +130,35 @@ def _automatic(value: Scalar) -> str:
     return "tf.data.AUTOTUNE" if value == "auto" else literal(value)
 
 
-def taken(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    returned = facts.returned
+def taken(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> dict[str, object]:
+    returned, keeps = facts.returned, _keeps_validation(configuration, facts, apart=apart)
     sized = returned.arrays or returned.by_python or returned.uneven
     return {
         "plain": returned.plain,
         "parameters": "*, batch_size, **options" if sized else "**options",
-        "expression": _expression(configuration, facts),
+        "call": _call_of_factory(facts),
+        "keeps": keeps,
+        "expression": _expression(configuration, facts, keeps=keeps),
     }
 
 
-def _expression(configuration: Configuration, facts: WorkloadFacts) -> str:
+def _keeps_validation(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> bool:
+    """Whether one call of the factory gives both parts of its data, which it may divide by chance.
+
+    Where each worker makes a share of its own, only another call gives all that validates.
+    """
+    return facts.returned.beside and not apart and not at_source(configuration)
+
+
+def _call_of_factory(facts: WorkloadFacts) -> str:
     returned, own = facts.returned, "batch_size" in facts.dataset_takes
     sized = own and (returned.arrays or returned.by_python or returned.uneven)
-    text = "dataset_fn(batch_size=batch_size, **options)" if sized else "dataset_fn(**options)"
-    if returned.beside:
+    return "dataset_fn(batch_size=batch_size, **options)" if sized else "dataset_fn(**options)"
+
+
+def _expression(configuration: Configuration, facts: WorkloadFacts, *, keeps: bool) -> str:
+    returned, text = facts.returned, "train" if keeps else _call_of_factory(facts)
+    if returned.beside and not keeps:
         text = f"{text}[0]"
     if returned.arrays:
         text = f"batches_of({'*' if returned.arguments else ''}{text}, batch_size=batch_size)"
@@ -161,16 +175,18 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
 
 
-def validation(configuration: Configuration, facts: WorkloadFacts) -> str:
+def validation(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> str:
     """Return the lines that make what a program validates with; empty where there is nothing."""
     returned = facts.returned
     if not returned.beside:
         return ""
     batch, takes = _of_replica(configuration), facts.dataset_takes
+    batched = facts.batched or returned.unbatched
+    if _keeps_validation(configuration, facts, apart=apart):
+        return f"return validation_of(validation[0], {batch}, batched={batched})"
     offered = {"batch_size": batch, "input_context": _WHOLE, "cache": _CACHES["off"]}
     values = {name: text for name, text in offered.items() if name in takes}
     needed = [a.needs_parameter for a in axes().values()]
     values |= {name: "tf.data.AUTOTUNE" for name in needed if name in takes}
     made = call("dataset_fn", values.items(), before="data = ", indent=4)
-    batched = facts.batched or returned.unbatched
     return f"{made}\n    return validation_of(data[1], {batch}, batched={batched})"

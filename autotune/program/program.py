@@ -98,9 +98,9 @@ def render(
         **in_words(configuration, workload, facts),
         "setup": setup,
         "training": training,
-        "taken": taken(configuration, facts),
+        "taken": taken(configuration, facts, apart=apart),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
-        "validation": "" if workload.script else validation(configuration, facts),
+        "validation": "" if workload.script else validation(configuration, facts, apart=apart),
         **rate,
         "arguments": _arguments(steps, several=several, script=workload.script is not None),
         "check_software": _check_software(workload),
@@ -291,7 +291,8 @@ def _callbacks(
 ) -> dict[str, object]:
     """Return the callbacks as an argument of `fit`, or as lines before it that scale the rate."""
     saves = ", Checkpoints" if training == "loop" and configuration.workers > 1 else ""
-    asked = f"*callbacks_of(args{saves})"
+    turn = ", turn=len(script.calls)" if workload.script else ""
+    asked = f"*callbacks_of(args{saves}{turn})"
     given = [asked, "*callbacks"]
     if workload.script:
         given = ["*call.all_callbacks(validates=args.validation)", *given]

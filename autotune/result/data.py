@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.library import NAMES, modules_for
+from autotune.library import modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.program import cluster_files
@@ -102,7 +102,6 @@ class ResultData(SavedConfiguration):
         """
         return {
             "train.py": self.script,
-            **dict.fromkeys(f"{name}.py" for name in sorted(NAMES)),
             **modules_for(self.script),
             "train.patch": self.patch or None,
             "launch.py": self.launch,

@@ -458,6 +458,8 @@ def _patch(chosen: Configuration, subject: Subject) -> Patch:
         return Patch()
     try:
         text = Path(script.path).read_text(encoding="utf-8")
+        if b"\r" in Path(script.path).read_bytes():
+            return Patch(why_not="The lines of the script end as on Windows.")
     except (OSError, ValueError):
         return Patch(why_not="The script cannot be read any more.")
     return patch_for(script.path, text, chosen, subject.facts, subject.machine)

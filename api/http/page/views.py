@@ -183,7 +183,7 @@ def _note(best: Entry) -> str:
 
 def _downloads(base: str, found: Result) -> dict[str, str]:
     programs = found.programs()
-    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs[name]}
+    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs.get(name)}
     paths |= {"config.yaml": "config", "result.json": "result", "report.html": "report"}
     return {name: f"{base}/{path}" for name, path in paths.items()}
 

@@ -130,6 +130,11 @@ def test_gpus_need_no_logical_devices() -> None:
         (ARRAYS.replace("x, y, epochs=3", "x, **more"), ONE.but(per_replica_batch=64), r"\*\*"),
         (ARRAYS.replace("model.compile", "built.compile"), ONE.but(xla=True), "called 0 times"),
         (ARRAYS + "strategy = 1\n", MIRRORED.but(reduction="one_device"), "name `strategy`"),
+        (
+            ARRAYS.replace("keras.Sequential([keras.layers.Dense(1)])", "keras.Model(i, o)"),
+            MIRRORED.but(reduction="one_device"),
+            "out of the scope",
+        ),
         ("model.fit(x, y)", MIRRORED.but(reduction="one_device"), "not made and compiled"),
         ("model.fit(x, y", ONE.but(per_replica_batch=64), "cannot be parsed"),
     ],
@@ -139,6 +144,32 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
     found, _ = patched(script, chosen)
     assert not found.text
     assert re.search(why, found.why_not)
+
+
+@pytest.mark.parametrize(
+    ("script", "facts", "why"),
+    [
+        (DATASET, {"steps": 10}, "steps of an epoch"),
+        (DATASET.replace("train = read", "train = load()\n    other = read"), {}, "0 places"),
+        (DATASET.replace("data=held", "data=h.batch(4)").replace("train =", "t ="), {}, "0 places"),
+    ],
+    ids=["steps that follow the batch", "data from elsewhere", "data that validate"],
+)
+def test_no_other_batch_is_changed(script: str, facts: dict[str, object], why: str) -> None:
+    found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET, **facts)
+    assert why in found.why_not
+
+
+def test_settings_of_the_script_do_not_stay() -> None:
+    script = ARRAYS.replace('loss="mse",', 'loss="mse",\n    steps_per_execution=10,')
+    _, text = patched(script, ONE)
+    assert "steps_per_execution=1,\n" in text
+
+
+def test_a_script_may_end_without_a_line_end() -> None:
+    found, text = patched(ARRAYS.rstrip("\n"), ONE.but(per_replica_batch=64))
+    assert "No newline at end of file" in found.text
+    assert text.endswith("batch_size=64)")
 
 
 def test_a_dataset_that_is_batched_twice_is_left_alone() -> None:

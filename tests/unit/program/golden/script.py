@@ -61,7 +61,7 @@ def main(argv=None, callbacks=()):
             steps_per_epoch=steps,
             callbacks=[
                 *call.all_callbacks(validates=args.validation),
-                *callbacks_of(args),
+                *callbacks_of(args, turn=len(script.calls)),
                 *callbacks,
             ],
             verbose=verbose,
@@ -70,6 +70,8 @@ def main(argv=None, callbacks=()):
             model.save(args.save)
 
     script.run(train_by)
+    if not script.calls:
+        raise SystemExit("The script has come to no fit that was tuned.")
 
 
 if __name__ == "__main__":
