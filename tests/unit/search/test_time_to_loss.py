@@ -27,7 +27,8 @@ def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
     """In gradients that are all noise, the fastest batch is the best."""
     result = tuner(steep(), engine=FakeEngine(steep(), learning=fake_learning(1e6)), options=ASKED)
     assert result.config.global_batch > 32
-    assert any("learning rate: faster to the same loss" in each for each in result.reasons)
+    # "Probably", where the two that are compared have not both run again.
+    assert any("faster to the same loss" in each for each in result.reasons)
 
 
 def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> None:
