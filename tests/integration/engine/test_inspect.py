@@ -165,7 +165,9 @@ def dataset_fn():
 
 def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
     """Several epochs of it come at once, and all others at 50 a second, by a clock of their own."""
-    facts = inspect(QUEUE)
+    # A machine that does something else meanwhile may show nothing.
+    looks = (inspect(QUEUE) for _ in range(3))
+    facts = next(each for each in looks if each.backlog)
     assert facts.backlog is not None
     assert 800 <= facts.backlog.examples <= 2000
     assert 40 <= facts.backlog.examples_per_second <= 60
