@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.library import put_program
 from autotune.machine import Host, Machine
 from autotune.program import cluster_files, render
+from autotune.result.files import write_program
 from autotune.testing.fake import fake_learning
 from autotune.workload import (
     Factory,
@@ -221,7 +221,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
 
 def deliver(path: Path, text: str, launch: str | None = None) -> Path:
     """Write a program, the modules that it imports, and its launcher; return the file to run."""
-    put_program(path, text)
+    write_program(path, text)
     if launch is None:
         return path
     path.with_name("launch.py").write_text(launch, encoding="utf-8")

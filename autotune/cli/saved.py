@@ -25,17 +25,15 @@ def script(
     from autotune.library import modules_for
     from autotune.program import render
     from autotune.result import load_configuration
-    from autotune.result.files import write_text
+    from autotune.result.files import write_program
 
     saved = load_configuration(config)
     program = render(saved.configuration, saved.workload, saved.facts, saved.machine)
-    modules = modules_for(program.train)
     if out:
-        for name, text in {out.name: program.train, **modules}.items():
-            write_text(out.with_name(name), text)
+        write_program(out, program.train)
     else:
         write_out(program.train)
-        log(f"It imports {', '.join(modules)}, which --out writes beside it.")
+        log(f"It imports {', '.join(modules_for(program.train))}, which --out writes beside it.")
     if program.launch:
         log(
             f"This program is one of {saved.configuration.processes} processes. To start them all, "

@@ -122,15 +122,13 @@ def _check_copies(config: Path | None, script: Path | None) -> None:
 
 
 def _write_copies(result: Result, out: Path, config: Path | None, script: Path | None) -> None:
-    from autotune.library import modules_for
-    from autotune.result.files import write_text
+    from autotune.result.files import write_program
     from autotune.result.saved import RESULT, save_configuration
 
     if config:
         save_configuration(result, config, out / RESULT)
     if script:
-        for name, text in {script.name: result.script, **modules_for(result.script)}.items():
-            write_text(script.with_name(name), text)
+        write_program(script, result.script)
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:

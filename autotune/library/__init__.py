@@ -19,16 +19,11 @@ def modules_for(program: str | None) -> Mapping[str, str]:
     return {f"{name}.py": _text(name) for name in _imported(program or "")}
 
 
-def put_program(path: Path, text: str) -> None:
-    """Write a program, and the modules that it imports beside it."""
-    for name, each in {path.name: text, **modules_for(text)}.items():
-        path.with_name(name).write_text(each, encoding="utf-8")
-
-
 @cache
-def _imported(program: str) -> tuple[str, ...]:
-    found = re.findall(r"^from (keras_\w+) import", program, flags=re.MULTILINE)
-    return tuple(sorted({*found} & NAMES))
+def _imported(text: str) -> tuple[str, ...]:
+    """Return the modules that a text imports, and those that they import themselves."""
+    found = {*re.findall(r"^from (keras_\w+) import", text, flags=re.MULTILINE)} & NAMES
+    return tuple(sorted(found.union(*(_imported(_text(name)) for name in found))))
 
 
 @cache

@@ -161,6 +161,26 @@ def full_batches(dataset: tf.data.Dataset, batch_size: int) -> tf.data.Dataset:
     return dataset.filter(is_full).map(sized, num_parallel_calls=tf.data.AUTOTUNE)
 
 
+def batches_in_order(
+    x: Any, y: Any, sample_weight: Any, batch_size: int | None = None, steps: int | None = None
+) -> Iterator[Any]:
+    """Return batches of what `Model.evaluate` takes, the last one with what is left."""
+    if isinstance(x, tf.data.Dataset) or hasattr(x, "__next__"):
+        return islice(x, steps)
+    if isinstance(x, keras.utils.PyDataset):
+        return islice(map(x.__getitem__, range(len(x))), steps)
+    arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+    arrays = keras.tree.lists_to_tuples(keras.tree.map_structure(as_tensor, arrays))
+    rows, size = int(keras.tree.flatten(arrays)[0].shape[0]), batch_size or 32
+
+    def batch_from(first: int) -> Any:
+        return keras.tree.map_structure(
+            lambda each: None if each is None else each[first : first + size], arrays
+        )
+
+    return islice(map(batch_from, range(0, rows, size)), steps)
+
+
 def validation_of(data: Any, batch_size: int, *, batched: bool) -> Any:
     """Return what stands behind the training's data as `Model.fit` validates with it.
 

@@ -12,10 +12,9 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_input import batches_in_order
 from keras_training import spread_random_streams
 
 
@@ -385,36 +385,6 @@ def steps_of(model: keras.Model, compiled: Any) -> list[Callable[[Any], Any]]:
         return run
 
     return [local(model.test_step), local(model.predict_step)]
-
-
-def batches_in_order(
-    x: Any, y: Any, sample_weight: Any, batch_size: int | None, steps: int | None
-) -> Iterator[Any]:
-    """Return batches of what `Model.evaluate` takes, the last one with what is left."""
-    if isinstance(x, tf.data.Dataset) or hasattr(x, "__next__"):
-        return islice(x, steps)
-    if isinstance(x, keras.utils.PyDataset):
-        return islice(map(x.__getitem__, range(len(x))), steps)
-    arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
-    arrays = keras.tree.lists_to_tuples(keras.tree.map_structure(_as_tensor, arrays))
-    rows, size = int(keras.tree.flatten(arrays)[0].shape[0]), batch_size or 32
-
-    def batch_from(first: int) -> Any:
-        return keras.tree.map_structure(
-            lambda each: None if each is None else each[first : first + size], arrays
-        )
-
-    return islice(map(batch_from, range(0, rows, size)), steps)
-
-
-def _as_tensor(values: Any) -> Any:
-    """Return an array, a column or a table as a tensor, with floats as Keras has them."""
-    if values is None or tf.is_tensor(values):
-        return values
-    array = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-    if hasattr(values, "iloc") and values.ndim == 1:
-        array = np.expand_dims(array, -1)
-    return tf.constant(array, keras.config.floatx() if array.dtype.kind == "f" else None)
 
 
 class Checkpoints(keras.callbacks.Callback):

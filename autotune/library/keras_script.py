@@ -289,9 +289,10 @@ class Script:
 
     def _line_of_fit(self, line: int | None, of: str) -> int | None:
         """Return the line of the `fit` that was tuned, also where the script was edited since."""
-        calls = [each for each in fit_calls(self.text()) if ast.unparse(each.func.value) == of]
         if line is None:
             return None
+        every = fit_calls(ast.parse(self.text()))
+        calls = [each for each in every if ast.unparse(each.func.value) == of]
         # That of the method's name, which is what is under way while it is called.
         lines = [int(each.func.end_lineno) for each in calls]
         for each, name in zip(calls, lines, strict=True):
@@ -306,9 +307,9 @@ class Script:
         )
 
 
-def fit_calls(text: str) -> list[Any]:
-    """Return the calls of a method `fit` in the text of a script, as syntax trees."""
-    calls = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call)]
+def fit_calls(script: ast.Module) -> list[Any]:
+    """Return the calls of a method `fit` in a script."""
+    calls = [each for each in ast.walk(script) if isinstance(each, ast.Call)]
     methods = [each for each in calls if isinstance(each.func, ast.Attribute)]
     return [each for each in methods if vars(each.func)["attr"] == "fit"]
 

@@ -14,6 +14,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_input import batches_in_order
+
 AHEAD = 2
 """Calls of the training step that wait in each worker while it runs one."""
 DatasetOf = Callable[[int, int], tf.data.Dataset]
@@ -232,22 +234,14 @@ class Validation(keras.callbacks.Callback):
     def __init__(self, data: Any) -> None:
         """Take what `Model.fit` takes as `validation_data`."""
         super().__init__()
-        self.data = data
+        arrays = isinstance(data, (tuple, list))
+        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Evaluate it."""
         reset_metrics(self.model)
         found: dict[str, Any] = {}
-        for batch in batches_of(self.data):
+        for batch in batches_in_order(*self.data):
             found = self.model.test_step(batch)
         if logs is not None:
             logs.update({f"val_{name}": float(value) for name, value in found.items()})
-
-
-def batches_of(data: Any) -> Any:
-    """Return batches of arrays, of a `PyDataset`, or of a dataset that has them."""
-    if isinstance(data, keras.utils.PyDataset):
-        return map(data.__getitem__, range(len(data)))
-    if isinstance(data, (tuple, list)):
-        return tf.data.Dataset.from_tensor_slices(tuple(data)).batch(32)
-    return data

@@ -117,9 +117,10 @@ class _FindFit(cst.CSTVisitor):
         self.calls: list[cst.Call] = []
         self.data = ""
         self.argument: cst.Arg | None = None
-        self.scope: tuple[str, ...] = ()
+        self._scope: tuple[str, ...] = ()
         """The functions in which the call stands."""
         self._functions: list[str] = []
+        self._assigned: dict[cst.Assign, tuple[str, ...]] = {}
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:  # noqa: N802 - libcst's name
         self._functions.append(node.name.value)
@@ -138,7 +139,15 @@ class _FindFit(cst.CSTVisitor):
             first = [a for i, a in enumerate(node.args) if _is_data(i, a)]
             if first:
                 self.argument, self.data = first[0], _code(first[0].value)
-            self.scope = tuple(self._functions)
+            self._scope = tuple(self._functions)
+
+    def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
+        self._assigned[node] = tuple(self._functions)
+
+    def makes_data(self, node: cst.Assign) -> bool:
+        """Whether a statement makes what `fit` is given as data, in the same function."""
+        named = any(_code(each.target) == self.data for each in node.targets)
+        return named and self._assigned[node] == self._scope
 
 
 class _Edit(cst.CSTTransformer):
@@ -150,7 +159,6 @@ class _Edit(cst.CSTTransformer):
         super().__init__()
         self._found = found
         self._of_data = 0
-        self._functions: list[str] = []
         self._gpus = gpus
         self._chosen = chosen
         self._facts = facts
@@ -182,20 +190,10 @@ class _Edit(cst.CSTTransformer):
             raise _Refused(f"The data of fit is batched in {self._batches} places of the script.")
 
     def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
-        self._of_data += self._is_of_data(node)
+        self._of_data += self._found.makes_data(node)
 
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:  # noqa: N802 - libcst's name
-        self._of_data -= self._is_of_data(original_node)
-        return updated_node
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:  # noqa: N802 - libcst's name
-        self._functions.append(node.name.value)
-
-    def leave_FunctionDef(  # noqa: N802 - libcst's name
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef:
-        del original_node
-        self._functions.pop()
+        self._of_data -= self._found.makes_data(original_node)
         return updated_node
 
     def visit_Arg(self, node: cst.Arg) -> None:  # noqa: N802 - libcst's name
@@ -204,11 +202,6 @@ class _Edit(cst.CSTTransformer):
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
         self._of_data -= original_node is self._found.argument
         return updated_node
-
-    def _is_of_data(self, node: cst.Assign) -> bool:
-        """Whether a statement makes what `fit` is given as data, in the same function."""
-        named = any(_code(each.target) == self._found.data for each in node.targets)
-        return named and tuple(self._functions) == self._found.scope
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
         function = updated_node.func

@@ -21,6 +21,7 @@ from autotune.program.pipeline import (
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
 from autotune.program.words import UNKNOWN_STEPS, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
+from autotune.stats.gradients import Learning
 from autotune.strategies import Training, strategy, update_batch
 from autotune.text import plural
 from autotune.value import Value
@@ -90,6 +91,7 @@ def render(
     setup = plan.setup(configuration, machine)
     apart = training == "coordinator"
     rate = _learning_rate(configuration, facts)
+    scaled_by = facts.learning if rate["rate_factor"] else None
     several = configuration.workers > 1
     steps = _steps(configuration, workload, facts, apart=apart)
     context = {
@@ -107,7 +109,7 @@ def render(
         "model": _model(configuration, workload, facts),
         "steps": steps if workload.script is None and not several else _rounded_up(steps),
         "dataset_of": _dataset_of(configuration),
-        **_callbacks(configuration, workload, facts, training),
+        **_callbacks(configuration, workload, scaled_by, training),
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
@@ -287,9 +289,12 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 
 
 def _callbacks(
-    configuration: Configuration, workload: Workload, facts: WorkloadFacts, training: Training
+    configuration: Configuration, workload: Workload, known: Learning | None, training: Training
 ) -> dict[str, object]:
-    """Return the callbacks as an argument of `fit`, or as lines before it that scale the rate."""
+    """Return the callbacks as an argument of `fit`, or as lines before it.
+
+    The lines scale the learning rate as is `known` of it; None leaves it as it is.
+    """
     saves = ", Checkpoints" if training == "loop" and configuration.workers > 1 else ""
     turn = ", turn=len(script.calls)" if workload.script else ""
     asked = f"*callbacks_of(args{saves}{turn})"
@@ -300,8 +305,7 @@ def _callbacks(
         pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
         given = [call("*callbacks_fn", pairs, indent=8), *given]
     deeper = 4 if workload.script else 0
-    known, rate = facts.learning, _learning_rate(configuration, facts)
-    if known is None or rate["rate_factor"] is None:
+    if known is None:
         every = _listed("callbacks=", given, 8, deeper)
         return {"every": "", "scaled": "", "callbacks": every}
     batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)

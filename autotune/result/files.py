@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
 from autotune.installed import needed
+from autotune.library import modules_for
 from autotune.reason.sentences import reason_text
 from autotune.result.leaderboard import Leaderboard
 from autotune.strategies import in_short
@@ -65,6 +66,12 @@ def write_text(path: Path, text: str) -> None:
         raise OutputError(
             f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
         ) from exc
+
+
+def write_program(path: Path, text: str) -> None:
+    """Write a program, and the modules that it imports beside it."""
+    for name, each in {path.name: text, **modules_for(text)}.items():
+        write_text(path.with_name(name), each)
 
 
 def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:

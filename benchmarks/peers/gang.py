@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Timer
 
 from autotune.config import Configuration
-from autotune.library import put_program
 from autotune.machine import free_ports
+from autotune.result.files import write_program
 from autotune.roles import Role, tf_config
 from autotune.strategies import strategy
 from benchmarks.peers.job import ROOT, Job
@@ -57,7 +57,7 @@ def rates(
     """Train in fresh processes and yield the examples per second of each window."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "train.py"
-        put_program(program, job.program(configuration))
+        write_program(program, job.program(configuration))
         examples = configuration.global_batch * configuration.steps_per_execution
         arguments = [str(program), str(examples), str(seconds), str(windows)]
         workers = [_start(arguments, each) for each in _environments(job, configuration)]

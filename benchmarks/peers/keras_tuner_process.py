@@ -17,7 +17,7 @@ import keras
 import keras_tuner
 
 from autotune.config import Configuration
-from autotune.library import put_program
+from autotune.result.files import write_program
 from benchmarks.peers.job import Job
 from benchmarks.peers.stopwatch import Stopwatch, train
 
@@ -57,7 +57,7 @@ class Throughput(keras_tuner.RandomSearch):  # type: ignore[misc] # has no types
         keras.utils.clear_session()
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "train.py"
-            put_program(program, self._job.program(chosen))
+            write_program(program, self._job.program(chosen))
             train(program, Stopwatch(examples, SECONDS, 1, rates.append))
         return rates[0]
 

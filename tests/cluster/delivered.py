@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from autotune.library import put_program
+from autotune.result.files import write_program
 from tests.golden import golden_texts
 
 FACTORIES = Path(__file__).parents[1] / "integration" / "program" / "programs"
@@ -15,7 +15,7 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 
 def deliver(folder: Path, *launchers: str, program: str = "workers_data") -> None:
     texts = golden_texts()
-    put_program(folder / "train.py", texts[f"{program}.py"])
+    write_program(folder / "train.py", texts[f"{program}.py"])
     for name in launchers:
         (folder / name).write_text(texts[name], encoding="utf-8")
     shutil.copytree(FACTORIES, folder / "programs")

@@ -144,7 +144,7 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     def note(call: Any) -> None:
         line = next(iter(line_here(program)), None)
         found.update(facts_of(call, line, receivers.fits_of_keras()))
-        found["fit"]["of"] = _receiver(program.script.text(), line)
+        found["fit"]["of"] = _receiver(tree, line)
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
@@ -173,9 +173,9 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     return found
 
 
-def _receiver(text: str, line: int | None) -> str:
+def _receiver(script: ast.Module, line: int | None) -> str:
     """Return what the `fit` in a line is called on, as the script writes it."""
-    for each in fit_calls(text):
+    for each in fit_calls(script):
         if line is not None and each.lineno <= line <= each.end_lineno:
             return ast.unparse(each.func.value)
     return ""

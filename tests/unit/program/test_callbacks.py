@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from autotune.library import FOLDER
+from autotune.program import CACHES
+
 from .conftest import of_library
 
 
@@ -49,6 +52,11 @@ def test_a_history_goes_on_with_its_training(
     found = asked(str(tmp_path / "checkpoints"), turn, "history.csv")
     assert found[0] == ("history.csv", goes_on)
     assert asked(None, 2, "history.csv") == [("history.csv", True)]
+
+
+def test_caches_are_called_as_those_who_remove_them_expect() -> None:
+    """The engine removes what a killed program has left by the beginning of its name."""
+    assert f'prefix="{CACHES}"' in (FOLDER / "keras_training.py").read_text(encoding="utf-8")
 
 
 def test_one_worker_writes_the_history() -> None:
