@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,8 @@ HALF = 0.3
 FITS = 0.05
 """The chance that a batch fits after all with other settings, where one of its size did not."""
 
+FAILURES = 2
+"""So many runs that end otherwise rule a configuration out."""
 HOPELESS = 3
 """So many failures without a success are not due to a setting: of one strategy they rule out the
 rest of it, and before anything ran they end the search."""
@@ -41,19 +43,29 @@ class RuledOut:
 
     def __init__(self, trials: Iterable[Trial]) -> None:
         by_strategy: dict[str, list[Trial]] = defaultdict(list)
-        for trial in trials:
+        every = tuple(trials)
+        for trial in every:
             by_strategy[trial.configuration.strategy].append(trial)
-        every = (trial for mine in by_strategy.values() for trial in mine)
         self._full = [t.configuration for t in every if t.outcome is Outcome.OUT_OF_MEMORY]
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
+        in_vain = Counter(trial.configuration for trial in _in_vain(every))
+        self._failed = {each for each, times in in_vain.items() if times >= FAILURES}
 
     def __contains__(self, configuration: Configuration) -> bool:
-        """Whether it is too large, or of a strategy that only fails."""
-        return configuration.strategy in self._broken or self.too_large(configuration)
+        """Whether it failed too often, is too large, or of a strategy that only fails."""
+        broken = configuration in self._failed or configuration.strategy in self._broken
+        return broken or self.too_large(configuration)
 
     def too_large(self, configuration: Configuration) -> bool:
         """Whether one that needs no more memory had too little."""
         return any(_larger(configuration, each) for each in self._full)
+
+
+def _in_vain(trials: Iterable[Trial]) -> Iterator[Trial]:
+    """Yield the trials that ended otherwise than by showing a speed."""
+    rest = (Outcome.SKIPPED, Outcome.REJECTED)
+    ended = (t for t in trials if t.outcome not in rest)
+    return (t for t in ended if not t.shown and not t.interrupted)
 
 
 def _only_fails(trials: Sequence[Trial]) -> bool:
@@ -83,10 +95,8 @@ class Failures:
 
     def counts(self, trials: Iterable[Trial]) -> Counter[int]:
         """Return how often each row of the pool ended otherwise than by showing a speed."""
-        rest = (Outcome.SKIPPED, Outcome.REJECTED)
-        ended = (t for t in trials if t.outcome not in rest)
-        bad = (t for t in ended if not t.shown and not t.interrupted)
-        return Counter(self._row[t.configuration] for t in bad if t.configuration in self._row)
+        failed = (t.configuration for t in _in_vain(trials))
+        return Counter(self._row[each] for each in failed if each in self._row)
 
     def works(
         self, trials: Iterable[Trial], ran: Collection[int], failed: Collection[int]

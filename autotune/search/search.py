@@ -251,7 +251,7 @@ class Search:
 
     def _standing(self) -> Standing:
         """Return what is believed after the trials so far."""
-        count = self._history.ran
+        count = len(self._history.trials)
         if self._now is None or self._believed_of != count:
             self._now, self._believed_of = self._believer.standing(), count
         return self._now
@@ -312,7 +312,7 @@ class Search:
         chosen: Configuration | None = None
         for k, c in enumerate(now.configurations):
             seconds = self._history.costs.seconds(c)
-            if seconds > left or self._runner.why_impossible(c):
+            if seconds > left or not self._may_run(c):
                 continue
             worth = now.works[k] * improvement(now.joint, now.ran, k)
             if worth >= WORTH and worth / seconds > best[1]:
@@ -377,9 +377,14 @@ class Search:
         return self._certification.seconds([many]) if many and now.gain.leads else 0.0
 
     def _affords(self, configuration: Configuration, beside: float = 0.0) -> bool:
-        if self._spent or self._runner.why_impossible(configuration):
+        if self._spent or not self._may_run(configuration):
             return False
         return self._history.costs.seconds(configuration) + beside <= self._budget.left
+
+    def _may_run(self, configuration: Configuration) -> bool:
+        """Whether its hosts are left and nothing shows that it would fail, whoever asks for it."""
+        failing = configuration in self._history.ruled_out
+        return not failing and self._runner.why_impossible(configuration) is None
 
     def _excluded(self, configuration: Configuration) -> bool:
         """Whether a configuration fails, trains otherwise, or is proved to be no better."""

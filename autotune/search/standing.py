@@ -25,8 +25,6 @@ CANDIDATES = 30
 """Of each kind, one device and several: those that may be the best, by mean and two deviations."""
 MEASURED = 8
 """Of each kind, the best that were measured are always among them."""
-FAILURES = 2
-"""So many runs that end otherwise rule a configuration out."""
 TWO_MODES, WIDE = 0.2, 4.0
 """Worker groups whose runs differ by more, in log(score) and in standard deviations of their noise,
 show both of their modes."""
@@ -206,7 +204,7 @@ class Believer:
         counts = Counter(t.configuration for t in trials if t.measured)
         failed = self._failures.counts(trials)
         works = self._failures.works(trials, {r.row for r in runs}, failed)
-        chosen = self._candidates(mean, mean + 2 * sd + np.log(works), counts, failed)
+        chosen = self._candidates(mean, mean + 2 * sd + np.log(works), counts)
         rows = [*dict.fromkeys([*chosen, *(self._row[c] for c in also)])]
         about = tuple(self._pool[row] for row in rows)
         joint = posterior.joint(rows)
@@ -242,7 +240,6 @@ class Believer:
         mean: Matrix,
         hope: Matrix,
         counts: Mapping[Configuration, int],
-        failed: Mapping[int, int],
     ) -> list[int]:
         """Return the rows of what may be the best, of what was measured, and its matches."""
         tried = self._history.tried
@@ -251,9 +248,7 @@ class Believer:
             mine = [
                 i
                 for i, c in enumerate(self._pool)
-                if c.distributed is several
-                and (c in counts or c not in tried)
-                and (failed[i] < FAILURES or i in chosen)
+                if c.distributed is several and (c in counts or c not in tried)
             ]
             best = self._best(mean, [i for i in mine if self._pool[i] in counts], MEASURED)
             chosen.update(dict.fromkeys([*best, *self._best(hope, mine, CANDIDATES)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from autotune.trial import Stage, Trial
 
 from .conftest import SPACE, Tuner, speed
 
+OWN = Configuration(per_replica_batch=32)
 FULL, CAUSE = Outcome.OUT_OF_MEMORY, Message(text="the ceiling was passed")
 
 
@@ -112,6 +114,24 @@ def test_what_does_not_fit_is_not_tried_in_every_way(tuner: Tuner) -> None:
     result = tuner(truth, space=space, options={"budget": None, "max_trials": 40})
     assert result.verdict is Verdict.DISTRIBUTE
     assert sum(trial.outcome is FULL for trial in result.trials) <= 6
+
+
+class RefusingEngine(FakeEngine):
+    """Runs the user's own configuration once; then it crashes before any time has passed."""
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Crash at once where it ran before."""
+        own = request.configuration == OWN
+        if own and any(each.configuration == OWN for each in self.requests):
+            return RunResult(outcome=Outcome.CRASHED, reason=CAUSE)
+        return super().run(request, watch)
+
+
+def test_what_ran_once_and_then_fails_is_left_after_two(tuner: Tuner) -> None:
+    """A failure that takes no time would otherwise be repeated for ever."""
+    result = tuner(speed(distributed=1.02), engine=RefusingEngine(speed(distributed=1.02)))
+    mine = [trial for trial in result.trials if trial.configuration == OWN]
+    assert Counter(trial.outcome for trial in mine) == {Outcome.MEASURED: 1, Outcome.CRASHED: 2}
 
 
 class InterruptedEngine(FakeEngine):
