@@ -30,12 +30,13 @@ from autotune.search.kernel import Kernel, Matrix
 
 USUAL_NOISE = 0.06
 """Median of the noise of one device that is expected, as standard deviation of log(score)."""
-NOISE, RATIO, DRIFT, EARLIER = (USUAL_NOISE, 0.6), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
+NOISE, RATIO, DRIFT, EARLIER = (USUAL_NOISE, 0.8), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as
 noisy several replicas are, of the drift of a machine, and of what a figure of an earlier search
 differs by from runs of today. Sixteen recorded workloads on two shared cores have 0.077 and 0.45 of
-the first, 0.86 and 0.40 of the second; quiet machines have less noise. Who expects less than there
-is distributes for nothing more often, who expects more finds fewer gains."""
+the first, 0.86 and 0.40 of the second. The first is wider, so that a few repeats which scatter by
+0.3 %, as on a quiet machine, are believed; what configurations differ by is taken for noise
+otherwise. Who expects less than there is distributes for nothing more often."""
 MINUTES = 3.0
 """Time over which a machine's drift is alike."""
 DEGREES, WHOLE = 4.0, 2.0
@@ -56,6 +57,8 @@ STRETCH = 2.0
 FARTHEST = 4.0
 """Standard deviations from the prior's middle beyond which no walker goes."""
 LEAST_VARIANCE = 1e-10
+JITTER = 1e-8
+"""Variance beyond what rounding takes of it; its deviation of 0.01 % changes no answer."""
 HUGE = 1e12
 
 
@@ -158,7 +161,7 @@ class Joint:
         ran = list(known)
         others = np.setdiff1d(np.arange(len(self.rows)), ran)
         each = -(-count // len(self.means))
-        jitter = 1e-9 * np.eye(len(ran))
+        jitter = JITTER * np.eye(len(ran))
         lower = np.linalg.cholesky(self.covariances[:, ran][:, :, ran] + jitter)
         across = np.linalg.solve(lower, self.covariances[:, ran][:, :, others])
         own = np.diagonal(self.covariances, axis1=1, axis2=2)[:, others] - (across**2).sum(1)
@@ -220,8 +223,8 @@ class Posterior:
             self._resample()
             self._walk()
         signal, errors, rest = self._parts(self._walkers)
-        self._inverse = np.linalg.inv(signal + errors[:, :, None] * np.eye(len(runs)))
-        self._solved = np.einsum("wij,wj->wi", self._inverse, rest)
+        self._white = _whitening(signal, errors)
+        self._solved = np.einsum("wji,wj->wi", self._white, _by(self._white, rest))
 
     def _resample(self) -> None:
         """Keep each walker as often as what is new makes it likelier, by systematic resampling."""
@@ -284,10 +287,10 @@ class Posterior:
     def _reweigh(self) -> None:
         """Weigh each run by how far it lies from what all runs let expect of it."""
         signal, errors, rest = self._parts(self._walkers)
-        inverse = np.linalg.inv(signal + errors[:, :, None] * np.eye(len(self._rows)))
-        kept = signal @ inverse
-        variance = np.diagonal(signal, axis1=1, axis2=2) - np.einsum("wij,wji->wi", kept, signal)
-        off = rest - np.einsum("wij,wj->wi", kept, rest)
+        white = _whitening(signal, errors)
+        half = signal @ np.swapaxes(white, 1, 2)
+        variance = np.diagonal(signal, axis1=1, axis2=2) - (half**2).sum(-1)
+        off = rest - _by(half, _by(white, rest))
         squares = (off**2 + np.maximum(variance, 0.0)) / self._sds(self._walkers) ** 2
         squares *= self._counts
         weights = (DEGREES + WHOLE**2) / (DEGREES + squares.mean(0))
@@ -302,9 +305,9 @@ class Posterior:
         walkers, every = self._walkers[some, KNOWN:], range(self._kernel.size)
         across = self._kernel.covariance(self._kernel.alike(every, self._rows), walkers)
         means = self._kernel.means(every, walkers)
-        means += np.einsum("wpi,wi->wp", across, self._solved[some])
+        means += _by(across, self._solved[some])
         own = self._kernel.covariance(np.ones((len(self._alike), 1)), walkers)
-        variances = own - np.einsum("wpi,wpi->wp", across @ self._inverse[some], across)
+        variances = own - ((across @ np.swapaxes(self._white[some], 1, 2)) ** 2).sum(-1)
         mean = means.mean(0)
         square = (np.maximum(variances, LEAST_VARIANCE) + means**2).mean(0) - mean**2
         return self._level + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
@@ -320,7 +323,23 @@ class Posterior:
         across += drift * self._alike_in_time[mine].mean(0)
         prior += drift * self._alike_in_time[mine][:, mine].mean()
         means = self._level + self._kernel.means(chosen, walkers)
-        means += np.einsum("wpi,wi->wp", across, self._solved)
-        covariances = prior - across @ self._inverse @ np.swapaxes(across, 1, 2)
+        means += _by(across, self._solved)
+        half = across @ np.swapaxes(self._white, 1, 2)
+        covariances = prior - half @ np.swapaxes(half, 1, 2)
         sds = np.exp(self._walkers[:, :1] + self._walkers[:, 1:2] * self._several[chosen])
         return Joint(tuple(rows), means, covariances, sds**2)
+
+
+def _whitening(signal: Matrix, errors: Matrix) -> Matrix:
+    """Return W with W' W = (signal + errors)^-1 for each hypothesis.
+
+    What is left of a large variance after many runs would be lost by rounding with the inverse.
+    """
+    lower = np.linalg.cholesky(signal + errors[:, :, None] * np.eye(errors.shape[1]))
+    found: Matrix = np.linalg.inv(lower)
+    return found
+
+
+def _by(matrices: Matrix, vectors: Matrix) -> Matrix:
+    found: Matrix = np.einsum("wij,wj->wi", matrices, vectors)
+    return found

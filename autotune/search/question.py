@@ -34,7 +34,8 @@ that are far off where they do not."""
 STEP = 0.4
 """Distance of the modes, in log(score)."""
 FEWEST = 2
-"""Runs of each of the two configurations that an answer rests on: no single run decides."""
+"""Runs of what is recommended, and of all on one device together: no single run decides. What is
+compared on one device need not have run twice itself, because the posterior has what is like it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class Gain:
         draws: log(many / one), for an interval.
         tells: How much a run of each candidate tells of whether the likelier answer is wrong.
         verdict: What follows.
-        lacks: What has to run again before it may be said; None where nothing has to.
+        lacks: What runs again before it is said, if there is time; None where nothing does.
     """
 
     one: int
@@ -128,18 +129,21 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     staying = float(np.mean(np.maximum(np.expm1(best_many - drawn[:, one]), 0.0)))
     stays = none >= SURE_NONE or staying <= SMALL_COST
     stay = Verdict.ONE_DEVICE if stays and entrants.shown >= FEWEST else Verdict.UNDECIDED
+    # What is stayed on may be the luckiest of many.
+    lucky = one if stay is Verdict.ONE_DEVICE and runs[one] < FEWEST else None
     ahead = _ahead(drawn, entrants)
     if not ahead:
         tells = _tells(known, gains, joint)
-        return Gain(one=one, none=none, staying=staying, tells=tells, verdict=stay)
+        return Gain(one=one, none=none, staying=staying, tells=tells, verdict=stay, lacks=lucky)
     wide = entrants.best(joint.mean, wide=True)
     against = {k: wide if k in entrants.other else one for k in ahead}
     faster = {k: float(np.mean(each > 0)) for k, each in ahead.items()}
     surest = max(faster, key=lambda k: (faster[k], joint.mean[k]))
     sure = [k for k in ahead if faster[k] >= SURE_GAIN and np.median(ahead[k]) > margin]
-    again = [k for k in sure if min(runs[k], runs[against[k]]) >= FEWEST]
+    alone = sum(runs[k] for k in (*entrants.singles, *entrants.wider))
+    again = [k for k in sure if min(runs[k], alone) >= FEWEST]
     many = max(again or ahead, key=lambda k: joint.mean[k])
-    lead, lacks = float(np.median(drawn[:, many] - drawn[:, against[many]])), None
+    lead, lacks = float(np.median(drawn[:, many] - drawn[:, against[many]])), lucky
     if stays and lead > margin and staying > SMALL_COST:
         # What did not run on one device is to be better than what leads: that has to be seen.
         stay, lacks = Verdict.UNDECIDED, max(entrants.singles, key=lambda k: joint.mean[k])

@@ -61,10 +61,20 @@ def test_the_answer_follows_from_the_gain(gain: float, sd: float, verdict: Verdi
 
 
 def test_no_single_run_decides() -> None:
-    """However far apart, both are run twice; what is lacking is told."""
+    """However far apart, there are two of what is distributed, and two on one device."""
     once = asked(0.5, 0.02, runs=(2, 1))
     assert (once.verdict, once.lacks) == (Verdict.UNDECIDED, 1)
     assert asked(0.5, 0.02, runs=(1, 2)).lacks == 0
+
+
+def test_two_configurations_of_one_device_stand_for_each_other() -> None:
+    """An answer does not wait for a second run of the one that is ahead of its like."""
+    entrants = Entrants([0, 1], [2], (1, 1, 2), 2, (20, 0))
+    found = gain_of(joint([0.0, 0.0, 0.5], [0.02] * 3), entrants, MARGIN)
+    assert (found.verdict, found.lacks) == (Verdict.DISTRIBUTE, None)
+
+
+def test_no_single_run_says_stay() -> None:
     assert asked(-0.5, 0.02, shown=1).verdict is Verdict.UNDECIDED
 
 
