@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
+from autotune.engine.tasks.between import BetweenEpochs
 from autotune.library import modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
@@ -59,6 +60,9 @@ class ResultData(SavedConfiguration):
     first."""
     diagnosis: Diagnosis | None = None
     """Where the step time goes; None if there was no time to profile it."""
+    between: BetweenEpochs | None = None
+    """What the program does between two epochs, which was not timed with it; None if there was no
+    time to measure it."""
     study: str
     """Name of the Optuna study."""
     seconds: float

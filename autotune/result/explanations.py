@@ -255,6 +255,20 @@ def _lengths(result: ResultData) -> Iterator[str]:
     )
 
 
+def _between(result: ResultData) -> Iterator[str]:
+    """Yield what validation and checkpoints take, which no trial has."""
+    found, examples = result.between, result.facts.examples
+    if found is None or not found.seconds or not examples or result.examples_per_second is None:
+        return
+    epoch = examples / result.examples_per_second.value
+    parts = [("validation", found.validation), ("a checkpoint", found.checkpoint)]
+    each = " and ".join(f"{name} {seconds:.2g} s" for name, seconds in parts if seconds)
+    yield (
+        f"After each epoch of {epoch:.3g} s, which is what was tuned, {each}: "
+        f"{found.seconds / (epoch + found.seconds):.0%} of the time."
+    )
+
+
 def _profile(result: ResultData) -> Iterator[str]:
     if result.diagnosis:
         yield from profile(result.diagnosis, result.facts)
@@ -325,5 +339,5 @@ def _no_patch(result: ResultData) -> Iterator[str]:
 _IN_ORDER: tuple[Explain, ...] = (
     *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
     *(learning_lines, _epoch, _own_strategy, _no_patch, certificate, _faster),
-    *(_lengths, _profile, _bounds, failures, _memory, _noise, _load),
+    *(_lengths, _profile, _between, _bounds, failures, _memory, _noise, _load),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from autotune.checks.certificate import Certificate
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
+from autotune.engine.tasks.between import BetweenEpochs
 from autotune.objective import Objective
 from autotune.reason import Outcome
 from autotune.result import Alternative
@@ -50,6 +51,8 @@ class Findings:
     """What ended the search early; None where nothing did."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
+    between: BetweenEpochs | None = None
+    """What the recommended program does between two epochs, likewise."""
 
     @property
     def interrupted(self) -> bool:

@@ -13,6 +13,7 @@ from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits
 from autotune.engine.load import Load
+from autotune.engine.tasks.between import BetweenEpochs, BetweenEpochsRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
@@ -218,6 +219,18 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_time(self._engine, replace(request, exchanges=exchanges))
+
+    def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
+        """Measure what a configuration's program does between two epochs; None if it cannot be."""
+        self._observer(Preparing(what="Timing validation and checkpoints"))
+        # Where its user would have the checkpoints: disks differ.
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            trial = self._request(configuration, Path(folder) / "run")
+            left = max(self._budget.unspent, 0.0)
+            limits = replace(trial.limits, window=left, whole=left)
+            request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
+            return self._engine.execute(request)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -419,6 +419,7 @@ def _recommendation(
         verdict=decision.verdict,
         evidence=evidence(findings, subject.objective),
         diagnosis=findings.diagnosis,
+        between=findings.between,
         unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
         examples_per_second=findings.examples_per_second,
         objective=request.options.objective,

@@ -31,6 +31,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
+from autotune.engine.tasks.between import BetweenEpochsRequest
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.train import (
@@ -261,6 +262,16 @@ class EngineContract(ABC):
         assert found.batch == trial.configuration.global_batch
         assert bool(found.probes) is not bool(found.refused)
 
+    def test_between_epochs_is_timed_or_refused(self, engine: Engine, tmp_path: Path) -> None:
+        """Nothing validates, and what a checkpoint takes is told."""
+        found = engine.execute(
+            BetweenEpochsRequest(trial=self.make_trial(engine, tmp_path / "between"))
+        )
+        if found is not None:
+            assert found.validation is None
+            assert found.checkpoint
+            assert found.seconds == found.checkpoint
+
     def test_it_may_be_closed_twice(self) -> None:
         engine = self.new_engine()
         engine.close()
@@ -305,6 +316,7 @@ def every_task(folder: Path) -> dict[str, Task[Any]]:
         trial,
         ObservationRequest(trial=trial, calls=CALLS),
         LearningRequest(trial=trial),
+        BetweenEpochsRequest(trial=trial),
         InspectionRequest(PROBE),
         DevicesRequest(),
     ]

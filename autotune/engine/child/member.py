@@ -64,14 +64,19 @@ class Member:
 
             setattr(program, name, cloudpickle.loads(self.folder.pickled(name).read_bytes()))
         if hasattr(program, "script"):
-            end_with_fit(program)
+            end_with_fit(program, validates=self.request.get("validates", False))
         return program
 
     def arguments(self, **options: object) -> list[str]:
-        """Return the arguments of a program, which trains until it is ended unless they say so."""
+        """Return the arguments of a program, which trains until it is ended unless they say so.
+
+        It validates where that is requested, and saves where they say so.
+        """
         given = {"epochs": ENDLESS, "seed": self.request["seed"], **options}
         pairs = [text for name, value in given.items() for text in (f"--{name}", str(value))]
-        return [*pairs, "--no-validation", "--no-resume"]
+        validates, saves = self.request.get("validates", False), "resume" in options
+        without = {"--no-validation": validates, "--no-resume": saves}
+        return [*pairs, *(option for option, has in without.items() if not has)]
 
     def announce(self, what: str) -> None:
         """Say what is done next, so that the tuner knows what blocks."""

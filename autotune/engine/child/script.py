@@ -66,18 +66,18 @@ class OwnLoopReached(BaseException):
         self.mistake = mistake
 
 
-def end_with_fit(program: ModuleType) -> None:
+def end_with_fit(program: ModuleType, *, validates: bool = False) -> None:
     """Have a program end its script with the `fit` that is tuned, and every other `fit` soon."""
     script = program.script
-    script.run = wraps(script.run)(partial(_train_only, program))
+    script.run = wraps(script.run)(partial(_train_only, program, validates))
 
 
-def _train_only(program: ModuleType, train: Train, **methods: Any) -> None:
+def _train_only(program: ModuleType, validates: bool, train: Train, **methods: Any) -> None:  # noqa: FBT001 - bound
     failures: list[Exception] = []
 
     def train_and_leave(call: Any) -> None:
-        before = _Before(call)
-        call.validation_freq = NEVER
+        before = _Before(call, validates=validates)
+        call.validation_freq = 1 if validates else NEVER
         kept = [each for each in listed(call.callbacks) if not isinstance(each, LEFT_OUT)]
         call.callbacks = [before, *kept, _After(before)]
         if reads_once(call.x):
@@ -96,15 +96,16 @@ def _train_only(program: ModuleType, train: Train, **methods: Any) -> None:
 class _Before(keras.callbacks.Callback):  # type: ignore[misc] # of Keras, which has no types
     """Stands before the callbacks of a script, and gives them what a trial leaves out."""
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Any, *, validates: bool) -> None:
         super().__init__()
-        self._validates = call.validation_data is not None or call.validation_split
+        asked = call.validation_data is not None or call.validation_split
+        self._stands_in = asked and not validates
         self.stops = False
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Have the training's own figures stand for those of the validation, which is not timed."""
         self.stops = self.model.stop_training
-        if logs is not None and self._validates:
+        if logs is not None and self._stands_in:
             logs.update({f"val_{name}": value for name, value in logs.items()})
 
 
