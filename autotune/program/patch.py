@@ -37,6 +37,12 @@ class Patch(NamedTuple):
     """To be applied by `patch -p1` or `git apply` in the folder where autotune ran."""
     why_not: str = ""
     """One sentence; empty where there is a text, or where nothing has to be changed."""
+    changed: str = ""
+    """The script with the change."""
+
+
+NO_PATCH = Patch()
+"""There is no script, or nothing in it has to be changed."""
 
 
 class _Refused(Exception):
@@ -69,7 +75,54 @@ def patch_for(
         return Patch(why_not="The script cannot be parsed.")
     one, other = (each.splitlines(keepends=True) for each in (text, changed))
     lines = unified_diff(one, other, f"a/{path}", f"b/{path}")
-    return Patch(text="".join(map(_ended, lines)))
+    return Patch(text="".join(map(_ended, lines)), changed=changed)
+
+
+def program_of(path: str, arguments: Sequence[str], changed: str, fit: FitFacts, steps: int) -> str:
+    """Return a program that trains as a changed script does, for a trial.
+
+    Args:
+        path: Of the script, from the folder where autotune ran.
+        arguments: Of its command line.
+        changed: Its text.
+        fit: Its call of `fit`, before the change.
+        steps: Of a call of the training step.
+    """
+    return _PROGRAM.format(
+        path=path,
+        arguments=tuple(arguments),
+        changed=changed,
+        of=fit.of,
+        line=fit.line,
+        steps=steps,
+    )
+
+
+_PROGRAM = '''\
+"""Train as a changed script does."""
+
+import keras
+
+from keras_script import Script
+from keras_training import parse_arguments
+
+STEPS_PER_EXECUTION = {steps}
+CHANGED = {changed!r}
+script = Script(
+    __file__, {path!r}, {arguments!r}, fit={line}, of={of!r}, read=lambda _: CHANGED
+)
+
+
+def main(argv=None, callbacks=()):
+    args = parse_arguments(argv, __file__, __doc__)
+
+    def train_by(call):
+        given = dict(vars(call)) | {{"epochs": args.epochs, "verbose": 0}}
+        given["callbacks"] = [*call.all_callbacks(validates=False), *callbacks]
+        keras.Model.fit(given.pop("model"), **given)
+
+    script.run(train_by)
+'''
 
 
 def _ended(line: str) -> str:

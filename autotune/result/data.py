@@ -50,6 +50,9 @@ class ResultData(SavedConfiguration):
     """What to change in the user's own script instead, for `patch -p1`; empty where nothing is."""
     why_no_patch: str = ""
     """Why a script cannot be changed so, as a sentence."""
+    patch_speed: float | None = None
+    """Examples per second of the changed script, as a multiple of what is recommended, in one run;
+    None where it was not timed."""
     unchanged_batch: Alternative | None = None
     """The fastest configuration with the default global batch size, if the recommended one has
     another."""

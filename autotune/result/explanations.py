@@ -331,13 +331,16 @@ def _load(result: ResultData) -> Iterator[str]:
         yield text
 
 
-def _no_patch(result: ResultData) -> Iterator[str]:
+def _patch(result: ResultData) -> Iterator[str]:
     if result.why_no_patch:
         yield f"There is no train.patch. {result.why_no_patch}"
+    elif result.patch_speed:
+        speed = f"{result.patch_speed:.2f} times as many examples per second as train.py"
+        yield f"The script with train.patch ran once, with {speed}."
 
 
 _IN_ORDER: tuple[Explain, ...] = (
     *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
-    *(learning_lines, _epoch, _own_strategy, _no_patch, certificate, _faster),
+    *(learning_lines, _epoch, _own_strategy, _patch, certificate, _faster),
     *(_lengths, _profile, _between, _bounds, failures, _memory, _noise, _load),
 )

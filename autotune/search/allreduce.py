@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
-from autotune.engine.base import Engine, Limits
+from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.options import SCRIPT_SEED
 from autotune.reason import Outcome
@@ -118,7 +118,13 @@ def allreduce_request(
 def step_time(engine: Engine, request: TrialRequest) -> StepTime | None:
     """Run a request, and return what its step takes, or None if it could not be measured."""
     result = engine.execute(request, MeasureWatch())
+    seconds = seconds_of_step(result)
+    return None if seconds is None else StepTime(seconds, result.step_seconds)
+
+
+def seconds_of_step(result: RunResult) -> float | None:
+    """Return what a step took once it was steady; None if it was not measured."""
     start = steady_from(result.windows)
     if result.outcome is not Outcome.MEASURED or start is None:
         return None
-    return StepTime(1 / read(result.windows[start:]).steps_per_second, result.step_seconds)
+    return 1 / read(result.windows[start:]).steps_per_second

@@ -9,6 +9,7 @@ from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.tasks.between import BetweenEpochs
 from autotune.objective import Objective
+from autotune.program.patch import NO_PATCH, Patch
 from autotune.reason import Outcome
 from autotune.result import Alternative
 from autotune.result.leaderboard import Entry
@@ -51,6 +52,10 @@ class Findings:
     """What ended the search early; None where nothing did."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
+    patch: Patch = NO_PATCH
+    """What to change in the user's script."""
+    patch_speed: float | None = None
+    """Examples per second of the changed script, as a multiple; found out likewise."""
     between: BetweenEpochs | None = None
     """What the recommended program does between two epochs, likewise."""
 

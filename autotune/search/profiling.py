@@ -17,7 +17,6 @@ from autotune.checks.experiment import Experiment, Seconds, Variant, further, te
 from autotune.checks.remedies import Rated, advise
 from autotune.checks.scaling import MORE_HOSTS, of_runs, predict
 from autotune.config import Configuration
-from autotune.engine.tasks.between import BetweenEpochs
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.search.findings import Findings
@@ -64,17 +63,9 @@ class Profiler:
         self._own: dict[Configuration, tuple[float, ...]] = {}
 
     def run(self, findings: Findings) -> Findings:
-        """Return the findings with what there was time for: the diagnosis, and what follows it."""
+        """Return the findings with the diagnosis, None where there was no time."""
         compared = [findings.baseline, *_rival(findings)]
-        found = replace(findings, diagnosis=self._diagnosed(compared))
-        return replace(found, between=self._between_epochs(found.recommended))
-
-    def _between_epochs(self, recommended: Configuration) -> BetweenEpochs | None:
-        """Return what the recommended program does between epochs; None without time for it."""
-        affordable = self._costs.seconds(recommended) <= self._budget.left
-        if not affordable or strategy(recommended.strategy).asynchronous:
-            return None
-        return self._runner.between_epochs(recommended)
+        return replace(findings, diagnosis=self._diagnosed(compared))
 
     def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
         made = self._made(compared)

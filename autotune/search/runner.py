@@ -11,7 +11,7 @@ from pathlib import Path
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
-from autotune.engine.base import Engine, Limits
+from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
 from autotune.engine.tasks.between import BetweenEpochs, BetweenEpochsRequest
 from autotune.engine.tasks.train import TrialRequest
@@ -19,7 +19,7 @@ from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarte
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.search.allreduce import StepTime, allreduce_request, step_time
+from autotune.search.allreduce import StepTime, allreduce_request, seconds_of_step, step_time
 from autotune.search.costs import expected_start
 from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
 from autotune.search.failures import still_known
@@ -219,6 +219,21 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_time(self._engine, replace(request, exchanges=exchanges))
+
+    def changed(self, configuration: Configuration, program: str) -> tuple[RunResult, float | None]:
+        """Run another program than a configuration's own, for as long as it takes to time it.
+
+        Returns:
+            What became of it, and the seconds of its step; None if they were not measured.
+        """
+        self._observer(Preparing(what="Running the changed script"))
+        with tempfile.TemporaryDirectory() as folder:
+            request = self._request(configuration, Path(folder) / "run")
+            result = self._engine.execute(
+                replace(request, script=program, fill=None),
+                MeasureWatch(epoch=epoch_of(configuration, self.subject)),
+            )
+        return result, seconds_of_step(result)
 
     def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
         """Measure what a configuration's program does between two epochs; None if it cannot be."""

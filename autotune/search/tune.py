@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
@@ -19,13 +19,13 @@ from autotune.options import SearchOptions
 from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
-from autotune.program.patch import Patch, patch_for
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
 from autotune.search.costs import Costs, expected_start
+from autotune.search.delivery import patch_of, tried
 from autotune.search.design import own_default, plain
 from autotune.search.ending import (
     INTERRUPTIONS,
@@ -149,9 +149,12 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             prepared, cut = session.begun(prepared)
             runner, search = session.search(prepared)
             findings = search.cut_short(cut) if cut else search.run()
+            patch = patch_of(findings.recommended, prepared.subject)
+            findings = replace(findings, patch=patch)
             if request.options.diagnose and not (findings.interrupted or search.hurried):
                 profiler = Profiler(runner, whole, observer, prepared.found)
-                findings = _profiled(profiler, findings)
+                trial = partial(tried, runner=runner, budget=whole)
+                findings = _followed(findings, (trial, profiler.run))
             with uninterrupted():
                 result = _recommendation(
                     request, prepared.subject, findings, study, whole.elapsed, ready
@@ -251,13 +254,14 @@ def _warn(load: Load | None, observer: Observer) -> None:
         observer(Notice(text=text))
 
 
-def _profiled(profiler: Profiler, findings: Findings) -> Findings:
-    """Return the findings with a profile; what ends that early costs only the profile."""
+def _followed(findings: Findings, steps: Sequence[Callable[[Findings], Findings]]) -> Findings:
+    """Return the findings after further steps; what interrupts these ends nothing else."""
     try:
-        return profiler.run(findings)
+        for step in steps:
+            findings = step(findings)
     except INTERRUPTIONS as exc:
         interruption(exc)
-        return findings
+    return findings
 
 
 def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:
@@ -411,7 +415,6 @@ def _recommendation(
     ready: float,
 ) -> Result:
     decision, chosen = findings.decision, findings.recommended
-    patch = _patch(chosen, subject)
     chosen_by = choices(subject.machine, subject.facts)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
@@ -430,8 +433,9 @@ def _recommendation(
         gain_over_yours=findings.gain_over_yours,
         script=program.train,
         launch=program.launch,
-        patch=patch.text,
-        why_no_patch=patch.why_not,
+        patch=findings.patch.text,
+        why_no_patch=findings.patch.why_not,
+        patch_speed=findings.patch_speed,
         trials=tuple(study.trials),
         compared=tuple(
             each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
@@ -450,20 +454,6 @@ def _recommendation(
         margin=request.options.margin,
         seed=request.options.seed,
     )
-
-
-def _patch(chosen: Configuration, subject: Subject) -> Patch:
-    """Return what to change in the user's script, if there is one."""
-    script = subject.workload.script
-    if script is None or script.notebook:
-        return Patch()
-    try:
-        text = Path(script.path).read_text(encoding="utf-8")
-        if b"\r" in Path(script.path).read_bytes():
-            return Patch(why_not="The lines of the script end as on Windows.")
-    except (OSError, ValueError):
-        return Patch(why_not="The script cannot be read any more.")
-    return patch_for(script.path, text, chosen, subject.facts, subject.machine)
 
 
 def _plain(name: str) -> str:

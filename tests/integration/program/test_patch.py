@@ -5,13 +5,29 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from autotune.config import Configuration
-from autotune.program.patch import Patch, patch_for
-from autotune.workload import FitData, FitFacts, OwnStrategy, WorkloadFacts
+from autotune.engine.base import RunResult, Stop
+from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import trial_request
+from autotune.plain import Window
+from autotune.program.patch import Patch, patch_for, program_of
+from autotune.reason import Completed, Outcome
+from autotune.reason.sentences import reason_text
+from autotune.workload import (
+    FitData,
+    FitFacts,
+    OwnStrategy,
+    WorkloadFacts,
+    script_from_text,
+    script_workload,
+)
 from tests.golden import CPUS, GPUS
 
 from .conftest import start
@@ -218,3 +234,37 @@ def test_a_patched_script_trains_so(
     assert not found.why_not
     (tmp_path / "script.py").write_text(text)
     assert f"updates: 4 {replicas}\n" in start(tmp_path, "script.py", cwd=tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.timeout(300)
+def test_a_changed_script_is_timed_as_its_own_fit_trains(
+    engine: LocalEngine, tmp_path: Path
+) -> None:
+    """In a trial, without its validation; one that does not train says why."""
+    script = tmp_path / "script.py"
+    script.write_text(ARRAYS)
+    workload = script_workload(script_from_text(str(script)))
+    facts = engine.execute(InspectionRequest(workload))
+    chosen = Configuration(per_replica_batch=32, steps_per_execution=2)
+    assert workload.script is not None
+    found = patch_for(workload.script.path, ARRAYS, chosen, facts, CPUS)
+    assert facts.fit is not None
+    plain = trial_request(chosen, workload, facts, CPUS, tmp_path / "trial")
+
+    def run(changed: str) -> RunResult:
+        text = program_of(workload.script.path, (), changed, facts.fit, 2)
+        folder = tmp_path / str(len(changed))
+        return engine.execute(replace(plain, script=text, folder=folder), _some)
+
+    result = run(found.changed)
+    assert result.outcome is Outcome.MEASURED
+    # Three full batches and the rest, in two calls.
+    assert {window.steps % 2 for window in result.windows} == {0}
+    broken = run(found.changed.replace('loss="mse"', 'loss="nosuch"'))
+    assert broken.outcome is Outcome.FAILED
+    assert "nosuch" in reason_text(broken.reason)
+
+
+def _some(windows: Sequence[Window]) -> Stop | None:
+    return Stop(Outcome.MEASURED, Completed()) if len(windows) == 4 else None
