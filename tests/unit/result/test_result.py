@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.tasks.between import BetweenEpochs
 from autotune.errors import MissingPackage
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
@@ -143,3 +144,29 @@ def test_a_diagnosis_for_which_no_time_was_left_is_told(
     options = SearchOptions(diagnose=diagnose, budget=budget)
     told = result.model_copy(update={"diagnosis": None, "options": options}).reasons
     assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"validation": 0.5, "checkpoint": 0.25}, "validation 0.5 s and a checkpoint 0.25 s"),
+        ({"checkpoint": 0.25}, "a checkpoint 0.25 s"),
+        ({}, None),
+    ],
+)
+def test_what_lies_between_epochs_is_told(
+    changed: Changed, found: dict[str, float], said: str | None
+) -> None:
+    """Beside the epoch, with its share; nothing where nothing was seen."""
+    lines = [
+        line
+        for line in changed(between=BetweenEpochs(**found)).reasons
+        if line.startswith("After each epoch")
+    ]
+    assert len(lines) == (said is not None)
+    assert all(f"{said}: " in line for line in lines)
+
+
+def test_the_speed_of_a_changed_script_is_told(changed: Changed) -> None:
+    found = changed(patch="a change", patch_speed=0.97).reasons
+    assert any("train.patch ran once, with 0.97 times" in line for line in found)
