@@ -166,11 +166,6 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         CUSTOM,
         IN_CONTEXT,
     ),
-    "central_storage": (
-        Configuration(strategy="central_storage", replicas_per_worker=2, per_replica_batch=4),
-        TOY,
-        FACTS,
-    ),
     "script": (ONE, SCRIPT, OF_SCRIPT),
     "script_eager": (
         ONE.but(steps_per_execution=8),

@@ -22,7 +22,7 @@ class Origin(StrEnum):
 _STRATEGIES = {
     "MirroredStrategy": "mirrored",
     "MultiWorkerMirroredStrategy": "multi_worker_mirrored",
-    "CentralStorageStrategy": "central_storage",
+    "CentralStorageStrategy": "mirrored",
 }
 
 

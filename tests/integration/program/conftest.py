@@ -26,7 +26,7 @@ STEPS = ["--epochs", "2", "--steps-per-epoch", "8"]
 ALONE = [
     *("one_device", "one_device_all_options", "one_device_custom", "mixed_bfloat16"),
     *("batch_size", "arguments", "mirrored_fit", "mirrored_loop", "mirrored_loop_unbuilt"),
-    *("central_storage", "cache_in_file", "cache_handed", "cache_shuffled"),
+    *("cache_in_file", "cache_handed", "cache_shuffled"),
 ]
 """Programs that train in one process."""
 

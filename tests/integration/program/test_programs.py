@@ -114,13 +114,6 @@ def test_a_loop_does_not_read_the_loss_of_a_step(done: Done) -> None:
     }
 
 
-def test_central_storage_is_refused_for_a_reason(distance: Distance, done: Done) -> None:
-    """Its weights are those of one device, its metrics are not; else it could be let in."""
-    told, right = (done[name]["epochs"][-1] for name in ("central_storage", "one_device"))
-    assert distance("one_device", "central_storage") < 1e-4
-    assert told["loss"] != pytest.approx(right["loss"], rel=0.01)
-
-
 def test_workers_train_what_servers_hold(served: dict[str, str], learned: Learned) -> None:
     """The chief reports each epoch with what was lost, and saves what was learned."""
     lines = [line for line in served["servers_data"].splitlines() if "loss:" in line]

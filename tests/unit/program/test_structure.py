@@ -28,7 +28,6 @@ CONFIGURATIONS = {
     "mirrored_loop": Configuration(
         strategy="mirrored", replicas_per_worker=2, steps_per_execution=2
     ),
-    "central_storage": Configuration(strategy="central_storage", replicas_per_worker=2),
     "workers": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data"),
     "sources": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="source"),
     "servers": Configuration(

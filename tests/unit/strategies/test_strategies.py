@@ -24,7 +24,6 @@ ONE = Configuration()
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2)
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2)
 CORES = Configuration(strategy="tpu", replicas_per_worker=8)
-CENTRAL = Configuration(strategy="central_storage", replicas_per_worker=2)
 SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
 
 
@@ -36,8 +35,7 @@ def reason(
 
 def test_a_file_is_a_strategy() -> None:
     assert list(strategies()) == [
-        *("central_storage", "mirrored", "multi_worker_mirrored"),
-        *("one_device", "parameter_server", "tpu"),
+        *("mirrored", "multi_worker_mirrored", "one_device", "parameter_server", "tpu"),
     ]
     assert all(type(each).__module__.endswith(name) for name, each in strategies().items())
 
@@ -45,7 +43,7 @@ def test_a_file_is_a_strategy() -> None:
 def test_an_unknown_strategy_brings_a_suggestion() -> None:
     with pytest.raises(ConfigurationError, match="Did you mean mirrored"):
         strategy("miror")
-    with pytest.raises(ConfigurationError, match="Available: central_storage, mirrored, multi"):
+    with pytest.raises(ConfigurationError, match="Available: mirrored, multi"):
         strategy("horovod")
 
 
@@ -101,8 +99,6 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
         (CORES.but(workers=2), TPU, "one process"),
         (CORES.but(precision="mixed_float16"), TPU, "bfloat16"),
         (CORES.but(xla=True), TPU, "always compiles"),
-        (CENTRAL, CPUS, "wrong losses and metrics"),
-        (CENTRAL, GPUS, "wrong losses and metrics"),
         (SERVED.but(workers=1), CPUS, "at least 2 workers"),
         (SERVED.but(servers=0), CPUS, "at least 1 parameter server"),
         (SERVED.but(workers=3), CPUS, "2 CPU cores, too few for 3 workers"),
@@ -175,7 +171,6 @@ def test_what_the_data_is_may_be_in_the_way(
         (MIRRORED, "TensorSpec(shape=(), dtype=tf.string)", "loop"),
         (GANG, "", "loop"),
         (CORES, "", "fit"),
-        (CENTRAL, "", "loop"),
         (SERVED, "", "coordinator"),
     ],
 )
