@@ -6,6 +6,7 @@ file beside a program that imports it. It needs Keras and TensorFlow alone.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_input import batches_in_order
-from keras_training import spread_random_streams
+from keras_training import not_saved, spread_random_streams
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
@@ -398,6 +399,9 @@ class Checkpoints(keras.callbacks.Callback):
         folder: Holds that of each worker.
     """
 
+    stays = False
+    """Whether they are kept until `remove`."""
+
     def __init__(self, folder: str | Path) -> None:
         """Take the folder."""
         super().__init__()
@@ -463,6 +467,11 @@ class Checkpoints(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Remove what was saved, and have a later `fit` begin at its own first epoch."""
         self.model._initial_epoch = None
+        if not self.stays:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove what this worker has saved."""
         for epoch in self.saved():
             self.path(epoch).unlink()
         for folder in (self.folder, self.root):
@@ -479,10 +488,25 @@ class Checkpoints(keras.callbacks.Callback):
         return [int(each) for each in names if each.isdigit()]
 
 
-def save(model: keras.Model, path: str) -> None:
-    """Save the model on worker 0; the others write theirs too, because they may have to help."""
-    if worker_of(model.distribute_strategy) == 0:
-        model.save(path)
+def save(model: keras.Model, args: argparse.Namespace) -> None:
+    """Save the model on worker 0, if the command line asks for it.
+
+    The others write theirs too, because they may have to help. The checkpoints of all are removed
+    only then.
+
+    Raises:
+        SystemExit: It could not be written.
+    """
+    if not args.save:
         return
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder) / "model.keras")
+    try:
+        if worker_of(model.distribute_strategy) == 0:
+            model.save(args.save)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(Path(folder) / "model.keras")
+    except OSError as exc:
+        raise SystemExit(not_saved(args, exc)) from exc
+    everyones(model.distribute_strategy, "saved")
+    for each in args.checkpoints:
+        each.remove()

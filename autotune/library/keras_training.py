@@ -118,6 +118,7 @@ def parse_arguments(
     add("--no-resume", dest="resume", action="store_const", const=None, help=argparse.SUPPRESS)
     add("--save", metavar="FILE.keras", help="where to save the trained model")
     args = parser.parse_args(argv)
+    args.checkpoints = []
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
     for option in ("save", "history"):
@@ -150,8 +151,35 @@ def callbacks_of(
     if args.history and not task.get("index"):
         goes_on = turn > 1 or (folder is not None and Path(folder).is_dir())
         found.append(keras.callbacks.CSVLogger(args.history, append=goes_on))
-    # The last one, so that what the others do at the end of an epoch is saved with it.
-    return [*found, (checkpoints or Checkpoints)(folder)] if folder else found
+    if folder:
+        # The last one, so that what the others do at the end of an epoch is saved with it.
+        found.append((checkpoints or Checkpoints)(folder))
+        found[-1].stays = bool(args.save)
+        args.checkpoints.append(found[-1])
+    return found
+
+
+def save(model: keras.Model, args: argparse.Namespace) -> None:
+    """Save the model if the command line asks for it; only then its checkpoints are removed.
+
+    Raises:
+        SystemExit: It could not be written.
+    """
+    if not args.save:
+        return
+    try:
+        model.save(args.save)
+    except OSError as exc:
+        raise SystemExit(not_saved(args, exc)) from exc
+    for each in args.checkpoints:
+        each.remove()
+
+
+def not_saved(args: argparse.Namespace, exc: OSError) -> str:
+    """Return why a model was not saved, and what to do."""
+    again = "run the same again, which goes on from its checkpoint"
+    kept = f"Make room, and {again}." if args.checkpoints else "Use --resume to keep a checkpoint."
+    return f"The model could not be written to {args.save}: {exc}. {kept}"
 
 
 def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
@@ -167,13 +195,18 @@ def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
 class Checkpoints(keras.callbacks.BackupAndRestore):
     """Saves the weights of model and optimizer after each epoch, and goes on from there.
 
-    After the last epoch they are removed.
+    After the last epoch they are removed. A model that has no variables before its first batch is
+    restored after its first call, whose training is lost.
     """
+
+    stays = False
+    """Whether they are kept until `remove`."""
 
     def __init__(self, folder: str | Path) -> None:
         """Take the folder."""
         # Twice, because who is killed while it saves leaves a damaged one.
         super().__init__(str(folder), double_checkpoint=True)
+        self.waits = False
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Restore what was saved, if anything was.
@@ -183,6 +216,34 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
         """
         del logs
         build_optimizer(self.model)
+        state = Path(self.backup_dir, "training_metadata.json")
+        self.waits = not self.model.built and state.exists()
+        if self.model.built:
+            self.restore()
+        elif self.waits:
+            epoch = int(json.loads(state.read_text())["epoch"])
+            if epoch >= self.params["epochs"]:
+                raise SystemExit(
+                    f"All {epoch} epochs are in {self.backup_dir}, and this model is restored only "
+                    f"while it trains: ask for more by --epochs {epoch + 1}."
+                )
+            self.model._initial_epoch = epoch
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Restore a model that has its variables only now."""
+        if self.waits:
+            self.waits = False
+            self.restore()
+        super().on_train_batch_end(batch, logs)
+
+    def restore(self) -> None:
+        """Restore what was saved, if anything was.
+
+        Raises:
+            SystemExit: It is of another model.
+        """
+        # Keras knows it by a call alone, which a train_step of its own may not make.
+        self.model.built = True
         try:
             super().on_train_begin()
         except (ValueError, KeyError, OSError) as exc:
@@ -197,8 +258,13 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Remove what was saved, and have a later `fit` begin at its own first epoch."""
-        super().on_train_end(logs)
         self.model._initial_epoch = None
+        if not self.stays:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove what was saved."""
+        super().on_train_end()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Save.
@@ -206,6 +272,7 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
         Raises:
             SystemExit: It could not be written; what was saved before is kept.
         """
+        self.model.built = True
         try:
             super().on_epoch_end(epoch, logs)
         except OSError as exc:

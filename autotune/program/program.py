@@ -44,12 +44,15 @@ from keras_training import logical_cpus, scaled, shorten_last_calls, spread_rand
 """)
 """What the templates use; a program imports those that it looks up."""
 _OF_TRAINING: Mapping[Training, Sequence[Import]] = {
-    "fit": (),
+    "fit": imports_in("from keras_training import save"),
     "loop": imports_in("""
 from keras_multiworker import Checkpoints, check_same_software, evaluate, fit, predict, save
 from keras_multiworker import warn_of_other_size
 """),
-    "coordinator": imports_in("from keras_servers import fit, serve_unless_chief"),
+    "coordinator": imports_in("""
+from keras_servers import fit, serve_unless_chief
+from keras_training import save
+"""),
 }
 EPOCHS = 10
 """Of a program whose user has named no number."""

@@ -34,6 +34,21 @@ class Slow(keras.callbacks.Callback):
 def callbacks():
     return [Slow()]
 """
+LATE = """
+import keras
+import numpy as np
+import tensorflow as tf
+
+def dataset_fn():
+    x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
+    return tf.data.Dataset.from_tensor_slices((x, x @ np.ones((4, 1), "float32")))
+
+def model_fn():
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.02), "mse")
+    return model
+"""
+"""Knows its input from its first batch only."""
 Programs = dict[str, str | None]
 ALONE = {"train": "mirrored_fit.py", "launch": None}
 WORKERS = {"train": "workers_data.py", "launch": "launch.py"}
@@ -132,6 +147,40 @@ def test_a_worker_that_was_killed_is_started_again(
     assert "Starting all again, from the last checkpoint." in printed
     assert "Going on after epoch" in printed
     assert training.losses() == pytest.approx(undisturbed(WORKERS), rel=1e-4)
+
+
+def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
+    """From where it was, once its first call has made them."""
+    training = Training(tmp_path / "late", {"train": "one_device.py", "launch": None})
+    (training.folder / "late.py").write_text(LATE)
+    text = training.file.read_text().replace("from toy import", "from late import")
+    training.file.write_text(text.replace('add_folder(__file__, "programs", "toy")', ""))
+    with training.start("--callbacks", "slowly:callbacks") as process:
+        training.wait_for_epoch(2)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    before = training.losses()
+    assert "Going on after epoch" in training.finish()
+    after = training.losses()
+    assert sorted(after) == list(range(EPOCHS))
+    assert after[EPOCHS - 1] < after[2] < before[0] / 2
+
+
+@pytest.mark.parametrize("programs", [ALONE, WORKERS], ids=["replicas", "workers"])
+def test_who_cannot_save_keeps_the_checkpoint(tmp_path: Path, programs: Programs) -> None:
+    """Nothing is trained again once there is a place for the model."""
+    training = Training(tmp_path / "kept", programs)
+    model = training.folder / "model.keras"
+    model.mkdir()
+    with training.start("--save", str(model)) as process:
+        printed, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, printed
+    assert f"The model could not be written to {model}" in printed
+    model.rmdir()
+    printed = training.finish("--save", str(model))
+    assert f"Going on after epoch {EPOCHS}" in printed
+    assert model.is_file()
+    assert not (training.folder / "checkpoints").exists()
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:

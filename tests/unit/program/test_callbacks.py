@@ -21,16 +21,20 @@ def asked(
 ) -> list[Any]:
     """Return the callbacks, with what they are told in their place."""
     loggers = SimpleNamespace(CSVLogger=lambda file, append: (file, append))
+
+    class Saving(type(Path())):  # type: ignore[misc] # which class that is depends on the system
+        stays = None
+
     callbacks_of = of_library(
         "keras_training",
         "callbacks_of",
-        Checkpoints=Path,
+        Checkpoints=Saving,
         Path=Path,
         json=json,
         keras=SimpleNamespace(callbacks=loggers),
         os=SimpleNamespace(environ={**os.environ, **environment}),
     )
-    args = SimpleNamespace(callbacks=[], history=history, resume=folder)
+    args = SimpleNamespace(callbacks=[], history=history, resume=folder, save=None, checkpoints=[])
     found: list[Any] = callbacks_of(args, turn=turn)
     return found
 

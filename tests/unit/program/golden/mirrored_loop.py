@@ -7,7 +7,7 @@ Run: python train.py --epochs 20
 import keras
 import tensorflow as tf
 
-from keras_multiworker import fit
+from keras_multiworker import fit, save
 from keras_training import add_folder, callbacks_of, logical_cpus, parse_arguments
 
 add_folder(__file__, "programs", "toy")
@@ -49,8 +49,7 @@ def main(argv=None, callbacks=()):
         verbose=args.verbose,
         steps_per_execution=STEPS_PER_EXECUTION,
     )
-    if args.save:
-        model.save(args.save)
+    save(model, args)
 
 
 if __name__ == "__main__":

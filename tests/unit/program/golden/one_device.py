@@ -7,7 +7,7 @@ Run: python train.py --epochs 20
 import keras
 import tensorflow as tf
 
-from keras_training import add_folder, callbacks_of, parse_arguments
+from keras_training import add_folder, callbacks_of, parse_arguments, save
 
 add_folder(__file__, "programs", "toy")
 
@@ -37,8 +37,7 @@ def main(argv=None, callbacks=()):
         callbacks=[*callbacks_of(args), *callbacks],
         verbose=args.verbose,
     )
-    if args.save:
-        model.save(args.save)
+    save(model, args)
 
 
 if __name__ == "__main__":

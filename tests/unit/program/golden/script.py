@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_input import batches_of
 from keras_script import Script
-from keras_training import callbacks_of, parse_arguments
+from keras_training import callbacks_of, parse_arguments, save
 
 script = Script(__file__, "programs/whole.py", ["--units", "8"], fit=12)
 
@@ -66,8 +66,7 @@ def main(argv=None, callbacks=()):
             ],
             verbose=verbose,
         )
-        if args.save:
-            model.save(args.save)
+        save(model, args)
 
     script.run(train_by)
     if not script.calls:

@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 
 from keras_servers import fit, serve_unless_chief
-from keras_training import add_folder, callbacks_of, parse_arguments
+from keras_training import add_folder, callbacks_of, parse_arguments, save
 
 add_folder(__file__, "programs", "toy")
 
@@ -57,8 +57,7 @@ def main(argv=None, callbacks=()):
         verbose=args.verbose,
         steps_per_execution=STEPS_PER_EXECUTION,
     )
-    if args.save:
-        model.save(args.save)
+    save(model, args)
 
 
 if __name__ == "__main__":

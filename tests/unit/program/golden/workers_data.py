@@ -59,8 +59,7 @@ def main(argv=None, callbacks=()):
         steps_per_execution=STEPS_PER_EXECUTION,
         seed=args.seed,
     )
-    if args.save:
-        save(model, args.save)
+    save(model, args)
 
 
 if __name__ == "__main__":
