@@ -73,6 +73,8 @@ def patch_for(
         return Patch(why_not=str(exc))
     except cst.ParserSyntaxError:
         return Patch(why_not="The script cannot be parsed.")
+    if changed == text:
+        return NO_PATCH
     one, other = (each.splitlines(keepends=True) for each in (text, changed))
     lines = unified_diff(one, other, f"a/{path}", f"b/{path}")
     return Patch(text="".join(map(_ended, lines)), changed=changed)

@@ -21,7 +21,7 @@ MOST_BYTES = 32 * 2**20
 MOST_ENTRIES = 2000
 """Folders beyond these are linked whole."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-_CHANGES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.truncate")
+_CHANGES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.truncate", "os.mkdir")
 
 
 class MayNotChange(PermissionError):
@@ -45,12 +45,16 @@ class Copy(NamedTuple):
 def working_copy(*kept: Path) -> Iterator[Copy]:
     """Work in a copy of the working folder, and let Python change nothing in the original.
 
-    What a library of C writes by an absolute path escapes this.
+    What lies beside the original is linked beside the copy, because scripts read `../data`. What a
+    library of C writes by an absolute path escapes this.
     """
     original = Path.cwd().resolve()
-    copy = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
+    copy = scratch / (original.name or "work")
+    copy.mkdir()
     _fill(copy, original)
-    guard = Guard(original, (copy, Path(tempfile.gettempdir()).resolve(), *kept))
+    _link_beside(copy, original)
+    guard = Guard(original, (scratch, Path(tempfile.gettempdir()).resolve(), *kept))
     sys.addaudithook(guard.hear)
     os.chdir(copy)
     try:
@@ -81,9 +85,19 @@ class Guard:
             )
 
     def _guards(self, path: str) -> bool:
-        real = os.path.realpath(path)
+        real, scratch = os.path.realpath(path), self._kept[0]
         inside = real.startswith(self._folder) and not real.startswith(self._kept)
-        return inside and "/__pycache__/" not in real
+        # As it is written, it lies beside the copy.
+        written = os.path.abspath(path)  # noqa: PTH100 - which follows no link
+        linked = written.startswith(scratch) and not real.startswith(scratch)
+        return (inside or linked) and "/__pycache__/" not in real
+
+
+def _link_beside(copy: Path, original: Path) -> None:
+    for entry in _listed(original.parent)[:MOST_ENTRIES]:
+        place = copy.with_name(entry.name)
+        if not (entry.name.startswith(".") or place == copy or copy.is_relative_to(entry.path)):
+            place.symlink_to(entry.path)
 
 
 def _fill(copy: Path, original: Path) -> None:

@@ -64,6 +64,19 @@ def test_folders_beyond_many_are_linked(monkeypatch: pytest.MonkeyPatch) -> None
         assert Path("data/a.csv").read_text() == "1,2"
 
 
+def test_what_lies_beside_the_folder_is_read_and_not_changed(here: Path) -> None:
+    """Scripts in `src` read `../data`, and write `../models`."""
+    (here.parent / "beside").mkdir()
+    (here.parent / "beside" / "b.csv").write_text("3,4")
+    with working_copy() as copy:
+        assert Path("../beside/b.csv").read_text() == "3,4"
+        assert (copy.path.parent / "beside" / "b.csv").is_file()
+        for change in (lambda p: p.write_text(""), Path.unlink, lambda p: (p / "new").mkdir()):
+            with pytest.raises(PermissionError, match="may not change"):
+                change(Path("../beside/b.csv"))
+    assert (here.parent / "beside" / "b.csv").read_text() == "3,4"
+
+
 def test_a_folder_that_is_kept_may_be_written(here: Path) -> None:
     """The trial's own lies there."""
     with working_copy(here / "data"):
