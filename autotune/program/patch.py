@@ -15,7 +15,7 @@ from typing import NamedTuple
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from autotune.config import Configuration
+from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
 from autotune.program.text import literal
 from autotune.stats.efficiency import learning_rate_factor
@@ -41,6 +41,7 @@ class Patch(NamedTuple):
     """The script with the change."""
 
 
+TENSORFLOW = "import tensorflow as tf"
 NO_PATCH = Patch()
 """There is no script, or nothing in it has to be changed."""
 
@@ -148,8 +149,10 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused("The steps of an epoch are reckoned by the script from its own batch.")
     if fit.own_strategy:
         raise _Refused("The script makes a strategy of its own.")
-    if others := sorted({*configuration.changed()} - _WRITTEN):
-        raise _Refused(f"No argument of fit or compile stands for {', '.join(others)}.")
+    changed = configuration.changed()
+    if others := sorted({*changed} - _WRITTEN):
+        named = [axis_of(each).in_short(each, changed[each]) or each for each in others]
+        raise _Refused(f"No argument of fit or compile stands for {', '.join(named)}.")
     if facts.learning and learning_rate_factor(facts.learning, update_batch(configuration)) != 1:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
     if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and _changes_input(configuration, facts):
@@ -242,7 +245,10 @@ class _Edit(cst.CSTTransformer):
             raise _Refused(f"{self._fit.of} is not made and compiled in one place.")
         rebatched = self._other_batch or self._chosen.cache != "off"
         if not self._of_arrays and rebatched and self._batches != 1:
-            raise _Refused(f"The data of fit is batched in {self._batches} places of the script.")
+            where = (
+                "more than one place" if self._batches else "another place than where it is made"
+            )
+            raise _Refused(f"The data of fit is batched in {where}.")
 
     def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
         self._of_data += self._found.makes_data(node)
@@ -284,8 +290,10 @@ class _Edit(cst.CSTTransformer):
         body = self._scoped(updated_node.body)
         if lines := self._first_lines(original_node.code):
             found = _behind_imports(body)
+            if not any(_code(each).strip().endswith(TENSORFLOW) for each in body[:found]):
+                lines = [TENSORFLOW, *lines]
             added = [cst.parse_statement(each) for each in lines]
-            first = next(i for i, each in enumerate(lines) if not each.startswith("import "))
+            first = next(i for i, each in enumerate(lines) if each != TENSORFLOW)
             added[first] = added[first].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
             body = [*body[:found], *added, *body[found:]]
         return updated_node.with_changes(body=body)
@@ -299,12 +307,12 @@ class _Edit(cst.CSTTransformer):
         last = [i for i, each in enumerate(code) if each.startswith(f"{self._fit.of}.compile(")]
         if not made or len(last) != 1 or made[0] >= last[0]:
             return body
-        if re.search(r"\bModel\(", code[made[0]]) or re.search(
-            r"\.compile\(\s*(optimizer=)?[A-Za-z_]\w*\s*[,)]", code[last[0]]
-        ):
+        first, end = made[0], last[0] + 1
+        optimizer = re.search(r"(\.compile\(|\boptimizer=)\s*([A-Za-z_]\w*)\s*[,)]", code[last[0]])
+        inside = optimizer and any(e.startswith(f"{optimizer[2]} = ") for e in code[first:end])
+        if re.search(r"\bModel\(", code[first]) or (optimizer and not inside):
             raise _Refused("Layers or the optimizer are made before the model, out of the scope.")
         self._scopes += 1
-        first, end = made[0], last[0] + 1
         inner = [each.with_changes(leading_lines=()) for each in body[first : first + 1]]
         scope = cst.With(
             items=[cst.WithItem(cst.parse_expression("strategy.scope()"))],
@@ -322,8 +330,7 @@ class _Edit(cst.CSTTransformer):
             if re.search(r"\bstrategy\b", script):
                 raise _Refused("The script has another use for the name `strategy`.")
             lines += _strategy_lines(chosen, gpus=self._gpus)
-        needs_tf = bool(lines) and "import tensorflow as tf\n" not in script
-        return [*["import tensorflow as tf"] * needs_tf, *lines]
+        return lines
 
     def _with_fit(self, node: cst.Call) -> cst.Call:
         if any(each.star == "**" for each in node.args):
@@ -386,8 +393,15 @@ def _appended(arguments: list[cst.Arg], name: str, value: cst.BaseExpression) ->
     trailing = last.comma
     if isinstance(between, cst.MaybeSentinel):
         between = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    added = cst.Arg(value=value, keyword=cst.Name(name), equal=equal, comma=trailing)
-    return [*arguments[:-1], last.with_changes(comma=between), added]
+    added = cst.Arg(
+        value=value,
+        keyword=cst.Name(name),
+        equal=equal,
+        comma=trailing,
+        whitespace_after_arg=last.whitespace_after_arg,
+    )
+    before = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return [*arguments[:-1], before, added]
 
 
 def _on_first(node: cst.Call, change: Callable[[str], str]) -> cst.Call:
@@ -415,13 +429,18 @@ def _code(node: cst.CSTNode) -> str:
 
 
 def _behind_imports(body: Sequence[cst.BaseStatement]) -> int:
-    """Return the place behind the imports at the beginning, and the docstring before them."""
+    """Return the place behind the imports at the beginning, and what stands before and among them.
+
+    That are docstrings, calls, variables of the environment, and imports that may fail.
+    """
     found = 0
     for index, each in enumerate(body):
-        first = each.body[0] if isinstance(each, cst.SimpleStatementLine) else None
-        if isinstance(first, cst.Import | cst.ImportFrom):
+        first = each.body[0] if isinstance(each, cst.SimpleStatementLine) else each
+        if isinstance(first, cst.Import | cst.ImportFrom | cst.Try):
             found = index + 1
-        elif index or not isinstance(first, cst.Expr):
+        elif isinstance(first, cst.Expr):
+            found += found == index and isinstance(first.value, cst.SimpleString)
+        elif not (isinstance(first, cst.Assign) and "environ" in _code(first)):
             break
     return found
 

@@ -253,6 +253,8 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
         parts += [*_failures(view), Text()]
     if result.patch:
         parts += [*_patch(result.patch), Text()]
+    elif result.why_no_patch and not verbose:
+        parts += [Text(f"No train.patch: {result.why_no_patch}", style="dim"), Text()]
     if "train.py" in missing:
         # Not wrapped: it is a program.
         script = Text(result.script, no_wrap=True, overflow="ignore")

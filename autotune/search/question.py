@@ -48,7 +48,7 @@ class Gain:
             None where none was measured.
         faster: Probability that `many` is faster than every configuration on one device.
         none: Probability that no distributed configuration gains more than the margin.
-        staying: What staying on `one` is expected to lose, as a share.
+        staying: What staying on `one` is expected to lose of the best, as a share.
         distributing: What `many` is expected to lose.
         draws: log(many / one), for an interval.
         tells: How much a run of each candidate tells of whether the likelier answer is wrong.
@@ -126,7 +126,7 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     best_one, best_many = (drawn[:, list(k)].max(1) for k in (entrants.singles, several))
     gains = best_many - best_one > margin
     none = float(np.mean(~gains))
-    staying = float(np.mean(np.maximum(np.expm1(best_many - drawn[:, one]), 0.0)))
+    staying = float(np.mean(np.maximum(-np.expm1(drawn[:, one] - best_many), 0.0)))
     stays = none >= SURE_NONE or staying <= SMALL_COST
     stay = Verdict.ONE_DEVICE if stays and entrants.shown >= FEWEST else Verdict.UNDECIDED
     # What is stayed on may be the luckiest of many.

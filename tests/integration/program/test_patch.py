@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tempfile
@@ -142,7 +143,7 @@ def test_gpus_need_no_logical_devices() -> None:
     [
         (ARRAYS, Configuration(strategy="multi_worker_mirrored", workers=2), "another loop"),
         (ARRAYS, MIRRORED.but(steps_per_execution=4), "another loop"),
-        (ARRAYS, ONE.but(private_threadpool_size=2), "private_threadpool_size"),
+        (ARRAYS, ONE.but(private_threadpool_size=2), "stands for 2 input threads"),
         (ARRAYS.replace("x, y, epochs=3", "x, **more"), ONE.but(per_replica_batch=64), r"\*\*"),
         (ARRAYS.replace("model.compile", "built.compile"), ONE.but(xla=True), "called 0 times"),
         (ARRAYS + "strategy = 1\n", MIRRORED.but(reduction="one_device"), "name `strategy`"),
@@ -166,8 +167,12 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
     ("script", "facts", "why"),
     [
         (DATASET, {"steps": 10}, "steps of an epoch"),
-        (DATASET.replace("train = read", "train = load()\n    other = read"), {}, "0 places"),
-        (DATASET.replace("data=held", "data=h.batch(4)").replace("train =", "t ="), {}, "0 places"),
+        (DATASET.replace("train = read", "train = load()\n    other = read"), {}, "another place"),
+        (
+            DATASET.replace("data=held", "data=h.batch(4)").replace("train =", "t ="),
+            {},
+            "another place",
+        ),
     ],
     ids=["steps that follow the batch", "data from elsewhere", "data that validate"],
 )
@@ -191,7 +196,7 @@ def test_a_script_may_end_without_a_line_end() -> None:
 def test_a_dataset_that_is_batched_twice_is_left_alone() -> None:
     script = DATASET.replace("train = read", "train = other.batch(4)\n    train = read")
     found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET)
-    assert "2 places" in found.why_not
+    assert "more than one place" in found.why_not
 
 
 def test_a_script_with_a_strategy_of_its_own_is_left_alone() -> None:
@@ -234,6 +239,43 @@ def test_a_patched_script_trains_so(
     assert not found.why_not
     (tmp_path / "script.py").write_text(text)
     assert f"updates: 4 {replicas}\n" in start(tmp_path, "script.py", cwd=tmp_path)
+
+
+HEADS = {
+    "environment": "import os\nos.environ['A'] = '2'\nimport tensorflow as tf\n",
+    "docstrings": '"""One."""\nfrom __future__ import annotations\n"""Two."""\n',
+    "in a function": "def main():\n    import tensorflow as tf\n",
+    "that may fail": "try:\n    import tensorflow as tf\nexcept ImportError:\n    raise\n",
+    "call": "import warnings\nwarnings.filterwarnings('ignore')\nimport tensorflow as tf\n",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=list(HEADS))
+def test_tensorflow_is_imported_before_it_is_told_anything(head: str) -> None:
+    """Whatever stands among the imports; and a `__future__` stays in front."""
+    found, changed = patched(head + ARRAYS, ONE.but(intra_op_parallelism_threads=1))
+    assert not found.why_not
+    compile(changed, "script.py", "exec")
+    lines = [ast.unparse(each) for each in ast.parse(changed).body]
+    told = next(i for i, each in enumerate(lines) if each.startswith("tf.config"))
+    assert "import tensorflow as tf" in lines[:told]
+
+
+def test_an_optimizer_that_was_made_before_is_out_of_the_scope() -> None:
+    """Wherever it stands among the arguments; one that is made in the scope is not."""
+    script = ARRAYS.replace('optimizer="adam",\n    loss="mse",', 'loss="mse", optimizer=opt')
+    made = "opt = keras.optimizers.Adam()\nmodel = "
+    found, _ = patched(script.replace("model = ", made), MIRRORED)
+    assert "out of the scope" in found.why_not
+    inside = script.replace("model.compile(", "opt = keras.optimizers.Adam()\nmodel.compile(")
+    assert not patched(inside, MIRRORED)[0].why_not
+
+
+def test_the_last_argument_keeps_its_line() -> None:
+    """Also where no comma follows it."""
+    script = ARRAYS.replace('    loss="mse",\n)', '    loss="mse"\n)')
+    _, changed = patched(script, ONE.but(steps_per_execution=8))
+    assert '    loss="mse",\n    steps_per_execution=8\n)' in changed
 
 
 @pytest.mark.real
