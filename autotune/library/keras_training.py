@@ -149,7 +149,10 @@ def callbacks_of(
     task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {})
     folder = args.resume if turn == 1 or not args.resume else f"{args.resume}-{turn}"
     if args.history and not task.get("index"):
-        goes_on = turn > 1 or (folder is not None and Path(folder).is_dir())
+        # Also where the turn that was killed is a later one.
+        root = Path(args.resume or ".")
+        saved = [*root.parent.glob(f"{root.name}*")] if args.resume else []
+        goes_on = turn > 1 or bool(saved)
         found.append(keras.callbacks.CSVLogger(args.history, append=goes_on))
     if folder:
         # The last one, so that what the others do at the end of an epoch is saved with it.

@@ -8,7 +8,7 @@ from autotune.space import why_alone
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import in_short, title, update_batch
 from autotune.text import at_least, times
-from autotune.workload import own_batch
+from autotune.workload import own_batch, own_settings
 
 
 def summary(result: ResultData) -> str:
@@ -23,12 +23,15 @@ def summary(result: ResultData) -> str:
 def settings(result: ResultData) -> str:
     """Return what is recommended, and how many times as good it is as the user's own settings."""
     own, gain = result.evidence.default, result.gain_over_yours
+    yours = own_settings(result.facts, result.options.global_batch)
+    exact = own in (yours, yours.taking({"run_eagerly": False, "xla": False}))
+    name = "your own" if exact else "the closest to your own in this space"
     if result.config == own:
         tried = {each.configuration for each in result.trials if not each.configuration.distributed}
-        return f"{in_short(own)}: your own; {KEPT if len(tried) > 1 else 'no others were tried'}."
+        return f"{in_short(own)}: {name}; {KEPT if len(tried) > 1 else 'no others were tried'}."
     if gain is None:
-        return f"{in_short(result.config)}; your own ({in_short(own)}) were not measured."
-    better = f"{times(gain)} as {result.evidence.adjective} as your own"
+        return f"{in_short(result.config)}; {name} ({in_short(own)}) were not measured."
+    better = f"{times(gain)} as {result.evidence.adjective} as {name}"
     return f"{in_short(result.config)}: {better} ({in_short(own)})."
 
 

@@ -244,7 +244,8 @@ class _Session:
         learning = after.subject.facts.learning
         if out and learning:
             why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch))
-            text = f"{plural(out, 'configuration')} are left out: {sentence(why)}"
+            are = "is" if out == 1 else "are"
+            text = f"{plural(out, 'configuration')} {are} left out: {sentence(why)}"
             self.observer(Notice(text=text))
 
 

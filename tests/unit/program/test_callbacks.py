@@ -47,13 +47,13 @@ def test_each_training_of_a_script_has_checkpoints_of_its_own(tmp_path: Path) ->
     assert asked(None, 2) == []
 
 
-@pytest.mark.parametrize(("turn", "saved", "goes_on"), [(1, False, False), (1, True, True)])
-def test_a_history_goes_on_with_its_training(
-    tmp_path: Path, turn: int, *, saved: bool, goes_on: bool
-) -> None:
+@pytest.mark.parametrize("saved", [None, "checkpoints", "checkpoints-2"])
+def test_a_history_goes_on_with_its_training(tmp_path: Path, saved: str | None) -> None:
+    """Also where a later turn of a script was killed, and the first one is made again."""
+    goes_on = saved is not None
     if saved:
-        (tmp_path / "checkpoints").mkdir()
-    found = asked(str(tmp_path / "checkpoints"), turn, "history.csv")
+        (tmp_path / saved).mkdir()
+    found = asked(str(tmp_path / "checkpoints"), 1, "history.csv")
     assert found[0] == ("history.csv", goes_on)
     assert asked(None, 2, "history.csv") == [("history.csv", True)]
 
