@@ -19,7 +19,8 @@ LARGEST_COPY = 2**20
 MOST_BYTES = 32 * 2**20
 """That are copied in all."""
 MOST_ENTRIES = 2000
-"""Folders beyond these are linked whole."""
+MOST_BESIDE = 500
+"""Folders beyond these are linked whole, of the working folder and of what lies beside it."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _CHANGES = ("os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "os.truncate", "os.mkdir")
 
@@ -45,15 +46,15 @@ class Copy(NamedTuple):
 def working_copy(*kept: Path) -> Iterator[Copy]:
     """Work in a copy of the working folder, and let Python change nothing in the original.
 
-    What lies beside the original is linked beside the copy, because scripts read `../data`. What a
-    library of C writes by an absolute path escapes this.
+    What lies beside the original has a copy too, because scripts read `../data`. What a library of
+    C writes by an absolute path, or into a large file, escapes this.
     """
     original = Path.cwd().resolve()
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
     copy = scratch / (original.name or "work")
     copy.mkdir()
-    _fill(copy, original)
-    _link_beside(copy, original)
+    _fill(copy, original, MOST_ENTRIES)
+    _fill(scratch, original.parent, MOST_BESIDE, without=original)
     guard = Guard(original, (scratch, Path(tempfile.gettempdir()).resolve(), *kept))
     sys.addaudithook(guard.hear)
     os.chdir(copy)
@@ -93,21 +94,24 @@ class Guard:
         return (inside or linked) and "/__pycache__/" not in real
 
 
-def _link_beside(copy: Path, original: Path) -> None:
-    for entry in _listed(original.parent)[:MOST_ENTRIES]:
-        place = copy.with_name(entry.name)
-        if not (entry.name.startswith(".") or place == copy or copy.is_relative_to(entry.path)):
-            place.symlink_to(entry.path)
+def _fill(copy: Path, original: Path, most: int, *, without: Path | None = None) -> None:
+    """Copy small files and link large ones, the nearest first.
 
-
-def _fill(copy: Path, original: Path) -> None:
-    """Copy small files and link large ones, the nearest first."""
+    Args:
+        copy: Into this folder.
+        original: Of this folder.
+        most: Folders beyond so many entries are linked whole.
+        without: A folder in it that has its copy already.
+    """
     folders, entries, copied = deque([original]), 0, 0
     while folders:
         folder = folders.popleft()
         for entry in _listed(folder):
+            if Path(entry.path) == without:
+                continue
             place, entries = copy / Path(entry.path).relative_to(original), entries + 1
-            if entry.is_dir(follow_symlinks=False) and not _is_linked(entry, entries):
+            linked = entries > most or entry.name.startswith((".", "__pycache__"))
+            if entry.is_dir(follow_symlinks=False) and not linked:
                 if not copy.is_relative_to(entry.path):
                     place.mkdir()
                     folders.append(Path(entry.path))
@@ -124,10 +128,6 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(found, key=lambda each: each.name)
     except OSError:  # Not ours to read.
         return []
-
-
-def _is_linked(entry: os.DirEntry[str], entries: int) -> bool:
-    return entries > MOST_ENTRIES or entry.name.startswith((".", "__pycache__"))
 
 
 def _is_small(entry: os.DirEntry[str]) -> bool:

@@ -64,17 +64,30 @@ def test_folders_beyond_many_are_linked(monkeypatch: pytest.MonkeyPatch) -> None
         assert Path("data/a.csv").read_text() == "1,2"
 
 
-def test_what_lies_beside_the_folder_is_read_and_not_changed(here: Path) -> None:
+@pytest.mark.parametrize("linked", [True, False])
+def test_what_lies_beside_the_folder_is_read_and_not_changed(
+    here: Path, monkeypatch: pytest.MonkeyPatch, *, linked: bool
+) -> None:
     """Scripts in `src` read `../data`, and write `../models`."""
-    (here.parent / "beside").mkdir()
-    (here.parent / "beside" / "b.csv").write_text("3,4")
+    monkeypatch.setattr(scratch, "MOST_BESIDE", 0 if linked else 100)
+    beside = here.parent / "beside"
+    beside.mkdir()
+    (beside / "b.csv").write_text("3,4")
     with working_copy() as copy:
         assert Path("../beside/b.csv").read_text() == "3,4"
         assert (copy.path.parent / "beside" / "b.csv").is_file()
-        for change in (lambda p: p.write_text(""), Path.unlink, lambda p: (p / "new").mkdir()):
+        for change in (
+            lambda p: p.write_text(""),
+            Path.unlink,
+            lambda p: p.with_name("new").mkdir(),
+        ):
+            if not linked:
+                change(Path("../beside/b.csv"))
+                continue
             with pytest.raises(PermissionError, match="may not change"):
                 change(Path("../beside/b.csv"))
-    assert (here.parent / "beside" / "b.csv").read_text() == "3,4"
+    assert [each.name for each in beside.iterdir()] == ["b.csv"]
+    assert (beside / "b.csv").read_text() == "3,4"
 
 
 def test_a_folder_that_is_kept_may_be_written(here: Path) -> None:
