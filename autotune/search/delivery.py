@@ -9,6 +9,7 @@ from autotune.config import Configuration
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
+from autotune.search.allreduce import seconds_of_step
 from autotune.search.findings import Findings
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
@@ -22,11 +23,11 @@ def patch_of(chosen: Configuration, subject: Subject) -> Patch:
     if script is None or script.notebook:
         return NO_PATCH
     try:
-        text = Path(script.path).read_text(encoding="utf-8")
-        if b"\r" in Path(script.path).read_bytes():
-            return Patch(why_not="The lines of the script end as on Windows.")
+        text = Path(script.path).read_bytes().decode()
     except (OSError, ValueError):
         return Patch(why_not="The script cannot be read any more.")
+    if "\r" in text:
+        return Patch(why_not="The lines of the script end as on Windows.")
     return patch_for(script.path, text, chosen, subject.facts, subject.machine)
 
 
@@ -57,10 +58,11 @@ def _with_patch(findings: Findings, runner: Runner) -> Findings:
         fit,
         chosen.steps_per_execution,
     )
-    result, seconds = runner.changed(chosen, program)
+    result = runner.changed(chosen, program)
     if result.outcome is Outcome.FAILED:
         why = f"The changed script does not train: {reason_text(result.reason)}"
         return replace(findings, patch=Patch(why_not=why))
+    seconds = seconds_of_step(result)
     # Its cache fills while it trains, as that of a trial does before.
     if seconds is None or chosen.cache != "off":
         return findings

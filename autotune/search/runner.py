@@ -19,7 +19,7 @@ from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarte
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.search.allreduce import StepTime, allreduce_request, seconds_of_step, step_time
+from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.costs import expected_start
 from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
 from autotune.search.failures import still_known
@@ -220,20 +220,15 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return step_time(self._engine, replace(request, exchanges=exchanges))
 
-    def changed(self, configuration: Configuration, program: str) -> tuple[RunResult, float | None]:
-        """Run another program than a configuration's own, for as long as it takes to time it.
-
-        Returns:
-            What became of it, and the seconds of its step; None if they were not measured.
-        """
+    def changed(self, configuration: Configuration, program: str) -> RunResult:
+        """Run another program than a configuration's own, for as long as it takes to time it."""
         self._observer(Preparing(what="Running the changed script"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
-            result = self._engine.execute(
+            return self._engine.execute(
                 replace(request, script=program, fill=None),
                 MeasureWatch(epoch=epoch_of(configuration, self.subject)),
             )
-        return result, seconds_of_step(result)
 
     def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
         """Measure what a configuration's program does between two epochs; None if it cannot be."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Mapping
 from typing import Any
 
 import keras
 
-from autotune.engine.child.clock import Clock
+from autotune.engine.child.clock import Clock, timed, watch_callbacks
 from autotune.engine.child.member import Member
 from autotune.library import NAMES
 
+EPOCHS = 3
+"""Of the first one nothing counts: what validates is traced then."""
 CALLS = 2
 """Of the training step in an epoch."""
+KINDS = {"Validation": "validation", "Checkpoints": "checkpoint"}
+"""Callbacks of the program's modules, and what they do between epochs."""
 
 
 def between_epochs(member: Member) -> None:
@@ -24,7 +27,7 @@ def between_epochs(member: Member) -> None:
     times.watch()
     steps = CALLS * member.request["steps_per_call"]
     folder = member.folder.path / "checkpoints"
-    given = {"epochs": member.request["epochs"], "steps-per-epoch": steps, "verbose": 0}
+    given = {"epochs": EPOCHS, "steps-per-epoch": steps, "verbose": 0}
     # It tells how far the training is.
     clock = Clock(member.writer, member.request["steps_per_call"])
     program.main(member.arguments(resume=folder, **given), callbacks=[clock, times])
@@ -46,28 +49,13 @@ class Times(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
 
     def watch(self) -> None:
         """Time those callbacks of the program's modules that a list of Keras gets from now on."""
-        original = keras.callbacks.CallbackList.set_params
+        watch_callbacks(self._add)
 
-        @wraps(original)
-        def set_params(listed: Any, params: Any) -> None:
-            original(listed, params)
-            for each in listed.callbacks:
-                what = {"Validation": "validation", "Checkpoints": "checkpoint"}
-                name = what.get(type(each).__name__)
-                if name and type(each).__module__ in NAMES and "on_epoch_end" not in vars(each):
-                    each.on_epoch_end = self._timed(name, each.on_epoch_end)
-
-        keras.callbacks.CallbackList.set_params = set_params
-
-    def _timed(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(hook)
-        def timed(*arguments: Any, **options: Any) -> Any:
-            began = time.monotonic()
-            found = hook(*arguments, **options)
-            self.seconds[name].append(time.monotonic() - began)
-            return found
-
-        return timed
+    def _add(self, callback: Any) -> None:
+        name = KINDS.get(type(callback).__name__)
+        known = "on_epoch_end" in vars(callback)
+        if name and type(callback).__module__ in NAMES and not known:
+            callback.on_epoch_end = timed(callback.on_epoch_end, self.seconds[name].append)
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Wait for the device: what it still has to do belongs to the step."""

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import keras
@@ -147,15 +147,7 @@ class CallbackTimes:
 
     def watch(self) -> None:
         """Time every callback that a list of Keras gets from now on."""
-        original = keras.callbacks.CallbackList.set_params
-
-        @wraps(original)
-        def set_params(listed: Any, params: Any) -> None:
-            original(listed, params)
-            for each in listed.callbacks:
-                self.add(each)
-
-        keras.callbacks.CallbackList.set_params = set_params
+        watch_callbacks(self.add)
 
     def add(self, callback: Any) -> None:
         name = name_of(callback)
@@ -163,23 +155,42 @@ class CallbackTimes:
             return
         self._known.append(callback)
         for hook in HOOKS:
-            setattr(callback, hook, self._timed(name, getattr(callback, hook)))
+            setattr(callback, hook, timed(getattr(callback, hook), partial(self._add, name)))
 
     def take(self) -> Mapping[str, float]:
         """Return the seconds of each since the last time."""
         taken, self._seconds = self._seconds, defaultdict(float)
         return {name: seconds for name, seconds in taken.items() if seconds}
 
-    def _timed(self, name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(hook)
-        def timed(*arguments: Any, **options: Any) -> Any:
-            began = time.perf_counter()
-            try:
-                return hook(*arguments, **options)
-            finally:
-                self._seconds[name] += time.perf_counter() - began
+    def _add(self, name: str, seconds: float) -> None:
+        self._seconds[name] += seconds
 
-        return timed
+
+def watch_callbacks(then: Callable[[Any], None]) -> None:
+    """Hand over every callback that a list of Keras gets from now on."""
+    original = keras.callbacks.CallbackList.set_params
+
+    @wraps(original)
+    def set_params(listed: Any, params: Any) -> None:
+        original(listed, params)
+        for each in listed.callbacks:
+            then(each)
+
+    keras.callbacks.CallbackList.set_params = set_params
+
+
+def timed(hook: Callable[..., Any], note: Callable[[float], None]) -> Callable[..., Any]:
+    """Return a function that tells its seconds after each call."""
+
+    @wraps(hook)
+    def call(*arguments: Any, **options: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return hook(*arguments, **options)
+        finally:
+            note(time.perf_counter() - began)
+
+    return call
 
 
 def name_of(callback: Any) -> str:

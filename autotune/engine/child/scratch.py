@@ -9,6 +9,7 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,7 +102,8 @@ def _fill(copy: Path, original: Path, most: int, *, without: Path | None = None)
         copy: Into this folder.
         original: Of this folder.
         most: Folders beyond so many entries are linked whole.
-        without: A folder in it that has its copy already.
+        without: A folder in it that has its copy already; of the others, which a script may never
+            look at, one that holds more than `most` is linked whole.
     """
     folders, entries, copied = deque([original]), 0, 0
     while folders:
@@ -111,6 +113,7 @@ def _fill(copy: Path, original: Path, most: int, *, without: Path | None = None)
                 continue
             place, entries = copy / Path(entry.path).relative_to(original), entries + 1
             linked = entries > most or entry.name.startswith((".", "__pycache__"))
+            linked = linked or (without is not None and _holds_more(entry, most))
             if entry.is_dir(follow_symlinks=False) and not linked:
                 if not copy.is_relative_to(entry.path):
                     place.mkdir()
@@ -128,6 +131,14 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(found, key=lambda each: each.name)
     except OSError:  # Not ours to read.
         return []
+
+
+def _holds_more(entry: os.DirEntry[str], count: int) -> bool:
+    try:
+        with os.scandir(entry.path) as found:
+            return any(True for _ in islice(found, count, None))
+    except OSError:  # No folder, or not ours to read.
+        return False
 
 
 def _is_small(entry: os.DirEntry[str]) -> bool:

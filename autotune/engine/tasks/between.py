@@ -11,9 +11,6 @@ from autotune.engine.tasks.train import TrialTask
 from autotune.reason import Outcome
 from autotune.value import Value
 
-EPOCHS = 3
-"""Of the first one nothing counts: what validates is traced then."""
-
 
 class BetweenEpochs(Value):
     """What a delivered program does between two epochs of training, in seconds."""
@@ -37,8 +34,6 @@ class BetweenEpochsRequest(TrialTask[BetweenEpochs | None]):
     """
 
     code = "autotune.engine.child.between:between_epochs"
-
-    epochs: int = EPOCHS
 
     def payload(self) -> Mapping[str, Any]:
         return {**super().payload(), "validates": True}
