@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_input import batches_in_order
-from keras_training import not_saved, spread_random_streams
+from keras_training import save as save_model, spread_random_streams
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
@@ -497,16 +497,7 @@ def save(model: keras.Model, args: argparse.Namespace) -> None:
     Raises:
         SystemExit: It could not be written.
     """
-    if not args.save:
-        return
-    try:
-        if worker_of(model.distribute_strategy) == 0:
-            model.save(args.save)
-        else:
-            with tempfile.TemporaryDirectory() as folder:
-                model.save(Path(folder) / "model.keras")
-    except OSError as exc:
-        raise SystemExit(not_saved(args, exc)) from exc
-    everyones(model.distribute_strategy, "saved")
-    for each in args.checkpoints:
-        each.remove()
+    strategy = model.distribute_strategy
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.keras" if worker_of(strategy) else None
+        save_model(model, args, path, partial(everyones, strategy, "saved"))

@@ -162,8 +162,19 @@ def callbacks_of(
     return found
 
 
-def save(model: keras.Model, args: argparse.Namespace) -> None:
+def save(
+    model: keras.Model,
+    args: argparse.Namespace,
+    path: Path | None = None,
+    wait: Callable[[], object] = lambda: None,
+) -> None:
     """Save the model if the command line asks for it; only then its checkpoints are removed.
+
+    Args:
+        model: Which was trained.
+        args: As parsed.
+        path: Where this process saves it; None where the command line says.
+        wait: Waits until all have saved it.
 
     Raises:
         SystemExit: It could not be written.
@@ -171,18 +182,14 @@ def save(model: keras.Model, args: argparse.Namespace) -> None:
     if not args.save:
         return
     try:
-        model.save(args.save)
+        model.save(path or args.save)
     except OSError as exc:
-        raise SystemExit(not_saved(args, exc)) from exc
+        again = "Make room, and run the same again, which goes on from its checkpoint."
+        kept = again if args.checkpoints else "Use --resume to keep a checkpoint."
+        raise SystemExit(f"The model could not be written to {args.save}: {exc}. {kept}") from exc
+    wait()
     for each in args.checkpoints:
         each.remove()
-
-
-def not_saved(args: argparse.Namespace, exc: OSError) -> str:
-    """Return why a model was not saved, and what to do."""
-    again = "run the same again, which goes on from its checkpoint"
-    kept = f"Make room, and {again}." if args.checkpoints else "Use --resume to keep a checkpoint."
-    return f"The model could not be written to {args.save}: {exc}. {kept}"
 
 
 def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:

@@ -290,10 +290,9 @@ class _Edit(cst.CSTTransformer):
         body = self._scoped(updated_node.body)
         if lines := self._first_lines(original_node.code):
             found = _behind_imports(body)
-            if not any(_code(each).strip().endswith(TENSORFLOW) for each in body[:found]):
-                lines = [TENSORFLOW, *lines]
-            added = [cst.parse_statement(each) for each in lines]
-            first = next(i for i, each in enumerate(lines) if each != TENSORFLOW)
+            lacks = not any(_code(each).strip().endswith(TENSORFLOW) for each in body[:found])
+            added = [cst.parse_statement(each) for each in [TENSORFLOW] * lacks + lines]
+            first = int(lacks)
             added[first] = added[first].with_changes(leading_lines=[cst.EmptyLine(indent=False)])
             body = [*body[:found], *added, *body[found:]]
         return updated_node.with_changes(body=body)
