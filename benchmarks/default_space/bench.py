@@ -104,6 +104,10 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
                 trials=sum(trial.wall_seconds > 0 for trial in results[busy].trials),
                 share=again[trained].ratio(results[busy].config, again[trained].best(arms)),
                 over_one_device=again[trained].over_one_device(results[busy].config),
+                said_over_yours=results[busy].gain_over_yours,
+                over_yours=again[trained].ratio(
+                    results[busy].config, results[busy].evidence.default
+                ),
             )
             for busy, trained in product(BUSY, BUSY)
         ),
@@ -166,8 +170,9 @@ def _keeping_busy(cores: int) -> Iterator[None]:
 
 
 def _held(result: Result) -> Iterator[Configuration]:
-    """Yield what a search recommends, and what was fastest in it."""
+    """Yield what a search recommends, the user's own settings, and what was fastest in it."""
     yield result.config
+    yield result.evidence.default
     rates: dict[Configuration, list[float]] = {}
     for trial in result.trials:
         if trial.measured and trial.examples_per_second:

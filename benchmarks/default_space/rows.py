@@ -31,6 +31,10 @@ class Searched(Value):
     """Throughput of what is recommended, as a multiple of the best known; None: it does not run."""
     over_one_device: Interval | None = None
     """The same, as a multiple of the best known of one device; None: one of them does not run."""
+    said_over_yours: Interval | None = None
+    """What the search says that is gained over the user's own settings."""
+    over_yours: Interval | None = None
+    """The same, measured again; None: one of them does not run."""
 
     @property
     def wrong(self) -> bool:
@@ -95,14 +99,15 @@ def figures(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield (
         "| workload | searched | measured again | share of the best | over the best of one device "
-        "| trials | said |"
+        "| over own settings, said | measured | trials | said |"
     )
-    yield "| --- | --- | --- | --- | --- | ---: | --- |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | ---: | --- |"
     for row in rows:
         for each in row.searches:
             when = f"{_busy(each.busy)} | {_busy(each.trained_busy)}"
             share = str(each.share) if each.share else "does not run"
-            over = str(each.over_one_device) if each.over_one_device else "not compared"
+            compared = (each.over_one_device, each.said_over_yours, each.over_yours)
+            over = " | ".join(times(gain) if gain else "not compared" for gain in compared)
             yield f"| {row.name} | {when} | {share} | {over} | {each.trials} | {each.said} |"
     yield ""
     if counted := [each for row in rows for each in row.searches if not row.looked_at]:
