@@ -7,9 +7,10 @@ import random
 import pytest
 
 from autotune.result import Verdict
-from benchmarks.finals.play import Cell, play
-from benchmarks.finals.score import FOUND, WRONG, Row
+from benchmarks.finals.play import Cell, Played, play
+from benchmarks.finals.score import WRONG, table, worlds
 from benchmarks.finals.worlds import DISTURBED, QUIET, Disturbance, World
+from benchmarks.share import Share
 
 SEARCHES = 6
 """Few, because the benchmark scores rates."""
@@ -46,8 +47,22 @@ def test_a_first_run_that_stalls_decides_nothing() -> None:
 
 def test_a_share_is_missed_only_beyond_chance() -> None:
     """Two of a hundred may be one percent; forty of two thousand are not."""
-    cell = Cell(world=QUIET[0], gain=0.0, distributed=1, singles=1)
-    few = Row(goal=WRONG, cell=cell, hits=2, of=100)
-    many = Row(goal=WRONG, cell=cell, hits=40, of=2000)
-    assert (few.mark, many.mark) == ("short", "SHORT")
-    assert Row(goal=FOUND, cell=cell, hits=99, of=100).mark == ""
+    assert WRONG.mark(Share(count=2, of=100)) == "short"
+    assert WRONG.mark(Share(count=40, of=2000)) == "SHORT"
+    assert WRONG.mark(Share(count=1, of=200)) == ""
+
+
+def test_what_misleads_is_counted_by_machine_and_in_all() -> None:
+    """A search that distributes where nothing is to be gained counts against both."""
+    results = {
+        Cell(world=world, gain=0.0, distributed=n, singles=n): [
+            Played(verdict=verdict, gain_covered=None, rate_covered=True, runs=9)
+        ]
+        for world, n, verdict in (
+            (QUIET[0], 1, Verdict.DISTRIBUTE),
+            (QUIET[0], 3, Verdict.ONE_DEVICE),
+            (DISTURBED[0], 1, Verdict.ONE_DEVICE),
+        )
+    }
+    assert "| wrong *distribute*, equal | 0 to 1 % | 1 of 3 (" in "\n".join(table(results))
+    assert f"| {QUIET[0].name} | 1 of 2 | - | 1 of 2 | - | - |" in [*worlds(results)]
