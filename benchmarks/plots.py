@@ -101,7 +101,7 @@ def _dots(
 
 def _curves(axes: Any, every: list[list[Row]]) -> None:
     rows = _of(every, "seconds")
-    for what, colour in (("your own", ALONE), ("delivered", SEVERAL)):
+    for what, colour in (("your own", ALONE), ("tuned", SEVERAL)):
         head = f"accuracy, {what} (lowest to highest)"
         points = [(float(row["seconds"]), *numbers(row[head])) for row in rows if row[head] != "-"]
         seconds, middle, low, high = zip(*points, strict=True)
@@ -113,13 +113,13 @@ def _curves(axes: Any, every: list[list[Row]]) -> None:
 
 def _delivered(axes: Any, every: list[list[Row]]) -> None:
     rows = [
-        row for row in _of(every, "promised, examples/s", "delivered") if row["delivered"] != "-"
+        row for row in _of(every, "predicted, examples/s", "achieved") if row["achieved"] != "-"
     ]
     names = [row["workload"].partition(":")[0] for row in rows]
     for height, row in enumerate(rows):
-        predicted, low, high = numbers(row["promised, examples/s"])
+        predicted, low, high = numbers(row["predicted, examples/s"])
         axes.plot([low / predicted, high / predicted], [height] * 2, color=PALE, linewidth=5)
-        axes.plot(numbers(row["delivered"])[0] / predicted, height, "o", color=SEVERAL)
+        axes.plot(numbers(row["achieved"])[0] / predicted, height, "o", color=SEVERAL)
     axes.axvline(1, color="gray", linewidth=0.8)
     _name_rows(axes, names)
     axes.set(

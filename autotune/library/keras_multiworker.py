@@ -24,8 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_input import batches_in_order
-from keras_training import save as save_model
-from keras_training import spread_random_streams
+from keras_training import save as save_model, spread_random_streams
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:

@@ -60,7 +60,7 @@ def assurance(joint: Joint, one: int, many: int, margin: float, rounds: float) -
     return float(np.mean(np.minimum(ndtr(more) + ndtr(less), 1.0)))
 
 
-def told(joint: Joint, many: int, one: int, k: int) -> float:
+def variance_reduction(joint: Joint, many: int, one: int, k: int) -> float:
     """Return by how much a run of `k` lowers the variance of log(many / one)."""
     c = joint.covariance
     value: float = (c[many, k] - c[one, k]) ** 2 / (c[k, k] + joint.noise[k])

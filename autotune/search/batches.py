@@ -16,7 +16,7 @@ SURE = 0.975
 less there included."""
 
 
-class Rivals(NamedTuple):
+class BatchPair(NamedTuple):
     """The best of another batch and the best of the own: their positions in a posterior."""
 
     other: int
@@ -25,8 +25,8 @@ class Rivals(NamedTuple):
 
 def admitted(
     joint: Joint, kinds: Sequence[Sequence[int]], own: Sequence[bool], runs: Sequence[int]
-) -> tuple[set[int], Rivals | None]:
-    """Return which candidates may be recommended, and two that have to be told apart.
+) -> tuple[set[int], BatchPair | None]:
+    """Return which candidates may be recommended, and two that have to be distinguished.
 
     What did not run may turn out to pay. Another batch has to beat the best of the own that was
     measured. Where nothing distributed has the own batch, another one has to beat one device with
@@ -39,7 +39,7 @@ def admitted(
         runs: How often each was measured.
     """
     allowed = {k for k, n in enumerate(runs) if own[k] or not n}
-    question: Rivals | None = None
+    question: BatchPair | None = None
     mine: list[int] = []
     for kind in kinds:
         mine = [k for k in kind if own[k]] or mine
@@ -49,13 +49,14 @@ def admitted(
         measured = [k for k in mine if runs[k]]
         best = max(measured or mine, key=lambda k: joint.mean[k])
         faster = [k for k in others if joint.mean[k] > joint.mean[best]]
-        sure = [k for k in faster if _surely(joint, k, best) and min(runs[k], runs[best]) >= FEWEST]
+        repeated = (k for k in faster if min(runs[k], runs[best]) >= FEWEST)
+        sure = [k for k in repeated if _significantly(joint, k, best)]
         allowed.update(sure)
         if faster and not sure and question is None:
-            question = Rivals(max(faster, key=lambda k: joint.mean[k]), best)
+            question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best)
     return allowed, question
 
 
-def _surely(joint: Joint, one: int, other: int) -> bool:
+def _significantly(joint: Joint, one: int, other: int) -> bool:
     mean, sd = joint.gap(one, other)
     return float(np.mean(ndtr(mean / sd))) >= SURE

@@ -1,4 +1,4 @@
-"""Configurations that need not be run, because they cannot win: the proofs.
+"""Configurations that need not be run, because they cannot win, by bounds.
 
 A replica's step cannot be faster than the same step on one device that has the whole machine to
 itself. So P replicas reach at most P times the throughput of one device with the same program, the
@@ -35,13 +35,13 @@ from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 WRONG = 0.00005
-"""How often a single proof may err: a search tries about a hundred, devices times families."""
+"""How often a single bound may err: a search tries about a hundred, devices times families."""
 CAUTION = 2.0
 """A real exchange may be so many times as fast as the one that was timed, which moves all
 gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
 
 
-Worth = Callable[[Configuration], float]
+LogOffset = Callable[[Configuration], float]
 
 
 class Bounds:
@@ -51,21 +51,25 @@ class Bounds:
         history: Everything measured so far.
         facts: Of the workload, on which the kind of program depends.
         margin: A gain below this share is not worth the trouble.
-        worth: log(score) minus log(rate), by which the objective tells configurations apart.
+        log_offset: log(score) minus log(rate), by which the objective tells configurations apart.
     """
 
     def __init__(
-        self, history: History, facts: WorkloadFacts, margin: float, worth: Worth = lambda _: 0.0
+        self,
+        history: History,
+        facts: WorkloadFacts,
+        margin: float,
+        log_offset: LogOffset = lambda _: 0.0,
     ) -> None:
         self._history = history
-        self._worth = worth
+        self._log_offset = log_offset
         self._facts = facts
         self._goal = math.log1p(margin)
         self._allreduce: dict[Family, float] = {}
         self._without_input: tuple[Configuration, float] | None = None
 
     def why_not(self, configuration: Configuration) -> PerformanceBound | None:
-        """Return the proof that a configuration cannot win, or None."""
+        """Return the bound by which a configuration cannot win, or None."""
         shown, baseline = self._history.observed(throughput_of), self._history.baseline
         if baseline is None or not configuration.distributed:
             return None
@@ -121,7 +125,7 @@ class Bounds:
         if rest >= 1:
             return None
         # Both are of one device; only the small part that is no input adds to the doubt.
-        gap = self._worth(configuration) - self._worth(single) - math.log1p(-rest)
+        gap = self._log_offset(configuration) - self._log_offset(single) - math.log1p(-rest)
         error = math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
         if not significantly_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
             return None
@@ -150,7 +154,7 @@ class Bounds:
         return None
 
     def _score(self, configuration: Configuration, rate: Observed) -> Observed:
-        return Observed(rate.log_score + self._worth(configuration), rate.sd)
+        return Observed(rate.log_score + self._log_offset(configuration), rate.sd)
 
     def _bounds(self, single: Configuration, distributed: Configuration) -> bool:
         """Whether a step on one device is a lower bound of a step on a replica."""

@@ -1,4 +1,4 @@
-"""What trials are expected to take: guessed from the look at the model, learned from trials."""
+"""What trials are expected to take: guessed from an inspection, learned from trials."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Costs:
 
     Args:
         trials: Everything that was run so far.
-        expected: What the look lets expect of a process on one device.
+        expected: What the inspection lets expect of a process on one device.
     """
 
     def __init__(self, trials: Iterable[Trial], expected: Start = SMALL_START) -> None:

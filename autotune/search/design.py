@@ -1,4 +1,4 @@
-"""Which configurations to look at first, before any model of the space can help."""
+"""Which configurations to run first, before any model of the space can help."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def openers(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+def initial_design(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
     """Return for each strategy one configuration, otherwise set as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of

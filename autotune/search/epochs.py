@@ -22,7 +22,7 @@ would take half as long again."""
 LONGEST_FILL = 6.0
 """Several processes that share the cores read more slowly than one alone."""
 
-MORE_STOCK = 1.5
+MORE_BACKLOG = 1.5
 """Times the backlog that was seen: it grows while a program compiles, before its first step."""
 
 
@@ -66,7 +66,7 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     if backlog := facts.backlog:
         # With shard policy data each of them goes through the examples of all.
         reading = 1 if configuration.shard_policy == "data" else configuration.workers
-        ready = max(ready, MORE_STOCK * backlog.examples * reading / batch)
+        ready = max(ready, MORE_BACKLOG * backlog.examples * reading / batch)
         steady_rate = backlog.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
@@ -79,7 +79,7 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     )
 
 
-def stock_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
+def backlog_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
     """Return what a run has shown to have been ready when it began; None if nothing.
 
     Only Python code may have fetched examples where nobody sees it, and only with shard policy data

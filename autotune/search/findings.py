@@ -44,7 +44,7 @@ class Findings:
     """Those of them that ran, or were found not to be worth it."""
     asked: bool
     """Whether any distributed one was to be compared, whether it can run or not."""
-    aside: frozenset[Configuration]
+    excluded: frozenset[Configuration]
     """Those that can run as well, and are not compared."""
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
@@ -119,11 +119,11 @@ def _open(findings: Findings) -> VerdictOutcome:
 
 
 def _without_comparison(findings: Findings) -> VerdictOutcome:
-    trials = [t for t in findings.history.trials if t.configuration not in findings.aside]
+    trials = [t for t in findings.history.trials if t.configuration not in findings.excluded]
     if not findings.distributable and why_alone(findings.facts):
         return VerdictOutcome.MODEL_ALONE
     if not findings.distributable:
-        if any(each.distributed for each in findings.aside):
+        if any(each.distributed for each in findings.excluded):
             return VerdictOutcome.OTHER_BATCHES
         return (
             VerdictOutcome.NOT_DISTRIBUTABLE if findings.asked else VerdictOutcome.ONLY_ONE_DEVICE

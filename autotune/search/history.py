@@ -40,7 +40,7 @@ class History:
         trials: Oldest first; kept by whoever appends to them.
         expected: The noise between runs, as far as it is known before.
         score: Reads off a trial how good it is.
-        start: What the look lets expect of a process on one device.
+        start: What the inspection lets expect of a process on one device.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """How alike configurations are: the prior mean and covariance of log(score).
 
-Effects on throughput multiply nearly, so log(score) is a sum: the level of a strategy, a term for
+Effects on throughput multiply nearly, so log(score) is a sum: the offset of a strategy, a term for
 each axis, one for each axis that depends on the strategy, one for each pair of axes, and one for
 all axes together. What is learned on one device about feeding and stepping thereby carries over to
 distributed configurations. Values of ordered axes are the more alike the closer they are.
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from autotune.config import Configuration, axes
 from autotune.value import Scalar
 
-LEVEL = 3.0
-"""Prior standard deviation of the level of all log scores, which is unknown."""
+MEAN_SD = 3.0
+"""Prior standard deviation of the mean of all log scores, which is unknown."""
 SHARED = (
     ("strategy", 0.1, 1.3),
     ("by strategy", 0.3, 0.7),
@@ -88,7 +88,7 @@ class Kernel:
         Returns:
             Shape: sets of parameters, then as one of `alike`.
         """
-        level, by_strategy, pair, together = np.exp(parameters.T[: len(SHARED)])
+        offset, by_strategy, pair, together = np.exp(parameters.T[: len(SHARED)])
         sizes = np.exp(parameters[:, len(SHARED) :])
         strategy, each = alike[0], alike[1:]
         whole = (slice(None), *[None] * strategy.ndim)
@@ -96,8 +96,8 @@ class Kernel:
         # The sum over all pairs of axes of the products of their sizes and likenesses.
         pairs = np.tensordot(sizes, each, 1) ** 2 - np.tensordot(sizes**2, each**2, 1)
         found: Matrix = (
-            LEVEL**2
-            + level[whole] ** 2 * strategy
+            MEAN_SD**2
+            + offset[whole] ** 2 * strategy
             + single * (1 + by_strategy[whole] ** 2 * strategy)
             + pair[whole] ** 2 * pairs / 2
             + together[whole] ** 2 * each.prod(0)

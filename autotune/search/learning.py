@@ -29,7 +29,7 @@ def foreknown(
     default: Configuration,
     known: Learning | None,
 ) -> Learning | None:
-    """Return what is known of other batch sizes without a look; None where one is needed.
+    """Return what is known of other batch sizes without an inspection; None where one is needed.
 
     Args:
         request: May fix the batch.
@@ -63,7 +63,7 @@ def learned(  # noqa: PLR0913 - each comes from another part
         subject: What is trained where, and what is optimized.
         default: One device with the user's own batch, which was measured.
         engine: Trains it.
-        observer: Is told of the look.
+        observer: Is told of the inspection.
         first_call: Seconds of the first call of its step.
         left: Seconds left of the budget.
     """

@@ -20,7 +20,7 @@ from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Scorer
 from autotune.search.frozen import KEPT, RECORD, frozen, root_cause
-from autotune.search.study import Study, Tell
+from autotune.search.study import Notify, Study
 from autotune.trial import Trial
 
 FACTORIES = "factories"
@@ -80,14 +80,16 @@ def _lock(path: Path, study: str, held: ExitStack) -> None:
         ) from exc
 
 
-def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell: Tell) -> Study:
+def open_study(
+    wanted: Wanted, pool: Sequence[Configuration], claim: Claim, notify: Notify
+) -> Study:
     """Return a new study, or the one to go on with.
 
     Args:
         wanted: Which one.
         pool: Every configuration that may be tried.
         claim: Takes the study for this search, before its trials are read.
-        tell: Is told when trials cannot be saved.
+        notify: Is told when trials cannot be saved.
 
     Raises:
         UsageError: Another search is using the study.
@@ -99,7 +101,7 @@ def open_study(wanted: Wanted, pool: Sequence[Configuration], claim: Claim, tell
         storage = _opened(wanted.storage)
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
-        return Study(opened(storage, names, wanted, claim), pool, tell, wanted.scorer.value)
+        return Study(opened(storage, names, wanted, claim), pool, notify, wanted.scorer.value)
 
 
 def made_for(storage: str, name: str) -> str:
@@ -119,11 +121,11 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
         trials: Its trials, in the order of their numbers.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    told = json.loads(purpose)
-    study = optuna.create_study(study_name=name, storage=storage, direction=told["direction"])
+    attributes = json.loads(purpose)
+    study = optuna.create_study(study_name=name, storage=storage, direction=attributes["direction"])
     for key in KEPT:
-        if key in told:
-            study.set_user_attr(key, told[key])
+        if key in attributes:
+            study.set_user_attr(key, attributes[key])
     study.add_trials([frozen(each, {}, {}, each.examples_per_second, {}) for each in trials])
 
 

@@ -42,7 +42,7 @@ MINUTES = 3.0
 DEGREES, WHOLE = 4.0, 2.0
 """Degrees of freedom of the t distribution of the noise's tails, and the standard deviations within
 which a run counts whole: normal noise then loses next to nothing."""
-LEVEL = 0.54
+EARLIER_OFFSET = 0.54
 """Of what all figures of earlier searches differ by from runs of today."""
 KNOWN = 4
 """Parameters before those of the kernel."""
@@ -212,16 +212,16 @@ class Posterior:
         self._errors = np.array([run.error for run in runs])
         self._earlier = np.array([run.earlier for run in runs])
         self._counts = np.array([run.repeats for run in runs])
-        self._bias = LEVEL**2 * (self._earlier[:, None] & self._earlier[None, :])
+        self._bias = EARLIER_OFFSET**2 * (self._earlier[:, None] & self._earlier[None, :])
         logs = np.array([run.log_score for run in runs])
-        self._level = float(logs.mean())
-        self._shown = logs - self._level
+        self._offset = float(logs.mean())
+        self._shown = logs - self._offset
         self.weights = np.ones(len(runs))
         for _ in range(ROUNDS):
             # What is new is weighed by what was believed before it came.
             self._reweigh()
             self._resample()
-            self._walk()
+            self._move()
         signal, errors, rest = self._parts(self._walkers)
         self._white = _whitening(signal, errors)
         self._solved = np.einsum("wji,wj->wi", self._white, _by(self._white, rest))
@@ -236,7 +236,7 @@ class Posterior:
         kept = self._random.permutation(kept)
         self._walkers, self._logs = self._walkers[kept], log[kept]
 
-    def _walk(self) -> None:
+    def _move(self) -> None:
         """Let each half of the walkers move along lines to walkers of the other half."""
         log, half = self._logs, WALKERS // 2
         steps = max(round(STEPS * min(1.0, MOST_RUNS / len(self._rows)) ** 2), 1)
@@ -264,10 +264,10 @@ class Posterior:
         bordered[:, count, count] = HUGE
         lower = np.linalg.cholesky(bordered)
         half = lower[:, count, :count]
-        proof = -0.5 * (half**2).sum(-1)
-        proof -= np.log(np.diagonal(lower, axis1=-2, axis2=-1)[:, :count]).sum(-1)
+        likelihood = -0.5 * (half**2).sum(-1)
+        likelihood -= np.log(np.diagonal(lower, axis1=-2, axis2=-1)[:, :count]).sum(-1)
         prior = -0.5 * (((walkers - self._middle) / self._spread) ** 2).sum(1)
-        found: Matrix = np.where(far.any(1), -np.inf, proof + prior)
+        found: Matrix = np.where(far.any(1), -np.inf, likelihood + prior)
         return found
 
     def _parts(self, walkers: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -310,7 +310,7 @@ class Posterior:
         variances = own - ((across @ np.swapaxes(self._white[some], 1, 2)) ** 2).sum(-1)
         mean = means.mean(0)
         square = (np.maximum(variances, LEAST_VARIANCE) + means**2).mean(0) - mean**2
-        return self._level + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
+        return self._offset + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
 
     def joint(self, rows: Sequence[int]) -> Joint:
         """Return the posterior of some configurations together."""
@@ -322,7 +322,7 @@ class Posterior:
         mine = ~self._earlier
         across += drift * self._alike_in_time[mine].mean(0)
         prior += drift * self._alike_in_time[mine][:, mine].mean()
-        means = self._level + self._kernel.means(chosen, walkers)
+        means = self._offset + self._kernel.means(chosen, walkers)
         means += _by(across, self._solved)
         half = across @ np.swapaxes(self._white, 1, 2)
         covariances = prior - half @ np.swapaxes(half, 1, 2)

@@ -1,6 +1,6 @@
-"""Profiles the recommended configuration and its rivals with the time that the search reserved.
+"""Profiles the recommended configuration and its challengers in the time that was reserved.
 
-It times parts of a step of the baseline and of its best rival, each once: the noise between runs
+It times parts of a step of the baseline and of its best challenger, each once: the noise of runs
 is known from the search, and whoever has an answer waits for no more. What does not fit into the
 budget is left out.
 """
@@ -64,7 +64,7 @@ class Profiler:
 
     def run(self, findings: Findings) -> Findings:
         """Return the findings with the diagnosis, None where there was no time."""
-        compared = [findings.baseline, *_rival(findings)]
+        compared = [findings.baseline, *_challenger(findings)]
         return replace(findings, diagnosis=self._diagnosed(compared))
 
     def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
@@ -78,8 +78,8 @@ class Profiler:
         for configuration, experiment in self._in_order(compared):
             what = variant(configuration, experiment, self._runner.subject.facts)
             # Without the step itself there is nothing to compare with.
-            told = made[configuration] or experiment is Experiment.STEP
-            if what and told and (seconds := timed.get(what) or self._seconds(what)):
+            known = made[configuration] or experiment is Experiment.STEP
+            if what and known and (seconds := timed.get(what) or self._seconds(what)):
                 timed[what] = made[configuration][experiment] = seconds
         return made
 
@@ -102,25 +102,25 @@ class Profiler:
             ).model_copy(update={"straggler": self._straggler(each, seconds)})
             for each, seconds in found.items()
         ]
-        rival = [*found.items()][1:]
+        challenger = [*found.items()][1:]
         gradients = self._runner.subject.facts.dense_gradient_bytes
         return Diagnosis(
             one_device=parts[0],
-            distributed=parts[1] if rival else None,
-            break_even=break_even(*rival[0], gradient_bytes=gradients, noise=noise)
-            if rival
+            distributed=parts[1] if challenger else None,
+            break_even=break_even(*challenger[0], gradient_bytes=gradients, noise=noise)
+            if challenger
             else None,
             predicted=tuple(self._predicted(found, noise)),
             advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
         )
 
     def _predicted(self, found: Mapping[Configuration, Seconds], noise: Noise) -> list[Predicted]:
-        """Return the best gang whose workers have a host each, on more hosts than there are."""
+        """Return the best worker group with a host for each, on more hosts than there are."""
         subject = self._runner.subject
-        gangs = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
-        if not gangs:
+        worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
+        if not worker_groups:
             return []
-        best = max(gangs, key=lambda c: gangs[c].examples_per_second)
+        best = max(worker_groups, key=lambda c: worker_groups[c].examples_per_second)
         hosts = range(2, len(subject.machine.hosts) + 1)
         runs = {n: self._steps(best.but(workers=n)) for n in hosts}
         alone = found.get(best, {}).get(Experiment.ALONE)
@@ -173,13 +173,13 @@ class Profiler:
 
     def _work(self, configuration: Configuration) -> tuple[float, ...]:
         """Return what each worker worked for a step in the last run that tells."""
-        told = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
-        return told[-1] if told else ()
+        known = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
+        return known[-1] if known else ()
 
     def _callbacks(self, configuration: Configuration) -> tuple[tuple[str, float], ...]:
         """Return what each callback took of a step in the last run that tells."""
-        told = [t.callback_seconds for t in self._trials(configuration) if t.callback_seconds]
-        return told[-1] if told else ()
+        known = [t.callback_seconds for t in self._trials(configuration) if t.callback_seconds]
+        return known[-1] if known else ()
 
     def _trials(self, configuration: Configuration) -> list[Trial]:
         return [t for t in self._runner.history.trials if t.configuration == configuration]
@@ -211,7 +211,7 @@ class Profiler:
         return found and found.seconds
 
 
-def _rival(findings: Findings) -> list[Configuration]:
+def _challenger(findings: Findings) -> list[Configuration]:
     """Return the best distributed configuration that showed a speed, in a list if there is one."""
     if findings.decision.challenger is not None:
         return [findings.decision.challenger]

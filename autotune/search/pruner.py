@@ -14,9 +14,9 @@ from autotune.stats import FALSE_PRUNE_RATE, t_quantile
 
 HALF_SECONDS = 2
 """Intermediate values for each second of the steady part of a run."""
-LOOKS = (1, 3, 10)
+ANALYSES = (1, 3, 10)
 """Half seconds after which a run is compared with one device, and no more often, because every
-look may err."""
+analysis may err."""
 ERROR = "error"
 """User attribute of a running trial: the standard error of log(value) within the run."""
 CLIMB = "climb"
@@ -59,9 +59,9 @@ class SlowerThanOneDevice(BasePruner):
 
 
 def _is_due(trial: FrozenTrial) -> bool:
-    """Whether a look lies between the last intermediate value and the one before."""
+    """Whether an interim analysis lies between the last intermediate value and the one before."""
     *_, before, last = -1, *sorted(trial.intermediate_values)
-    return any(before < look <= last for look in LOOKS)
+    return any(before < analysis <= last for analysis in ANALYSES)
 
 
 def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:
@@ -69,5 +69,5 @@ def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:
     minimizes = study.direction.name == "MINIMIZE"
     score = (-shown if minimizes else shown) + trial.user_attrs.get(CLIMB, 0.0)
     error = math.hypot(reference.sd, trial.user_attrs.get(ERROR, 0.0))
-    reach = error * t_quantile(DEGREES, 1 - FALSE_PRUNE_RATE / len(LOOKS))
+    reach = error * t_quantile(DEGREES, 1 - FALSE_PRUNE_RATE / len(ANALYSES))
     return float(score) - reference.log_score + reach

@@ -51,7 +51,7 @@ class Gain:
         staying: What staying on `one` is expected to lose of the best, as a share.
         distributing: What `many` is expected to lose.
         draws: log(many / one), for an interval.
-        tells: How much a run of each candidate tells of whether the likelier answer is wrong.
+        information: How much a run of each candidate tells of whether the likelier answer is wrong.
         verdict: What follows.
         lacks: What runs again before it is said, if there is time; None where nothing does.
     """
@@ -63,7 +63,7 @@ class Gain:
     staying: float = 0.0
     distributing: float = math.inf
     draws: Matrix = field(default_factory=lambda: np.zeros(1))
-    tells: Matrix
+    information: Matrix
     verdict: Verdict
     lacks: int | None = None
 
@@ -120,7 +120,7 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     """
     one, runs, several = entrants.best(joint.mean), entrants.runs, list(entrants.several)
     if not several:
-        return Gain(one=one, tells=np.zeros(len(runs)), verdict=Verdict.ONE_DEVICE)
+        return Gain(one=one, information=np.zeros(len(runs)), verdict=Verdict.ONE_DEVICE)
     known = _drawn(joint, entrants, seed)
     drawn = _able(known, entrants, seed)
     best_one, best_many = (drawn[:, list(k)].max(1) for k in (entrants.singles, several))
@@ -130,11 +130,17 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     stays = none >= SURE_NONE or staying <= SMALL_COST
     stay = Verdict.ONE_DEVICE if stays and entrants.shown >= FEWEST else Verdict.UNDECIDED
     # What is stayed on may be the luckiest of many.
-    lucky = one if stay is Verdict.ONE_DEVICE and runs[one] < FEWEST else None
+    unrepeated = one if stay is Verdict.ONE_DEVICE and runs[one] < FEWEST else None
     ahead = _ahead(drawn, entrants)
     if not ahead:
-        tells = _tells(known, gains, joint)
-        return Gain(one=one, none=none, staying=staying, tells=tells, verdict=stay, lacks=lucky)
+        return Gain(
+            one=one,
+            none=none,
+            staying=staying,
+            information=_information(known, gains, joint),
+            verdict=stay,
+            lacks=unrepeated,
+        )
     wide = entrants.best(joint.mean, wide=True)
     against = {k: wide if k in entrants.other else one for k in ahead}
     faster = {k: float(np.mean(each > 0)) for k, each in ahead.items()}
@@ -143,7 +149,7 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     alone = sum(runs[k] for k in (*entrants.singles, *entrants.wider))
     again = [k for k in sure if min(runs[k], alone) >= FEWEST]
     many = max(again or ahead, key=lambda k: joint.mean[k])
-    lead, lacks = float(np.median(drawn[:, many] - drawn[:, against[many]])), lucky
+    lead, lacks = float(np.median(drawn[:, many] - drawn[:, against[many]])), unrepeated
     if stays and lead > margin and staying > SMALL_COST:
         # What did not run on one device is to be better than what leads: that has to be seen.
         stay, lacks = Verdict.UNDECIDED, max(entrants.singles, key=lambda k: joint.mean[k])
@@ -153,6 +159,7 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
         lacks = many
     if lead > 0:
         one = against[many]
+    doubted = ahead[surest] <= 0 if faster[surest] > 1 / 2 else gains
     return Gain(
         one=one,
         many=many,
@@ -161,7 +168,7 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
         staying=staying,
         distributing=float(np.mean(np.maximum(-np.expm1(ahead[many]), 0.0))),
         draws=drawn[:, many] - drawn[:, one],
-        tells=_tells(known, ahead[surest] <= 0 if faster[surest] > 1 / 2 else gains, joint),
+        information=_information(known, doubted, joint),
         verdict=Verdict.DISTRIBUTE if again else Verdict.UNDECIDED if sure else stay,
         lacks=lacks,
     )
@@ -170,8 +177,8 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
 def _drawn(joint: Joint, entrants: Entrants, seed: int) -> Matrix:
     """Draw log scores; what worker groups have shown may be luck in a part of them."""
     drawn = joint.draw(DRAWS, seed, [k for k, n in enumerate(entrants.runs) if n])
-    lucky = np.random.default_rng(seed + 1).random(len(drawn)) < _luck(*entrants.modes)
-    drawn[:, list(entrants.several)] -= STEP / 2 * lucky[:, None]
+    unrepeated = np.random.default_rng(seed + 1).random(len(drawn)) < _luck(*entrants.modes)
+    drawn[:, list(entrants.several)] -= STEP / 2 * unrepeated[:, None]
     return drawn
 
 
@@ -202,7 +209,7 @@ def interval_of(logs: Matrix) -> Interval:
     return Interval(low=low, value=value, high=high)
 
 
-def _tells(drawn: Matrix, asked: NDArray[np.bool_], joint: Joint) -> Matrix:
+def _information(drawn: Matrix, asked: NDArray[np.bool_], joint: Joint) -> Matrix:
     """Return by how much a run of each is expected to lower the variance of a yes or no.
 
     By linear regression of the one on the other, over the draws.

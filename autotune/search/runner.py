@@ -21,7 +21,7 @@ from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.costs import expected_start
-from autotune.search.epochs import as_it_lasts, epoch_of, fill_of, stock_in
+from autotune.search.epochs import as_it_lasts, backlog_in, epoch_of, fill_of
 from autotune.search.failures import still_known
 from autotune.search.history import History
 from autotune.search.record import trial_of
@@ -142,7 +142,7 @@ class Runner:
             trial = trial.model_copy(update={"others": load.share})
         trial = self._keep(trial, asked)
         self._learn(trial)
-        self._tell_lost_hosts()
+        self._notify_lost_hosts()
         return trial
 
     def _left_to_measure(self) -> float:
@@ -155,7 +155,7 @@ class Runner:
         Later runs have to use it up; earlier ones that ended before count by what goes on.
         """
         facts = self.subject.facts
-        found, known = stock_in(trial, facts), facts.backlog
+        found, known = backlog_in(trial, facts), facts.backlog
         if found and (known is None or found.examples > known.examples):
             self.subject = replace(self.subject, facts=facts.model_copy(update={"backlog": found}))
             self.history.revise(lambda each: as_it_lasts(each, self.subject))
@@ -169,7 +169,7 @@ class Runner:
         needed, left = 1 + max(role.host for role in roles), len(machine.hosts) - len(lost)
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Tell the user a sentence."""
         self._observer(Notice(text=text))
 
@@ -303,7 +303,7 @@ class Runner:
         self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
         return trial
 
-    def _tell_lost_hosts(self) -> None:
+    def _notify_lost_hosts(self) -> None:
         lost, every = self._engine.lost_hosts(), len(self.subject.machine.hosts)
         if lost != self._lost_hosts:
             self._lost_hosts = lost

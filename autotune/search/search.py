@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
@@ -15,8 +16,9 @@ from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
 from autotune.result.batches import own_arm
 from autotune.result.verdict import Decision
-from autotune.search.acquisition import assurance, improvement, told
+from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.beginning import begin
+from autotune.search.belief import Belief, Believer, Learner
 from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.design import groups, own_default, plain
@@ -24,12 +26,11 @@ from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, un
 from autotune.search.findings import Findings
 from autotune.search.history import NOTHING_KNOWN, History, WarmStart
 from autotune.search.posterior import USUAL_NOISE
-from autotune.search.proofs import time_exchanges, time_without_input
+from autotune.search.probes import time_exchanges, time_without_input
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.standing import Believer, Learner, Standing
 from autotune.search.stopping import Budget
 from autotune.search.table import Drawn, drawn
 from autotune.space import ONE_DEVICE, Candidates
@@ -38,7 +39,7 @@ from autotune.strategies import update_batch
 from autotune.trial import SHOWN, Stage
 from autotune.value import Scalar
 
-WORTH = 0.0003
+LEAST_IMPROVEMENT = 0.0003
 """Expected gain in log(score) below which a run is not made to find something better."""
 ENOUGH = 0.005
 """The same once there is an answer: half a per cent."""
@@ -49,7 +50,7 @@ OFFERED = 0.01
 """What a configuration that another sampler proposes is taken to be worth at least."""
 SURE_EARLY = 0.999
 """Probability of a gain from which a search distributes before its budget ends. Whoever looks after
-each run is sure by chance at some time; the last look may be less strict (O'Brien and Fleming
+each run is sure by chance at some time; the last analysis may be less strict (O'Brien and Fleming
 1979)."""
 LIKELY = 0.8
 """Probability of a gain from which who leads is certified, and of an answer that the further budget
@@ -87,32 +88,33 @@ class Search:
         self._runner, self._budget, self._options = runner, budget, options
         self._singles = candidates.one_device
         self._several = candidates.distributed
-        self._matched = candidates.batch_matched
-        self._aside = candidates.excluded
+        self._batch_matched = candidates.batch_matched
+        self._illegal = candidates.excluded
         limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
         self._asked = limited or bool(candidates.distributed)
         self._default = own_default(self._singles, runner.subject.facts, options)
-        pool = [*dict.fromkeys([*candidates.configurations, *self._matched.values()])]
-        worth = runner.subject.scorer.log_offset
-        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, worth)
+        pool = [*dict.fromkeys([*candidates.configurations, *self._batch_matched.values()])]
+        log_offset = runner.subject.scorer.log_offset
+        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, log_offset)
         # Proofs speak of examples per second.
-        self._proves = runner.subject.objective.follows_throughput
+        self._has_bounds = runner.subject.objective.follows_throughput
         self._certification = Certification(runner)
         self._margin = math.log1p(options.margin)
         usual = start.noise.sd if start.noise else USUAL_NOISE
-        known = {c: log + worth(c) for c, log in start.known.items()} if self._proves else {}
-        self._learner = Learner(runner.history, pool, usual, known)
+        known = start.known.items() if self._has_bounds else ()
+        earlier = {c: log + log_offset(c) for c, log in known}
+        self._learner = Learner(runner.history, pool, usual, earlier)
         self._believer = Believer(
             runner.history,
             self._learner,
-            matched=self._matched,
+            batch_matched=self._batch_matched,
             margin=self._margin,
             excluded=self._excluded,
             is_own=self._has_own_batch,
             has_hosts=lambda each: runner.why_impossible(each) is None,
             always=[self._default],
         )
-        self._now: Standing | None = None
+        self._now: Belief | None = None
         self._believed_of = 0
         self._proposed: Configuration | None = None
         """What the search's own sampler proposes."""
@@ -139,7 +141,7 @@ class Search:
         cut = None
         try:
             self.begin()
-            self._look_ahead()
+            self._run_initial_design()
             while (chosen := self._next()) is not None:
                 self._try(chosen)
             self._close()
@@ -178,12 +180,12 @@ class Search:
     def _history(self) -> History:
         return self._runner.history
 
-    def _look_ahead(self) -> None:
-        """Make the runs that no model is needed for, and time what proofs rest on."""
+    def _run_initial_design(self) -> None:
+        """Make the runs that no model is needed for, and time what bounds rest on."""
         for each in self._first():
             if each not in self._history.tried and not self._excluded(each) and self._affords(each):
                 self._try(each)
-        if self._several and self._proves and self._history.baseline:
+        if self._several and self._has_bounds and self._history.baseline:
             for timed in (time_exchanges, time_without_input):
                 timed(self._runner, self._budget, self._several, self._bounds)
 
@@ -202,7 +204,7 @@ class Search:
 
     def _try(self, configuration: Configuration) -> None:
         if self._history.baseline is not None:
-            self._standing()  # so that the pruner has what to compare with
+            self._belief()  # so that the pruner has what to compare with
         again = bool(self._history.scores(configuration))
         first = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         stage = Stage.REPEAT if again else first
@@ -229,7 +231,7 @@ class Search:
         """Return what to run; None where the question is answered, or there is no time."""
         if self._spent or self._runner.study.failure:
             return None
-        now = self._standing()
+        now = self._belief()
         if now.gain.faster >= LIKELY:
             # It is needed for an answer as for a recommendation, and its time may be gone later.
             self._certify(now)
@@ -237,30 +239,30 @@ class Search:
             return now.configurations[now.gain.lacks]
         decided = self._decided(now)
         own = self._own_sampler
-        worth, explored = self._promising(now) if own else self._offered(decided=decided)
+        value, explored = self._promising(now) if own else self._offered(decided=decided)
         if explored is not None:
             lost = self._lost(now, explored, decided=decided)
-            if worth >= max(ENOUGH if decided else WORTH, ANSWER * lost):
+            if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, ANSWER * lost):
                 return self._proposal(explored)
         # Without anything distributed the first question has no answer.
         compared = not now.several or any(each.distributed for each in self._history.tried)
         doubtful = self._batch_in_question(now, decided=decided) if compared else None
         if doubtful is not None:
             return doubtful
-        return self._told_besides(now) if decided else self._asked_again(now)
+        return self._reported_besides(now) if decided else self._asked_again(now)
 
-    def _standing(self) -> Standing:
+    def _belief(self) -> Belief:
         """Return what is believed after the trials so far."""
         count = len(self._history.trials)
         if self._now is None or self._believed_of != count:
-            self._now, self._believed_of = self._believer.standing(), count
+            self._now, self._believed_of = self._believer.belief(), count
         return self._now
 
     def _has_own_batch(self, configuration: Configuration) -> bool:
         learning = self._runner.subject.facts.learning
         return learning is None or update_batch(configuration) == learning.batch
 
-    def _batch_in_question(self, now: Standing, *, decided: bool) -> Configuration | None:
+    def _batch_in_question(self, now: Belief, *, decided: bool) -> Configuration | None:
         """Return what tells whether another batch pays, if that is worth a run."""
         if now.batches is None:
             return None
@@ -268,11 +270,12 @@ class Search:
         if now.joint.mean[other] <= now.joint.mean[now.gain.one]:
             return None  # whichever it is, it is not recommended
         c, costs = now.configurations, self._history.costs
-        worth = float(now.joint.mean[other] - now.joint.mean[own])
-        best = max((other, own), key=lambda k: told(now.joint, other, own, k) / costs.seconds(c[k]))
+        value = float(now.joint.mean[other] - now.joint.mean[own])
+        reduction = partial(variance_reduction, now.joint, other, own)
+        best = max((other, own), key=lambda k: reduction(k) / costs.seconds(c[k]))
         affords = self._affords(c[best], beside=self._certifying(now))
         lost = self._lost(now, c[best], decided=decided)
-        return c[best] if affords and worth >= max(ENOUGH, ANSWER * lost) else None
+        return c[best] if affords and value >= max(ENOUGH, ANSWER * lost) else None
 
     def _proposal(self, explored: Configuration) -> Configuration:
         """Have the sampler propose what is to be explored."""
@@ -285,13 +288,13 @@ class Search:
         offered = self._runner.study.proposal(self._refuses)
         if offered is None:
             return 0.0, None
-        now = self._believer.standing(also=[offered])
+        now = self._believer.belief(also=[offered])
         fits = self._affords(offered, beside=self._certifying(now))
         k = now.position(offered)
         if not fits or k is None:
             return 0.0, None
-        worth = improvement(now.joint, now.ran, k)
-        return worth if decided else max(worth, OFFERED), offered
+        value = improvement(now.joint, now.ran, k)
+        return value if decided else max(value, OFFERED), offered
 
     def _refuses(self, configuration: Configuration) -> bool:
         """Whether what is proposed cannot run or win, or has a batch that is not compared."""
@@ -306,7 +309,7 @@ class Search:
     def _spent(self) -> bool:
         return self._trials_left <= 0
 
-    def _promising(self, now: Standing) -> tuple[float, Configuration | None]:
+    def _promising(self, now: Belief) -> tuple[float, Configuration | None]:
         """Return what raises the best most for its time, and by how much."""
         left, best = self._left(now), (0.0, 0.0)
         chosen: Configuration | None = None
@@ -314,12 +317,12 @@ class Search:
             seconds = self._history.costs.seconds(c)
             if seconds > left or not self._may_run(c):
                 continue
-            worth = now.works[k] * improvement(now.joint, now.ran, k)
-            if worth >= WORTH and worth / seconds > best[1]:
-                best, chosen = (worth, worth / seconds), c
+            value = now.works[k] * improvement(now.joint, now.ran, k)
+            if value >= LEAST_IMPROVEMENT and value / seconds > best[1]:
+                best, chosen = (value, value / seconds), c
         return best[0], chosen
 
-    def _lost(self, now: Standing, configuration: Configuration, *, decided: bool) -> float:
+    def _lost(self, now: Belief, configuration: Configuration, *, decided: bool) -> float:
         """Return what a run takes of the probability of an answer; nothing where there is one."""
         if decided or not now.several:
             return 0.0
@@ -328,29 +331,29 @@ class Search:
         before = self._assured(now, min(left / each, trials / 2))
         return before - self._assured(now, min(after / each, (trials - 1) / 2))
 
-    def _assured(self, now: Standing, rounds: float) -> float:
+    def _assured(self, now: Belief, rounds: float) -> float:
         return assurance(now.joint, now.gain.one, self._leader(now), self._margin, rounds)
 
-    def _round_seconds(self, now: Standing) -> float:
+    def _round_seconds(self, now: Belief) -> float:
         both = [now.configurations[self._leader(now)], now.one]
         return self._history.costs.total(both)
 
     @staticmethod
-    def _leader(now: Standing) -> int:
+    def _leader(now: Belief) -> int:
         """Return the best measured distributed configuration, or the best that may run."""
         several = now.several if now.gain.many is None else [now.gain.many]
         return max(several, key=lambda k: now.joint.mean[k])
 
-    def _asked_again(self, now: Standing) -> Configuration | None:
+    def _asked_again(self, now: Belief) -> Configuration | None:
         """Return the run that tells most about the gain, for its time."""
         costs, c = self._history.costs, now.configurations
         if all(self._runner.why_impossible(c[k]) for k in now.several):
             return None
-        worth = {
-            k: now.works[k] * now.gain.tells[k] / costs.seconds(c[k])
+        per_second = {
+            k: now.works[k] * now.gain.information[k] / costs.seconds(c[k])
             for k in (*now.singles, *now.several)
         }
-        wanted = [c[k] for k in sorted(worth, key=lambda k: -worth[k])]
+        wanted = [c[k] for k in sorted(per_second, key=lambda k: -per_second[k])]
         own = len(self._history.scores(self._default))
         if own < FEWEST <= min(now.runs[now.gain.one], max(now.runs[k] for k in now.several)):
             wanted.insert(0, self._default)
@@ -361,18 +364,18 @@ class Search:
             return self._asked_again(now)
         return None
 
-    def _decided(self, now: Standing) -> bool:
+    def _decided(self, now: Belief) -> bool:
         if now.gain.verdict is Verdict.DISTRIBUTE and now.many is not None:
             return now.gain.faster >= SURE_EARLY and self._certification.certify(now.many)
         return now.gain.verdict is Verdict.ONE_DEVICE
 
     # --- what is affordable, and what need not be run
 
-    def _left(self, now: Standing) -> float:
+    def _left(self, now: Belief) -> float:
         """Return the seconds left beside what certifying the leader takes."""
         return self._budget.left - self._certifying(now)
 
-    def _certifying(self, now: Standing) -> float:
+    def _certifying(self, now: Belief) -> float:
         many = now.many
         return self._certification.seconds([many]) if many and now.gain.leads else 0.0
 
@@ -391,7 +394,7 @@ class Search:
         return bool(
             self._certification.refused(configuration)
             or configuration in self._history.ruled_out
-            or (self._proves and self._bounds.why_not(configuration))
+            or (self._has_bounds and self._bounds.why_not(configuration))
         )
 
     # --- what is said at the end
@@ -399,33 +402,33 @@ class Search:
     def _close(self) -> None:
         """Certify who is likelier to gain, and keep what was proved."""
         if failure := self._runner.study.failure:
-            self._runner.tell(f"The search ends early: {failure}.")
-        now = self._standing()
+            self._runner.notify(f"The search ends early: {failure}.")
+        now = self._belief()
         if self._certifying(now) > self._budget.left:
             self._budget.take_held()
         self._certify(now)
-        self._keep_proofs()
+        self._keep_bounds()
 
-    def _keep_proofs(self) -> None:
-        """Keep of each strategy and kind of proof the one that leaves most, as the result names."""
+    def _keep_bounds(self) -> None:
+        """Keep of each strategy and kind of bound the one that leaves most, as the result names."""
         found: dict[tuple[str, str], tuple[Configuration, PerformanceBound]] = {}
-        for each in self._several if self._proves else ():
-            proof = None if each in self._history.tried else self._bounds.why_not(each)
-            if proof is None:
+        for each in self._several if self._has_bounds else ():
+            bound = None if each in self._history.tried else self._bounds.why_not(each)
+            if bound is None:
                 continue
-            known = found.setdefault((each.strategy, type(proof).__name__), (each, proof))
-            if proof.share > known[1].share:
-                found[each.strategy, type(proof).__name__] = each, proof
-        for each, proof in found.values():
-            self._runner.skip(each, Stage.EXPLORE, proof)
+            known = found.setdefault((each.strategy, type(bound).__name__), (each, bound))
+            if bound.share > known[1].share:
+                found[each.strategy, type(bound).__name__] = each, bound
+        for each, bound in found.values():
+            self._runner.skip(each, Stage.EXPLORE, bound)
 
-    def _certify(self, now: Standing) -> None:
+    def _certify(self, now: Belief) -> None:
         """Certify who leads, if nobody has and there is time."""
         seconds = self._certifying(now)
         if now.many is not None and 0 < seconds <= self._budget.left:
             self._certification.certify(now.many)
 
-    def _told_besides(self, now: Standing) -> Configuration | None:
+    def _reported_besides(self, now: Belief) -> Configuration | None:
         """Return what is told beside the answer and has to run: own settings, own batch."""
         arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
         for each, runs in ((self._default, FEWEST), (arm, 1)):
@@ -442,7 +445,7 @@ class Search:
         return arm if arm in self._learner.row else None
 
     def _drawn(self) -> Drawn:
-        scorer = self._runner.subject.scorer if self._proves else None
+        scorer = self._runner.subject.scorer if self._has_bounds else None
         return drawn(self._learner, self._history, scorer, self._certification.refused)
 
     def _findings(self, cut: Interruption | None) -> Findings:
@@ -450,10 +453,10 @@ class Search:
             if isinstance(cut, OSError):
                 raise cut
             raise Interrupted("Interrupted before anything was measured.")
-        now = self._standing()
+        now = self._belief()
         if now.many and not self._certification.passed(now.many):
             # Another one may have been certified before this one led.
-            certified = self._believer.standing(certified=self._certification.passed)
+            certified = self._believer.belief(certified=self._certification.passed)
             now = certified if certified.many and certified.gain.leads else now
         gain, many, verdict = now.gain, now.many, now.gain.verdict
         passed = many is not None and self._certification.passed(many)
@@ -490,7 +493,7 @@ class Search:
             distributable=len(self._several),
             tried=len(self._several) - len(untried),
             asked=self._asked,
-            aside=frozenset(self._aside),
+            excluded=frozenset(self._illegal),
             certificate=self._certification.of(recommended),
             cut=cut,
         )
@@ -502,7 +505,7 @@ class Search:
         ends = {t.outcome for t in several} - {Outcome.SKIPPED, Outcome.UNFINISHED}
         return bool(ends) and not ends & {Outcome.REJECTED, *SHOWN}
 
-    def _needed(self, now: Standing) -> float | None:
+    def _needed(self, now: Belief) -> float | None:
         """Return the further seconds that are likely to give an answer; None beyond a day."""
         if not now.several:
             return None

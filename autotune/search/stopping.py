@@ -41,7 +41,7 @@ AHEAD = 3.0
 """Steady seconds within which the end of an epoch is waited for; ..."""
 AHEAD_IN_REPEATS = 8.0
 """... the same for a run that decides."""
-CALM_SECONDS = 2.4
+STATIONARY_SECONDS = 2.4
 """Steady time of a run whose rate has moved before: what becomes ever slower hides in less."""
 OVERTIME_SECONDS = 5.0
 """A run that is nearly measured when the budget ends may take so much longer."""
@@ -109,9 +109,9 @@ class MeasureWatch:
         if took >= SETTLE_SECONDS or self._left() <= 0:
             return True
         has_moved = start != warmed_up_from(windows, self._epoch)
-        calm = reading.seconds >= CALM_SECONDS or not has_moved
+        stationary = reading.seconds >= STATIONARY_SECONDS or not has_moved
         precise = reading.error <= PRECISE or reading.seconds >= PATIENCE
-        return calm and precise and not self._awaits_end(steady)
+        return stationary and precise and not self._awaits_end(steady)
 
     def _awaits_end(self, steady: Sequence[Window]) -> bool:
         """Whether the end of an epoch is near that costs something and was not seen."""

@@ -42,7 +42,7 @@ ANSWER_SECONDS = 30.0
 """A sampler or pruner that does not answer for so long never will."""
 SAMPLER, PRUNER = "sampler", "pruner"
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 """Is given sentences that the user should know."""
 
 
@@ -86,7 +86,7 @@ class Study:
     Args:
         kept: Where they are kept; None keeps them in memory alone.
         pool: Every configuration that may be tried; fixes the domains that the study declares.
-        tell: Is told when trials cannot be saved.
+        notify: Is told when trials cannot be saved.
         value: What Optuna is told of a trial.
     """
 
@@ -94,7 +94,7 @@ class Study:
         self,
         kept: optuna.Study | None = None,
         pool: Sequence[Configuration] = (),
-        tell: Tell = lambda _: None,
+        tell: Notify = lambda _: None,
         value: Score = throughput_of,
     ) -> None:
         self._kept = kept
@@ -108,8 +108,8 @@ class Study:
         self.failure: str | None = None
         """What was wrong with the sampler or the pruner."""
         self._open: Asked | None = None
-        self._tell = tell
-        self._told = False
+        self._notify = tell
+        self._notified = False
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
         self._saving: Future[None] | None = None
         self._unsaved: deque[FrozenTrial] = deque()
@@ -142,7 +142,7 @@ class Study:
         try:
             self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
         except (SQLAlchemyError, OptunaError, RuntimeError) as exc:
-            self._tell(
+            self._notify(
                 f"What was learned of other batch sizes could not be saved ({root_cause(exc)}); a "
                 "search that is resumed finds it out again."
             )
@@ -221,7 +221,7 @@ class Study:
         pruner = self._live.pruner
         return math.exp(pruner.bound) if isinstance(pruner, SlowerThanOneDevice) else 1.0
 
-    def _guarded(self, call: Callable[[], T], who: str) -> T | None:
+    def _guarded(self, call: Callable[[], T], role: str) -> T | None:
         """Return what somebody's code answers; None, and a failure, where it does not."""
         answers: list[T] = []
         errors: list[BaseException] = []
@@ -238,7 +238,7 @@ class Study:
         if answers:
             return answers[0]
         why = f"raised {errors[0]!r}" if errors else f"did not answer in {ANSWER_SECONDS:g} s"
-        self.failure = f"the {who} {why}"
+        self.failure = f"the {role} {why}"
         return None
 
     def _take(self, trial: Trial, shown: Mapping[int, float]) -> None:
@@ -252,9 +252,9 @@ class Study:
         if self._saving is None or self._saving.done():
             error = self._wait()
             self._saving = self._writer.submit(self._save)
-            if error is not None and not self._told:
-                self._told = True
-                self._tell(f"A trial could not be saved ({root_cause(error)}); retrying.")
+            if error is not None and not self._notified:
+                self._notified = True
+                self._notify(f"A trial could not be saved ({root_cause(error)}); retrying.")
 
     def flush(self) -> None:
         """Wait until every trial is saved; tell the user of those that cannot be."""
@@ -265,7 +265,7 @@ class Study:
             self._saving = self._writer.submit(self._save)
             error = self._wait()
         if self._unsaved and error:
-            self._tell(
+            self._notify(
                 f"{len(self._unsaved)} of {len(self._trials)} trials could not be saved in the "
                 f"study ({root_cause(error)}); --resume will not include them."
             )

@@ -9,10 +9,10 @@ from autotune.config import Configuration
 from autotune.objective import Scorer
 from autotune.reason import Outcome
 from autotune.result.leaderboard import ITSELF, Entry
+from autotune.search.belief import Learner
 from autotune.search.history import History
 from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, interval_of
-from autotune.search.standing import Learner
 from autotune.stats import Interval
 from autotune.trial import sustained
 

@@ -33,12 +33,12 @@ from autotune.search.ending import (
     interruption,
     uninterrupted,
 )
+from autotune.search.expected_times import Correction, with_times
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
 from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
 from autotune.search.profiling import Profiler, reserved_seconds
-from autotune.search.promise import Correction, with_times
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.sampler import sampler_named
@@ -74,7 +74,7 @@ class _Prepared:
     seconds: float
     """What the preparation took."""
 
-    def promised(self, trials: Sequence[Trial] = ()) -> Plan:
+    def predicted(self, trials: Sequence[Trial] = ()) -> Plan:
         """Return the plan with what trials let expect of the time."""
         costs = Costs(trials, expected_start(self.subject.facts))
         return with_times(self.plan, self.found, costs, self.seconds, self.options)
@@ -107,7 +107,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer, PastMeasurements(None)).promised()
+    return _prepare(request, engine, observer, PastMeasurements(None)).predicted()
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -137,14 +137,14 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             prepared = prepared.knowing(learning)
         ready = engine.now() - began
         kept = tuple(study.trials)
-        plan = prepared.promised(kept)
+        plan = prepared.predicted(kept)
         observer(Planned(plan=plan, kept=kept))
         _warn(engine.load(), observer)
         if str(prepared.start):
             observer(Notice(text=str(prepared.start)))
         whole = Budget(request.options, engine.now, began)
-        told = Correction(plan, lambda trial: prepared.promised([trial]), observer)
-        session = _Session(request, engine, study, whole, told)
+        correction = Correction(plan, lambda trial: prepared.predicted([trial]), observer)
+        session = _Session(request, engine, study, whole, correction)
         try:
             prepared, cut = session.begun(prepared)
             runner, search = session.search(prepared)
@@ -217,7 +217,7 @@ class _Session:
         if prepared.weighs and prepared.subject.facts.learning is None:
             try:
                 known = prepared.knowing(self._looked(prepared))
-                self._tell_left_out(prepared, known)
+                self._notify_left_out(prepared, known)
                 prepared = known
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
@@ -239,7 +239,7 @@ class _Session:
             left=self.whole.left,
         )
 
-    def _tell_left_out(self, before: _Prepared, after: _Prepared) -> None:
+    def _notify_left_out(self, before: _Prepared, after: _Prepared) -> None:
         out = len(before.found.configurations) - len(after.found.configurations)
         learning = after.subject.facts.learning
         if out and learning:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.search.belief import Learner
 from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, interval_of
 from autotune.search.runner import Runner
-from autotune.search.standing import Learner
 from autotune.search.stopping import Budget
 from autotune.stats import Interval
 from autotune.trial import Stage, Trial

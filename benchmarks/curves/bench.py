@@ -1,4 +1,4 @@
-"""Trains the digits example as delivered and by the user's own settings: accuracy over seconds.
+"""Trains the digits example as tuned and by the user's own settings: accuracy over seconds.
 
     python -m benchmarks.curves.bench [--program FOLDER] [--seeds 5] [--epochs 12]
         [--out PAGE --since TEXT]
@@ -30,7 +30,7 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 EXAMPLE = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 SEARCH = ("--space", "quick", "--budget", "85s")
 """As in `make demo`."""
-OWN, DELIVERED = "your own", "delivered"
+OWN, TUNED = "your own", "tuned"
 TARGET = 0.95
 ROWS = 12
 """Of the table over seconds."""
@@ -56,7 +56,7 @@ def main() -> int:
         if (found / "launch.py").exists():
             parser.exit(1, f"{in_short(configuration)} has several processes: compare one.\n")
         runs = trained(found / "train.py", asked.seeds, asked.epochs)
-    head = f"{machine}. Delivered: {in_short(configuration)}. {asked.seeds} seeds."
+    head = f"{machine}. Tuned: {in_short(configuration)}. {asked.seeds} seeds."
     lines = [head, "", *told(runs)]
     print("\n".join(lines))
     if page:
@@ -73,11 +73,11 @@ def searched(folder: Path) -> Path:
 
 def trained(program: Path, seeds: int, epochs: int) -> Mapping[str, list[Curve]]:
     """Return the curves of both from each seed, which take turns in random order."""
-    runs: dict[str, list[Curve]] = {OWN: [], DELIVERED: []}
+    runs: dict[str, list[Curve]] = {OWN: [], TUNED: []}
     drawn = random.Random(0)  # noqa: S311 - an order of runs, no secret
     for seed in range(seeds):
         for whose in drawn.sample(list(runs), len(runs)):
-            given = [str(program.resolve())] if whose == DELIVERED else []
+            given = [str(program.resolve())] if whose == TUNED else []
             runs[whose].append(_curve([*given, "--seed", str(seed), "--epochs", str(epochs)]))
     return runs
 
@@ -120,10 +120,10 @@ def _to_target(runs: Mapping[str, Sequence[Curve]]) -> Iterator[str]:
             yield f"{text}not reached from {len(seconds) - len(known)} of {len(seconds)} seeds."
         elif len(known) > 1:
             yield f"{text}{log_interval(known)}, n = {len(known)}."
-    pairs = zip(reached[OWN], reached[DELIVERED], strict=True)
+    pairs = zip(reached[OWN], reached[TUNED], strict=True)
     ratios = [math.log(own / other) for own, other in pairs if own and other]
     if len(ratios) == len(reached[OWN]) > 1:
-        yield f"- The delivered program is there {log_interval(ratios)} times as soon."
+        yield f"- The tuned program is there {log_interval(ratios)} times as soon."
 
 
 def seconds_to(curve: Curve, target: float) -> float | None:

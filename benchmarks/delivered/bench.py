@@ -65,16 +65,16 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
             result = _search(name, asked, folder)
         except NothingMeasured:
             return row
-        promised = result.examples_per_second
-        run, repeats = LongRun(seconds=asked.seconds), asked.repeats if promised else 0
-        delivered, beside = [], []
+        predicted = result.examples_per_second
+        run, repeats = LongRun(seconds=asked.seconds), asked.repeats if predicted else 0
+        achieved, beside = [], []
         for _ in range(repeats):
             before = _trials(result)
-            delivered.append(run.rate(result, Path(folder)))
+            achieved.append(run.rate(result, Path(folder)))
             beside.append(fmean([*before, *_trials(result)]))
         found = {
-            "promised": promised,
-            "delivered": tuple(delivered),
+            "predicted": predicted,
+            "achieved": tuple(achieved),
             "beside": tuple(beside),
             "said": f"{result.verdict}: {in_short(result.config)}",
         }

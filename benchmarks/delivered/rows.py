@@ -1,4 +1,4 @@
-"""What was promised and delivered of each workload, kept as it is measured, and as a table."""
+"""Predicted and achieved throughput of each workload, kept as it is measured, and as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.parts import Part
 from benchmarks.share import Share
 
 MEDIAN_GOAL, LAST_GOAL = 0.03, 0.05
-"""How far delivered may be from promised: in the median, and at the 95th percentile."""
+"""How far the achieved throughput may be off: in the median, and at the 95th percentile."""
 
 
 class Row(Part):
@@ -23,9 +23,9 @@ class Row(Part):
     """Seconds of the search."""
     seconds: float
     """Of each run."""
-    promised: Interval | None = None
+    predicted: Interval | None = None
     """Examples per second; None: the search came to no finals."""
-    delivered: tuple[float, ...] = ()
+    achieved: tuple[float, ...] = ()
     """Examples per second of each run."""
     beside: tuple[float, ...] = ()
     """Examples per second of trials just before and behind each run, in the mean."""
@@ -34,13 +34,13 @@ class Row(Part):
 
     @property
     def ratios(self) -> list[float]:
-        """Delivered over promised, of each run."""
-        return [rate / self.promised.value for rate in self.delivered] if self.promised else []
+        """Achieved over predicted, of each run."""
+        return [rate / self.predicted.value for rate in self.achieved] if self.predicted else []
 
     @property
     def ratios_beside(self) -> list[float]:
-        """Delivered over what trials at that time showed, of each run that had some."""
-        return [rate / other for rate, other in zip(self.delivered, self.beside, strict=False)]
+        """Achieved over what trials at that time showed, of each run that had some."""
+        return [rate / other for rate, other in zip(self.achieved, self.beside, strict=False)]
 
 
 def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
@@ -53,7 +53,7 @@ def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
     yield f"{len(rows)} of {len(WORKLOADS)} workloads. {_asked(rows)}"
     yield ""
     yield (
-        "| workload | promised, examples/s | delivered | delivered / promised | delivered / trials "
+        "| workload | predicted, examples/s | achieved | achieved / predicted | achieved / trials "
         "beside it | recommended |"
     )
     yield "| --- | --- | --- | --- | --- | --- |"
@@ -70,13 +70,13 @@ def _asked(rows: Sequence[Row]) -> str:
 
 
 def _line(row: Row) -> str:
-    promised = row.promised
-    if promised is None:
+    predicted = row.predicted
+    if predicted is None:
         cells = ("nothing, there were no finals", "-", "-", "-")
     else:
         cells = (
-            f"{promised.value:,.0f} ({promised.low:,.0f} to {promised.high:,.0f})",
-            ", ".join(f"{rate:,.0f}" for rate in row.delivered),
+            f"{predicted.value:,.0f} ({predicted.low:,.0f} to {predicted.high:,.0f})",
+            ", ".join(f"{rate:,.0f}" for rate in row.achieved),
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios),
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios_beside) or "-",
         )
@@ -88,7 +88,7 @@ def _goals(rows: Sequence[Row]) -> Iterator[str]:
     off = [abs(ratio - 1) for row in rows for ratio in row.ratios]
     if not off:
         return
-    yield f"| how far delivered is from promised, over {len(off)} runs | goal | reached | |"
+    yield f"| how far it is from the predicted one, over {len(off)} runs | goal | reached | |"
     yield "| --- | --- | --- | --- |"
     for what, share, goal in (("median", 0.5, MEDIAN_GOAL), ("95th percentile", 0.95, LAST_GOAL)):
         # Of few runs the 95th percentile is the largest, not something between two of them.
@@ -100,6 +100,6 @@ def _goals(rows: Sequence[Row]) -> Iterator[str]:
         usual = float(np.median(now))
         yield f"| from trials beside it: median | | {usual:.1%}, at most {max(now):.1%} | |"
     held = [
-        p.low <= rate <= p.high for row in rows if (p := row.promised) for rate in row.delivered
+        p.low <= rate <= p.high for row in rows if (p := row.predicted) for rate in row.achieved
     ]
-    yield f"| the promised interval holds a run | | {Share(count=sum(held), of=len(held))} | |"
+    yield f"| the predicted interval holds a run | | {Share(count=sum(held), of=len(held))} | |"

@@ -1,4 +1,4 @@
-"""The ten workloads of which it is asked whether they deliver what was promised."""
+"""The ten workloads of which it is asked whether they achieve what was predicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges gangs of two and three hosts over a slow and a fast link, each predicted before.
+"""Judges worker groups of two and three hosts over a slow and a fast link, each predicted before.
 
     python -m benchmarks.links.bench [--rounds N] [--budget 60s] [--out PAGE --since TEXT]
 

@@ -95,7 +95,7 @@ def _without_sizes() -> None:
     """Leave all parameters of the posterior at the middle of their prior."""
     _instead(
         Posterior,
-        _walk=lambda self: _instead(self, _walkers=np.repeat(self._middle[None], WALKERS, 0)),
+        _move=lambda self: _instead(self, _walkers=np.repeat(self._middle[None], WALKERS, 0)),
         _resample=lambda _: None,
     )
 

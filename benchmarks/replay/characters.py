@@ -24,7 +24,7 @@ class Character:
         strategies: Those that are swept.
         axes: The values that are swept.
         constraints: What the user holds fixed.
-        unseen: Whether its table took part in no choice: neither a value nor a rule of the search
+        unseen: Whether its table is held out: neither a value nor a rule of the search
             was compared on it.
     """
 

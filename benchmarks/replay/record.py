@@ -2,7 +2,7 @@
 
     python -m benchmarks.replay.record [--unseen] [WORKLOAD ...]        (make replay-tables)
 
-With `--unseen` only of those that took part in no choice that was made about the search.
+With `--unseen` only of those that are held out.
 
 Every configuration of a workload's space is run once, in random order; then the best tenth, the
 best three of one device and of several, and the default are run again, in turns, each round in
@@ -49,7 +49,7 @@ def main() -> None:
     """Record the tables of some workloads, or of all of a kind."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="WORKLOAD")
-    parser.add_argument("--unseen", action="store_true", help="those that took part in no choice")
+    parser.add_argument("--unseen", action="store_true", help="those that are held out")
     asked = parser.parse_args()
     kind = [each for each in CHARACTERS if each.unseen is asked.unseen]
     for each in [character(name) for name in asked.names] or kind:

@@ -31,7 +31,7 @@ from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
 
 SEEN = "Tables that the search was tuned on"
-UNSEEN = "Tables that took part in no choice"
+UNSEEN = "Held-out tables"
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 """What stands before the figures."""
 

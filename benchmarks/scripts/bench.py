@@ -4,9 +4,9 @@
         [--seconds 300] [--out PAGE --since TEXT]
 
 Each script is tuned by the installed command in a folder of its own. Then the program that is
-handed over trains, and its speed is compared with what was promised; and once more for a few steps,
-after which it goes on to the script's end. Data of `keras.datasets` are stood in for by random ones
-of the same shapes. Run it where nothing else runs: some four to six minutes for each.
+handed over trains, and its speed is compared with what was predicted; and once more for a few
+steps, after which it goes on to the script's end. Data of `keras.datasets` are stood in for by
+random ones of the same shapes. Run it where nothing else runs: some four to six minutes for each.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ def _row(script: Path, asked: Namespace) -> Row:
         result = tune(search, script.name, ("--space", asked.space, "--budget", asked.budget))
         if isinstance(result, str):
             return Row(script=script.name, reason=result)
-        delivered = rate(command, result, asked.rate_seconds)
+        achieved = rate(command, result, asked.rate_seconds)
         finished, reason = finish(command)
-        slow = isinstance(delivered, str)
+        slow = isinstance(achieved, str)
         return Row(
             script=script.name,
             verdict=f"{result.verdict}: {in_short(result.config)}",
-            promised=result.examples_per_second,
-            delivered=None if slow else delivered,
+            predicted=result.examples_per_second,
+            achieved=None if slow else achieved,
             finished=finished,
-            reason="; ".join(filter(None, [f"its training {delivered}" if slow else "", reason])),
+            reason="; ".join(filter(None, [f"its training {achieved}" if slow else "", reason])),
         )
 
 

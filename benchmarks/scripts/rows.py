@@ -18,9 +18,9 @@ class Row(Value):
     script: str
     verdict: str = ""
     """The verdict and what is recommended; nothing where there is none."""
-    promised: Interval | None = None
+    predicted: Interval | None = None
     """Examples per second; None: the search came to none."""
-    delivered: float | None = None
+    achieved: float | None = None
     """Examples per second of the program that was handed over; None: it came to no rate."""
     finished: bool = False
     """Whether the program came through a short epoch, with what the script does at its end."""
@@ -35,14 +35,14 @@ class Row(Value):
     @property
     def trains(self) -> bool:
         """Whether the program has trained, for some time or through an epoch."""
-        return self.finished or self.delivered is not None
+        return self.finished or self.achieved is not None
 
     @property
     def ratio(self) -> float | None:
-        """Delivered over promised."""
-        if self.promised is None or self.delivered is None:
+        """Achieved over predicted."""
+        if self.predicted is None or self.achieved is None:
             return None
-        return self.delivered / self.promised.value
+        return self.achieved / self.predicted.value
 
 
 def figures(rows: Sequence[Row], circumstances: str) -> Iterator[str]:
@@ -56,7 +56,7 @@ def figures(rows: Sequence[Row], circumstances: str) -> Iterator[str]:
         f"programs train, {finished} of them were seen to come through an epoch."
     )
     yield ""
-    yield "| script | verdict | promised, examples/s | delivered | epoch | if not, or not on, why |"
+    yield "| script | verdict | predicted, examples/s | achieved | epoch | if not, or not on, why |"
     yield "| --- | --- | --- | --- | --- | --- |"
     yield from map(_line, rows)
     yield ""
@@ -67,27 +67,27 @@ def _line(row: Row) -> str:
     # Neither the end of a cell nor the beginning of a link.
     reason = " ".join(row.reason.replace("|", "\\|").replace("[", "\\[").split())
     said = "nothing"
-    if row.promised:
-        value, low, high = row.promised.value, row.promised.low, row.promised.high
+    if row.predicted:
+        value, low, high = row.predicted.value, row.predicted.low, row.predicted.high
         said = f"{value:,.1f} ({low:,.1f} to {high:,.1f})"
     times = f" ({row.ratio:.3f} times)" if row.ratio else ""
-    came = f"{row.delivered:,.1f}{times}" if row.delivered else "none"
+    came = f"{row.achieved:,.1f}{times}" if row.achieved else "none"
     cells = (row.script, row.verdict or "none", said, came)
     return f"| {' | '.join(cells)} | {'yes' if row.finished else 'no'} | {reason} |"
 
 
 def _kept(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield how far delivered is from promised."""
+    """Yield how far the achieved throughput is from the predicted one."""
     off = [abs(row.ratio - 1) for row in rows if row.ratio]
     if not off:
         return
     held = [
-        row.promised.low <= row.delivered <= row.promised.high
+        row.predicted.low <= row.achieved <= row.predicted.high
         for row in rows
-        if row.promised and row.delivered
+        if row.predicted and row.achieved
     ]
     share = Share(count=sum(held), of=len(held))
     yield (
-        f"Delivered is {np.median(off):.1%} from promised in the median, {max(off):.1%} at most, "
-        f"of {len(off)} programs; the promised interval holds {share}."
+        f"Off the predicted throughput: {np.median(off):.1%} in the median, {max(off):.1%} at "
+        f"most, of {len(off)} programs; the predicted interval holds {share}."
     )

@@ -18,7 +18,7 @@ NEW_SECONDS, GONE_SECONDS = 1.0, 10.0
 ENGINES = {
     "service_engines:sleepers": "processes that ignore every signal",
     "service_engines:stubborn": "a search that ignores every interrupt",
-    LOCAL: "TensorFlow, a gang of two workers",
+    LOCAL: "TensorFlow, a group of two workers",
 }
 """What runs, in words."""
 ASKED = {"workload": "digits", "space": "quick", "budget": 300}

@@ -1,4 +1,4 @@
-"""What was promised and delivered, row by row."""
+"""What was predicted and achieved, row by row."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from benchmarks.delivered.rows import Row, figures
 PROMISED = Interval(low=95.0, value=100.0, high=105.0)
 
 
-def row(workload: str, *delivered: float, commit: str = "aaa1111", **changed: object) -> Row:
+def row(workload: str, *achieved: float, commit: str = "aaa1111", **changed: object) -> Row:
     told = {
         "commit": commit,
         "workload": workload,
         "seed": 0,
         "budget": 60.0,
         "seconds": 60.0,
-        "promised": PROMISED,
-        "delivered": delivered,
+        "predicted": PROMISED,
+        "achieved": achieved,
         "said": "one device: one device, batch 64",
     }
     return Row.model_validate({**told, **changed})
@@ -33,7 +33,7 @@ def test_figures_tell_how_far_off_the_runs_are() -> None:
 
 
 def test_trials_beside_a_run_tell_what_the_machine_did() -> None:
-    """A run that is as slow as the trials around it was timed well, whatever was promised."""
+    """A run that is as slow as the trials around it was timed well, whatever was predicted."""
     rows = [row("lstm", 80.0, beside=(80.0,)), row("digits", 95.0, beside=(100.0,))]
     text = "\n".join(figures(rows, "a machine"))
     assert "| 80 | 0.800 | 1.000 |" in text

@@ -8,15 +8,15 @@ from benchmarks.scripts.rows import Row, figures
 KEPT = Row(
     script="kept.py",
     verdict="one device: batch 32",
-    promised=Interval(low=90.0, value=100.0, high=110.0),
-    delivered=95.0,
+    predicted=Interval(low=90.0, value=100.0, high=110.0),
+    achieved=95.0,
     finished=True,
 )
 SLOWER = Row(
     script="slower.py",
     verdict="undecided: batch 64",
-    promised=Interval(low=90.0, value=100.0, high=110.0),
-    delivered=80.0,
+    predicted=Interval(low=90.0, value=100.0, high=110.0),
+    achieved=80.0,
     reason="was stopped | after 60 s",
 )
 REFUSED = Row(script="refused.py", reason="Error: no fit\nwas called")
@@ -29,5 +29,5 @@ def test_what_came_of_each_is_counted() -> None:
         "Of 3 scripts 2 came to a verdict, 1 to a decided one; 2 programs train, 1 of them were "
         "seen to come through an epoch."
     ) in text
-    assert "Delivered is 12.5% from promised in the median, 20.0% at most, of 2 programs" in text
+    assert "Off the predicted throughput: 12.5% in the median, 20.0% at most, of 2 programs" in text
     assert "holds 1 of 2" in text

@@ -9,7 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.reason import AllReduceBound, Message, OneDeviceBound, Outcome, SharedInputBound
 from autotune.reason.sentences import reason_text
-from autotune.search.bounds import Bounds, Worth
+from autotune.search.bounds import Bounds, LogOffset
 from autotune.search.history import History
 from autotune.testing import FAKE_FACTS
 from autotune.trial import Stage, Trial
@@ -25,7 +25,7 @@ WORKERS = Configuration(
 def bounds(
     rates: dict[Configuration, float],
     model_takes: tuple[str, ...] = (),
-    worth: Worth = lambda _: 0.0,
+    log_offset: LogOffset = lambda _: 0.0,
     **changes: object,
 ) -> Bounds:
     trials = [
@@ -43,7 +43,7 @@ def bounds(
     ]
     history = History([trial.model_copy(update=changes) for trial in trials])
     facts = FAKE_FACTS.model_copy(update={"model_takes": model_takes})
-    return Bounds(history, facts, margin=0.03, worth=worth)
+    return Bounds(history, facts, margin=0.03, log_offset=log_offset)
 
 
 def test_twice_too_little_cannot_win() -> None:
@@ -63,7 +63,7 @@ def test_what_an_example_is_worth_counts_in_a_proof() -> None:
     """Half the throughput may win where each example teaches twice as much, and not otherwise."""
     rates = {SMALL: 250.0, LARGE: 1000.0}
     twice = {LARGE: 0.5}
-    proof = bounds(rates, worth=lambda c: math.log(twice.get(c, 1.0)))
+    proof = bounds(rates, log_offset=lambda c: math.log(twice.get(c, 1.0)))
     assert proof.why_not(TWO.but(per_replica_batch=32)) is None
     assert bounds(rates).why_not(TWO.but(per_replica_batch=32)) is not None
 

@@ -42,7 +42,7 @@ def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> Verdi
         "history": SimpleNamespace(trials=trials),
         "entries": tuple(Leaderboard(trials).rows()),
         "distributable": 1,
-        "aside": frozenset(),
+        "excluded": frozenset(),
         "facts": FAKE_FACTS,
     }
     return outcome(cast(Findings, SimpleNamespace(**known)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autotune.result import Verdict
-from autotune.search.acquisition import assurance, improvement, told
+from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.posterior import Joint
 from autotune.search.question import Entrants, Gain, gain_of, interval_of
 
@@ -138,14 +138,14 @@ def test_what_tells_most_about_the_gain() -> None:
     entrants = Entrants([0, 1], [2, 3], (2, 2, 2, 0), shown=2, modes=(20, 0))
     leads = gain_of(joint([0.0, -0.02, 0.10, 0.02], [0.01, 0.10, 0.01, 0.10]), entrants, MARGIN)
     behind = gain_of(joint([0.0, -0.2, -0.10, 0.0], [0.01, 0.1, 0.01, 0.2]), entrants, MARGIN)
-    assert leads.tells.argmax() == 1
-    assert behind.tells.argmax() == 3
+    assert leads.information.argmax() == 1
+    assert behind.information.argmax() == 3
 
 
 def test_a_run_tells_more_of_the_two_the_less_it_is_known() -> None:
     """The pair that another batch depends on."""
     two = joint([0.0, 0.02], [0.01, 0.20])
-    assert told(two, 1, 0, 1) > told(two, 1, 0, 0)
+    assert variance_reduction(two, 1, 0, 1) > variance_reduction(two, 1, 0, 0)
 
 
 def test_what_hardly_runs_does_not_hold_up_the_answer() -> None:

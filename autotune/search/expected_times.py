@@ -10,7 +10,7 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
-from autotune.search.design import openers, own_default
+from autotune.search.design import initial_design, own_default
 from autotune.space import Candidates
 from autotune.trial import Trial
 
@@ -34,10 +34,10 @@ def with_times(
         options: Say whether the recommendation will be profiled.
     """
     default = own_default(candidates.one_device, plan.facts, options)
-    rivals = openers(default, candidates.distributed)
+    challengers = initial_design(default, candidates.distributed)
     enough, most = (
-        prepared + _with_profile(_seconds_to_verdict(default, rivals, costs, rounds), options)
-        if rivals
+        prepared + _with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
+        if challengers
         else None
         for rounds in (FEW_ROUNDS, MANY_ROUNDS)
     )
@@ -55,15 +55,15 @@ def with_times(
 
 
 def _seconds_to_verdict(
-    default: Configuration, rivals: list[Configuration], costs: Costs, rounds: int
+    default: Configuration, challengers: list[Configuration], costs: Costs, rounds: int
 ) -> float:
     """Return what it takes to try every strategy once and to compare the best in turns.
 
-    Beside each rival one device runs once more, at the rival's global batch.
+    Beside each challenger one device runs once more, at the challenger's global batch.
     """
-    one, rival = costs.seconds(default), max(map(costs.seconds, rivals))
-    explored = one + sum(costs.seconds(each) + one for each in rivals)
-    return explored + rounds * (one + rival) + rival + REFERENCE_RUNS * one
+    one, challenger = costs.seconds(default), max(map(costs.seconds, challengers))
+    explored = one + sum(costs.seconds(each) + one for each in challengers)
+    return explored + rounds * (one + challenger) + challenger + REFERENCE_RUNS * one
 
 
 def _with_profile(seconds: float, options: SearchOptions) -> float:

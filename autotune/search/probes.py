@@ -1,4 +1,4 @@
-"""What is timed so that proofs can rest on it: exchanges of gradients, and a step without input."""
+"""What is timed so that bounds can rest on it: exchanges of gradients, and a step without input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def time_without_input(
 ) -> None:
     """Time the baseline without its input, where that may tell what workers gain."""
     facts, baseline = runner.subject.facts, runner.history.baseline
-    # Python code is what makes an input slow without doubt; elsewhere the look may be in vain.
+    # Python code is what makes an input slow without doubt; elsewhere the timing may be in vain.
     if baseline is None or not facts.python_input:
         return
     if not any(undivided(each, facts) for each in several):

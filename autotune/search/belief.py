@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.search.batches import Rivals, admitted
+from autotune.search.batches import BatchPair, admitted
 from autotune.search.failures import Failures
 from autotune.search.history import ROUGH, History
 from autotune.search.kernel import Kernel, Matrix
@@ -34,7 +34,7 @@ LONG_AGO = -1e6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class Belief:
     """What is believed of the candidates.
 
     Attributes:
@@ -51,7 +51,7 @@ class Standing:
     runs: tuple[int, ...]
     works: tuple[float, ...]
     gain: Gain
-    batches: Rivals | None = None
+    batches: BatchPair | None = None
 
     @property
     def ran(self) -> list[int]:
@@ -87,7 +87,7 @@ class Learner:
         history: Holds them.
         pool: All configurations that may be asked about.
         usual: The noise that is expected, as standard deviation of log(score).
-        known: What earlier searches have shown: log(score), at a level of their own.
+        known: What earlier searches have shown: log(score), with an offset of their own.
     """
 
     def __init__(
@@ -134,12 +134,12 @@ class Learner:
         return Run(self.row[trial.configuration], log, minutes, error)
 
     def _remembered(self) -> Iterator[Run]:
-        """Yield what earlier searches have shown, at the level of what ran then and now."""
+        """Yield what earlier searches have shown, shifted by what ran then and now."""
         past = {self.row[c]: log for c, log in self._known.items() if c in self.row}
         shifts = [run.log_score - past[run.row] for run in self.runs if run.row in past]
         if shifts:
-            level = median(shifts)
-            yield from (Run(row, log + level, LONG_AGO, earlier=True) for row, log in past.items())
+            offset = median(shifts)
+            yield from (Run(row, log + offset, LONG_AGO, earlier=True) for row, log in past.items())
 
     def _minutes(self, time: float) -> float:
         """Return minutes since the first run: rounded, so that it matters not when that was."""
@@ -169,7 +169,7 @@ class Believer:
         history: History,
         learner: Learner,
         *,
-        matched: Mapping[Configuration, Configuration],
+        batch_matched: Mapping[Configuration, Configuration],
         margin: float,
         excluded: Callable[[Configuration], bool],
         is_own: Callable[[Configuration], bool] = lambda _: True,
@@ -180,18 +180,18 @@ class Believer:
         self._learner = learner
         self._pool, self._row = learner.pool, learner.row
         self._failures = Failures(learner.row, learner.kernel)
-        self._matched = matched
+        self._batch_matched = batch_matched
         self._margin = margin
         self._excluded = excluded
         self._is_own = is_own
         self._has_hosts = has_hosts
         self._always = always
 
-    def standing(
+    def belief(
         self,
         also: Sequence[Configuration] = (),
         certified: Callable[[Configuration], bool] = lambda _: True,
-    ) -> Standing:
+    ) -> Belief:
         """Return what is believed now; something on one device was measured.
 
         Args:
@@ -226,7 +226,7 @@ class Believer:
             other=[k for k in several if not own[k]],
             works=works[rows],
         )
-        return Standing(
+        return Belief(
             joint=joint,
             configurations=about,
             runs=times,
@@ -253,7 +253,7 @@ class Believer:
             best = self._best(mean, [i for i in mine if self._pool[i] in counts], MEASURED)
             chosen.update(dict.fromkeys([*best, *self._best(hope, mine, CANDIDATES)]))
             if several and best:
-                match = self._matched.get(self._pool[best[0]])
+                match = self._batch_matched.get(self._pool[best[0]])
                 if match is not None and (match in counts or match not in tried):
                     chosen[self._row[match]] = None
         return [*chosen]

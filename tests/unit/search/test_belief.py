@@ -7,9 +7,9 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.reason import Measured, Outcome
+from autotune.search.belief import Learner
 from autotune.search.history import History
 from autotune.search.posterior import Posterior
-from autotune.search.standing import Learner
 from autotune.trial import Stage, Trial
 
 from .conftest import SPACE, Tuner
