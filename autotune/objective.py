@@ -51,7 +51,7 @@ class Measurement:
     facts: WorkloadFacts
     machine: Machine
     trial: Trial | None = None
-    """The record of the run; None while it is running, and for runs of earlier searches."""
+    """The record of the run; None while it is running."""
 
 
 @runtime_checkable
@@ -68,8 +68,7 @@ class Objective(Protocol):
     direction: ClassVar[Direction]
     follows_throughput: ClassVar[bool] = False
     """Whether the figure is the examples per second times a factor that the configuration has, or
-    that factor divided by them. Only then may the search skip what a bound excludes, and use
-    what earlier searches measured."""
+    that factor divided by them. Only then may the search skip what a bound excludes."""
 
     batches: ClassVar[Batches] = Batches.ALIKE
     """Which global batches are compared."""

@@ -100,7 +100,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
         engine: Runs the trials: an engine, its name, or its URL; None uses this machine, after
-            waiting for other searches on it, and reuses past measurements.
+            waiting for other searches on it, and starts with the noise that they have shown.
         sampler: An Optuna sampler that proposes the trials, or the option `sampler`.
         pruner: An Optuna pruner that stops trials; None stops what is slower than one device.
 

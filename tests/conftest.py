@@ -12,7 +12,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from autotune.past_measurements import CACHE
+from autotune.past_noise import CACHE
 from autotune.workload import Factory, Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

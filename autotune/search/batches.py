@@ -1,4 +1,4 @@
-"""Which global batches may be recommended: the user's own, and any other that surely pays."""
+"""Which global batches may be recommended: the own, and others that are significantly faster."""
 
 from __future__ import annotations
 

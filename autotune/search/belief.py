@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import median
-from types import MappingProxyType
 
 import numpy as np
 
@@ -28,9 +27,6 @@ MEASURED = 8
 TWO_MODES, WIDE = 0.2, 4.0
 """Worker groups whose runs differ by more, in log(score) and in standard deviations of their noise,
 show both of their modes."""
-NOTHING: Mapping[Configuration, float] = MappingProxyType({})
-LONG_AGO = -1e6
-"""Minutes before now, so that the machine's drift then says nothing of today's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +83,6 @@ class Learner:
         history: Holds them.
         pool: All configurations that may be asked about.
         usual: The noise that is expected, as standard deviation of log(score).
-        known: What earlier searches have shown: log(score), with an offset of their own.
     """
 
     def __init__(
@@ -95,10 +90,8 @@ class Learner:
         history: History,
         pool: Sequence[Configuration],
         usual: float = USUAL_NOISE,
-        known: Mapping[Configuration, float] = NOTHING,
     ) -> None:
         self._history = history
-        self._known = known
         self.pool = list(pool)
         self.row = {c: i for i, c in enumerate(self.pool)}
         self.kernel = Kernel(self.pool)
@@ -114,7 +107,7 @@ class Learner:
         self.counting = counting(filter(self._shows, self._history.trials))
         usual, self._began = median(t.others for t in self.counting), _began(self.counting[0])
         self.runs = [self._run(t, usual) for t in self.counting]
-        every = [*condensed(self.runs), *self._remembered()]
+        every = condensed(self.runs)
         # Asked again of the same runs, walkers that went on would say something else.
         if every != self._learned:
             self._posterior.learn(every)
@@ -132,14 +125,6 @@ class Learner:
         minutes = self._minutes(_began(trial))
         log = math.log(self._history.score(trial) or 1.0)
         return Run(self.row[trial.configuration], log, minutes, error)
-
-    def _remembered(self) -> Iterator[Run]:
-        """Yield what earlier searches have shown, shifted by what ran then and now."""
-        past = {self.row[c]: log for c, log in self._known.items() if c in self.row}
-        shifts = [run.log_score - past[run.row] for run in self.runs if run.row in past]
-        if shifts:
-            offset = median(shifts)
-            yield from (Run(row, log + offset, LONG_AGO, earlier=True) for row, log in past.items())
 
     def _minutes(self, time: float) -> float:
         """Return minutes since the first run: rounded, so that it matters not when that was."""

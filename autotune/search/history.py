@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
-from autotune.past_measurements import PastMeasurements, relative
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.failures import RuledOut
 from autotune.stats import EXPECTED, Interval, Noise, mean_rate, pooled_noise
-from autotune.text import plural
 from autotune.trial import Trial, counting
 
 ROUGH = 0.15
@@ -167,38 +164,3 @@ class History:
         if self._costs is None:
             self._costs = Costs(self._trials, self._start)
         return self._costs
-
-
-@dataclass(frozen=True, kw_only=True)
-class WarmStart:
-    """What is expected before the first trial. It may be wrong: machines change."""
-
-    known: Mapping[Configuration, float]
-    """log(rate) relative to the best single device, of what was tried before with this workload."""
-    noise: Noise | None
-    """Between-run noise of this machine, whatever was trained on it."""
-
-    def __str__(self) -> str:
-        """Say what the search begins with; nothing where it begins with nothing."""
-        parts = []
-        if self.known:
-            count = len(self.known)
-            parts.append(f"{plural(count, 'configuration')} of this workload tried")
-        if self.noise is not None:
-            parts.append(f"run-to-run variation of {self.noise.sd:.0%}")
-        return f"Earlier searches on this machine: {', '.join(parts)}." if parts else ""
-
-
-NOTHING_KNOWN = WarmStart(known={}, noise=None)
-"""The first search on a machine."""
-
-
-def warm_start(past: PastMeasurements, machine: str, workload: str) -> WarmStart:
-    """Return what past searches say.
-
-    Args:
-        past: What they measured.
-        machine: Fingerprint of the machine.
-        workload: Fingerprint of what is trained.
-    """
-    return WarmStart(known=relative(past.sessions(machine, workload)), noise=past.noise(machine))

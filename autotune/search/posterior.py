@@ -30,21 +30,18 @@ from autotune.search.kernel import Kernel, Matrix
 
 USUAL_NOISE = 0.06
 """Median of the noise of one device that is expected, as standard deviation of log(score)."""
-NOISE, RATIO, DRIFT, EARLIER = (USUAL_NOISE, 0.8), (1.0, 0.35), (0.03, 1.0), (0.08, 1.0)
+NOISE, RATIO, DRIFT = (USUAL_NOISE, 0.8), (1.0, 0.35), (0.03, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as
-noisy several replicas are, of the drift of a machine, and of what a figure of an earlier search
-differs by from runs of today. Sixteen recorded workloads on two shared cores have 0.077 and 0.45 of
-the first, 0.86 and 0.40 of the second. The first is wider, so that a few repeats which scatter by
-0.3 %, as on a quiet machine, are believed; what configurations differ by is taken for noise
-otherwise. Who expects less than there is distributes for nothing more often."""
+noisy several replicas are, and of the drift of a machine. Sixteen recorded workloads on two shared
+cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. The first is wider, so that a
+few repeats which scatter by 0.3 %, as on a quiet machine, are believed; what configurations differ
+by is taken for noise otherwise. Who expects too little distributes for nothing more often."""
 MINUTES = 3.0
 """Time over which a machine's drift is alike."""
 DEGREES, WHOLE = 4.0, 2.0
 """Degrees of freedom of the t distribution of the noise's tails, and the standard deviations within
 which a run counts whole: normal noise then loses next to nothing."""
-EARLIER_OFFSET = 0.54
-"""Of what all figures of earlier searches differ by from runs of today."""
-KNOWN = 4
+KNOWN = 3
 """Parameters before those of the kernel."""
 WALKERS, STEPS, ROUNDS = 128, 10, 2
 """Steps that each walker takes once the runs are weighed, and rounds of both: it goes on from where
@@ -72,8 +69,6 @@ class Run(NamedTuple):
     """When it ran."""
     error: float = 0.0
     """Standard error in log(score) that is its own, beside the noise between runs."""
-    earlier: bool = False
-    """Whether an earlier search has shown it."""
     repeats: float = 1.0
     """As how many runs it counts."""
 
@@ -193,7 +188,7 @@ class Posterior:
     ) -> None:
         self._kernel = kernel
         self._several = np.array(several).astype(int)
-        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, EARLIER, *kernel.prior])
+        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, *kernel.prior])
         self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
         self._random = np.random.default_rng(seed)
         normal = self._random.standard_normal((WALKERS, len(every)))
@@ -210,9 +205,7 @@ class Posterior:
         times = np.array([run.minutes for run in runs])
         self._alike_in_time = np.exp(-np.abs(times[:, None] - times[None, :]) / MINUTES)
         self._errors = np.array([run.error for run in runs])
-        self._earlier = np.array([run.earlier for run in runs])
         self._counts = np.array([run.repeats for run in runs])
-        self._bias = EARLIER_OFFSET**2 * (self._earlier[:, None] & self._earlier[None, :])
         logs = np.array([run.log_score for run in runs])
         self._offset = float(logs.mean())
         self._shown = logs - self._offset
@@ -273,15 +266,14 @@ class Posterior:
     def _parts(self, walkers: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the covariance of what the runs measured, their noise, and their residuals."""
         drift = np.exp(2 * walkers[:, 2])[:, None, None] * self._alike_in_time
-        signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift + self._bias
+        signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift
         errors = (self._sds(walkers) ** 2 / self.weights + self._errors**2) / self._counts
         return signal, errors, self._shown - self._kernel.means(self._rows, walkers[:, KNOWN:])
 
     def _sds(self, walkers: Matrix) -> Matrix:
         """Return the standard deviation of each run's noise."""
         several = self._several[self._rows]
-        sds = np.exp(walkers[:, :1] + walkers[:, 1:2] * several)
-        found: Matrix = np.where(self._earlier, np.exp(walkers[:, 3:4]), sds)
+        found: Matrix = np.exp(walkers[:, :1] + walkers[:, 1:2] * several)
         return found
 
     def _reweigh(self) -> None:
@@ -319,9 +311,8 @@ class Posterior:
         prior = self._kernel.covariance(self._kernel.alike(chosen, chosen), walkers)
         # What the machine was like in the mean of the runs; all share it, so no gap depends on it.
         drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
-        mine = ~self._earlier
-        across += drift * self._alike_in_time[mine].mean(0)
-        prior += drift * self._alike_in_time[mine][:, mine].mean()
+        across += drift * self._alike_in_time.mean(0)
+        prior += drift * self._alike_in_time.mean()
         means = self._offset + self._kernel.means(chosen, walkers)
         means += _by(across, self._solved)
         half = across @ np.swapaxes(self._white, 1, 2)

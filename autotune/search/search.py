@@ -24,7 +24,7 @@ from autotune.search.certification import Certification
 from autotune.search.design import groups, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.search.findings import Findings
-from autotune.search.history import NOTHING_KNOWN, History, WarmStart
+from autotune.search.history import History
 from autotune.search.posterior import USUAL_NOISE
 from autotune.search.probes import time_exchanges, time_without_input
 from autotune.search.pruner import Reference, SlowerThanOneDevice
@@ -69,7 +69,7 @@ class Search:
         budget: Bounds them.
         candidates: The configurations that can run.
         options: Margin and seed.
-        start: What earlier searches let expect.
+        usual: The noise that is expected, as standard deviation of log(score).
         sampler: Proposes what is tried; None is the search's own.
         pruner: Stops what is slower than one device; None is the search's own.
     """
@@ -81,7 +81,7 @@ class Search:
         candidates: Candidates,
         options: SearchOptions,
         *,
-        start: WarmStart = NOTHING_KNOWN,
+        usual: float = USUAL_NOISE,
         sampler: BaseSampler | None = None,
         pruner: BasePruner | None = None,
     ) -> None:
@@ -94,16 +94,17 @@ class Search:
         self._asked = limited or bool(candidates.distributed)
         self._default = own_default(self._singles, runner.subject.facts, options)
         pool = [*dict.fromkeys([*candidates.configurations, *self._batch_matched.values()])]
-        log_offset = runner.subject.scorer.log_offset
-        self._bounds = Bounds(runner.history, runner.subject.facts, options.margin, log_offset)
-        # Proofs speak of examples per second.
+        self._bounds = Bounds(
+            runner.history,
+            runner.subject.facts,
+            options.margin,
+            runner.subject.scorer.log_offset,
+        )
+        # Bounds speak of examples per second.
         self._has_bounds = runner.subject.objective.follows_throughput
         self._certification = Certification(runner)
         self._margin = math.log1p(options.margin)
-        usual = start.noise.sd if start.noise else USUAL_NOISE
-        known = start.known.items() if self._has_bounds else ()
-        earlier = {c: log + log_offset(c) for c, log in known}
-        self._learner = Learner(runner.history, pool, usual, earlier)
+        self._learner = Learner(runner.history, pool, usual)
         self._believer = Believer(
             runner.history,
             self._learner,

@@ -16,7 +16,7 @@ from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
-from autotune.past_measurements import PastMeasurements, measurements_folder, session_of
+from autotune.past_noise import PastNoise, cache_folder, shown_noise
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
@@ -35,9 +35,9 @@ from autotune.search.ending import (
 )
 from autotune.search.expected_times import Correction, with_times
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
-from autotune.search.history import WarmStart, warm_start
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
+from autotune.search.posterior import USUAL_NOISE
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -47,7 +47,7 @@ from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
-from autotune.stats import EXPECTED
+from autotune.stats import EXPECTED, Noise
 from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.text import plural, sentence
@@ -69,7 +69,8 @@ class _Prepared:
     plan: Plan
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
-    start: WarmStart
+    noise: Noise | None
+    """Between runs, as earlier searches have shown it on this machine; None where none did."""
     options: SearchOptions
     seconds: float
     """What the preparation took."""
@@ -107,7 +108,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer, PastMeasurements(None)).predicted()
+    return _prepare(request, engine, observer, PastNoise(None)).predicted()
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -125,8 +126,8 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     """
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
-    kept_in = measurements_folder() if engine.keeps_history else None
-    past = PastMeasurements(kept_in, lambda text: observer(Notice(text=text)))
+    kept_in = cache_folder() if engine.keeps_history else None
+    past = PastNoise(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
     prepared = _prepare(request, engine, observer, past)
     request = request.model_copy(update={"options": prepared.options})
@@ -140,8 +141,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         plan = prepared.predicted(kept)
         observer(Planned(plan=plan, kept=kept))
         _warn(engine.load(), observer)
-        if str(prepared.start):
-            observer(Notice(text=str(prepared.start)))
+        if noise := prepared.noise:
+            earlier = f"Earlier searches on this machine: run-to-run variation of {noise.sd:.0%}."
+            observer(Notice(text=earlier))
         whole = Budget(request.options, engine.now, began)
         correction = Correction(plan, lambda trial: prepared.predicted([trial]), observer)
         session = _Session(request, engine, study, whole, correction)
@@ -164,14 +166,9 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         finally:
             with uninterrupted():
                 study.flush()
-    measured = session_of(
-        result.machine.fingerprint,
-        prepared.fingerprint,
-        result.trials[len(kept) :],
-        result.evidence.load,
-    )
     with uninterrupted():
-        past.add(measured)
+        noise = shown_noise(result.trials[len(kept) :], result.evidence.load)
+        past.add(result.machine.fingerprint, noise)
     return result
 
 
@@ -196,7 +193,7 @@ class _Session:
             folder=self.request.out / "trials" / self.study.name,
             budget=budget,
             observer=self.observer,
-            expected=prepared.start.noise or EXPECTED,
+            expected=prepared.noise or EXPECTED,
         )
         sampler, pruner = self.request.sampler, self.request.pruner
         return runner, Search(
@@ -204,7 +201,7 @@ class _Session:
             budget,
             prepared.found,
             options,
-            start=prepared.start,
+            usual=prepared.noise.sd if prepared.noise else USUAL_NOISE,
             sampler=sampler or sampler_named(options.sampler, options.seed),
             pruner=pruner,
         )
@@ -291,7 +288,7 @@ def _with_load(result: Result, load: Load | None) -> Result:
 
 
 def _prepare(
-    request: TuningRequest, engine: Engine, observer: Observer, past: PastMeasurements
+    request: TuningRequest, engine: Engine, observer: Observer, past: PastNoise
 ) -> _Prepared:
     began, named = engine.now(), named_space(request)
     observer(Preparing(what="Inspecting the machine"))
@@ -315,14 +312,13 @@ def _prepare(
     divided = objective.batches is not Batches.ALIKE
     found = candidates(space, machine, facts, options, divided=divided)
     subject = Subject(workload=workload, facts=facts, machine=machine, objective=objective)
-    fingerprint = workload.fingerprint(facts)
     return _Prepared(
         subject=subject,
         space=space,
         found=found,
         plan=_plan(subject, space, found, options),
-        fingerprint=fingerprint,
-        start=warm_start(past, machine.fingerprint, fingerprint),
+        fingerprint=workload.fingerprint(facts),
+        noise=past.of(machine.fingerprint),
         options=options,
         seconds=engine.now() - began,
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
+from autotune.search.failures import FAILURES
+from autotune.search.question import FEWEST, SURE_GAIN
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.turns import Turns
@@ -18,12 +20,6 @@ from autotune.verification.answer import Answer, Comparison, compared
 MORE_TIME = "allow more time"
 BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
-SURE = 0.99
-"""Probability of what is answered."""
-FEWEST = 3
-"""Pairs before anything is answered: the noise of fewer is anybody's guess."""
-FAILURES = 2
-"""One failure may be an accident; so many are none."""
 NO_CHALLENGER = {
     True: (
         "the recommended configuration runs, but the file holds no single-device configuration "
@@ -141,9 +137,9 @@ class Contest:
             self._turns.chance(self._winner, question.challenger, bound)
             for bound in (question.holds_above, question.fails_below)
         )
-        if 1 - below > SURE:
+        if 1 - below > SURE_GAIN:
             return Answer.FAILS
-        return Answer.HOLDS if above > SURE else Answer.UNCLEAR
+        return Answer.HOLDS if above > SURE_GAIN else Answer.UNCLEAR
 
 
 def too_few(pairs: int) -> str:

@@ -16,7 +16,7 @@ from autotune import Plan, SearchOptions, Tuner
 from autotune.engine.lock import Notify
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
-from autotune.past_measurements import CACHE
+from autotune.past_noise import CACHE
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")

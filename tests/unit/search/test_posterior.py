@@ -97,23 +97,6 @@ def test_what_one_device_shows_is_expected_of_several() -> None:
     assert sd[POOL.index(TWO[-1])] > sd[POOL.index(ALONE[-1])]
 
 
-def test_an_earlier_search_tells_what_differs_and_not_how_fast() -> None:
-    """One that shows everything at half the rate tells as much as one that does not."""
-    rates = [100.0 * c.per_replica_batch**0.5 for c in ALONE]
-    looks = [Run(k, math.log(rate / 2), 0.0, earlier=True) for k, rate in enumerate(rates)]
-    mean, _ = learned([Run(0, math.log(rates[0]), 0.0), *looks]).marginals()
-    assert np.exp(mean[: len(ALONE)]) == pytest.approx(rates, rel=0.25)
-
-
-def test_what_trials_show_is_believed_against_an_earlier_search() -> None:
-    """One that says the opposite counts little."""
-    rates = [100.0 * c.per_replica_batch**0.5 for c in ALONE]
-    looks = [Run(k, -math.log(rate), 0.0, earlier=True) for k, rate in enumerate(rates)]
-    tried = [Run(k, math.log(rates[k]), 0.0) for k in range(0, len(ALONE), 2)]
-    mean, _ = learned([*tried, *looks]).marginals()
-    assert mean[len(ALONE) - 1] > mean[1]
-
-
 def test_the_best_of_many_untried_is_not_too_good() -> None:
     """They deviate in common from what is expected: drawn one by one, the best would be better."""
     joint = learned([Run(0, 0.0, 0.0), Run(8, 0.0, 0.1)]).joint(range(len(POOL)))

@@ -1,4 +1,4 @@
-"""What a search keeps of a real engine's timings, and what it tells of its load."""
+"""What a search keeps of the noise of a real engine, and what it tells of its load."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from optuna.storages import BaseStorage
 from autotune.engine.load import Load
 from autotune.events import Notice
 from autotune.options import SearchOptions
-from autotune.past_measurements import CACHE, PastMeasurements, measurements_folder
+from autotune.past_noise import CACHE, PastNoise, cache_folder
 from autotune.result import Result
-from autotune.search.history import warm_start
 from autotune.search.tune import TuningRequest, tune
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from autotune.stats import EXPECTED
+from autotune.testing import FAKE_MACHINE, FakeEngine
 from autotune.workload import Workload
 
 from .conftest import SPACE, speed
@@ -34,9 +34,9 @@ class Real(FakeEngine):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path | None:
-    """The folder of past measurements."""
+    """The folder of past noise."""
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
-    return measurements_folder()
+    return cache_folder()
 
 
 @pytest.fixture
@@ -59,68 +59,32 @@ def on(tmp_path: Path, workload: Workload, kept_in: BaseStorage) -> On:
     return run
 
 
-def test_a_search_is_kept_for_the_next_one(on: On, folder: Path, workload: Workload) -> None:
-    """What it measured, under the fingerprints of machine and workload."""
-    result, told = on()
-    (found,) = PastMeasurements(folder).sessions(MACHINE, workload.fingerprint(FAKE_FACTS))
-    shown = [t.examples_per_second for t in result.trials if t.measured]
-    assert [each.examples_per_second for each in found.measured] == shown
+def repeats(result: Result, kept: int = 0) -> int:
+    """Return how often a search has run something again."""
+    measured = [t.configuration for t in result.trials[kept:] if t.measured]
+    return len(measured) - len(set(measured))
+
+
+def test_the_next_search_starts_with_the_noise_of_this_one(on: On, folder: Path) -> None:
+    """By its repeats, and it says so."""
+    first, told = on(most=9)
     assert [each for each in told if "left out" not in each] == []
+    kept = PastNoise(folder).of(MACHINE)
+    assert kept
+    assert kept.degrees == EXPECTED.degrees + repeats(first)
+    _, told = on(most=2)
+    assert any(f"run-to-run variation of {kept.sd:.0%}" in each for each in told)
 
 
-def test_the_next_search_starts_from_it(on: On, folder: Path, workload: Workload) -> None:
-    """Configurations relative to the best single device, and the machine's noise."""
-    result, _ = on(most=9)
-    start = warm_start(PastMeasurements(folder), MACHINE, workload.fingerprint(FAKE_FACTS))
-    alone = {c: gap for c, gap in start.known.items() if not c.distributed}
-    assert max(alone.values()) == 0
-    assert set(start.known) == {t.configuration for t in result.trials if t.measured}
-    assert start.noise
-    measured = [trial.configuration for trial in result.trials if trial.measured]
-    assert start.noise.degrees == len(measured) - len(set(measured))
-
-
-def test_a_resumed_study_is_kept_once(on: On, folder: Path, workload: Workload) -> None:
+def test_a_resumed_study_is_kept_once(on: On, folder: Path) -> None:
     """Only trials of its own belong to a session: those before were another day's."""
-    first, _ = on()
-    second, _ = on(most=6, resume=True)
-    found = PastMeasurements(folder).sessions(MACHINE, workload.fingerprint(FAKE_FACTS))
+    first, _ = on(most=9)
+    second, _ = on(most=14, resume=True)
     assert len(second.trials) > len(first.trials)
-    kept = [each for session in found for each in session.measured]
-    assert len(kept) == len([t for t in second.trials if t.measured])
-    assert len(found) == 2
-
-
-class Edited(Real):
-    """The user edits the factories while the search runs."""
-
-    def __init__(self, code: Path) -> None:
-        super().__init__(speed())
-        self.code = code
-
-    def now(self) -> float:
-        """Edit, because it is asked for the time during every trial."""
-        if self.requests:
-            self.code.write_text("def model_fn(): return 1")
-        return super().now()
-
-
-def test_what_was_timed_is_what_is_kept(folder: Path, tmp_path: Path, workload: Workload) -> None:
-    """Code that was edited meanwhile is another workload."""
-    code = tmp_path / "digits.py"
-    code.write_text("def model_fn(): ...")
-    model = workload.model.model_copy(update={"root": str(tmp_path)})
-    mine = workload.model_copy(update={"model": model})
-    before = mine.fingerprint(FAKE_FACTS)
-    request = TuningRequest(
-        workload=mine,
-        space=SPACE,
-        options=SearchOptions(budget=None, max_trials=2),
-        out=tmp_path / "o",
-    )
-    tune(request, Edited(code))
-    assert mine.fingerprint(FAKE_FACTS) != before
-    assert PastMeasurements(folder).sessions(MACHINE, before)
+    kept = PastNoise(folder).of(MACHINE)
+    assert kept
+    again = repeats(second, len(first.trials))
+    assert kept.degrees == EXPECTED.degrees + repeats(first) + again
 
 
 def test_a_broken_store_costs_a_sentence(on: On, folder: Path) -> None:
