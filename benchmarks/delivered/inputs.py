@@ -1,4 +1,7 @@
-"""Inputs whose first seconds tell little of what a training sustains, and a small model."""
+"""Inputs whose first seconds tell little of what a training sustains, and a small model.
+
+Each comes with examples that validate it.
+"""
 
 import time
 from collections.abc import Iterator
@@ -8,6 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 NUMBERS = 64
+VALIDATED = 512
+"""Examples that validate an epoch."""
+Pair = tuple[tf.data.Dataset, tf.data.Dataset]
 SIGNATURE = (tf.TensorSpec((NUMBERS,), tf.float32), tf.TensorSpec((), tf.int64))
 
 
@@ -26,7 +32,7 @@ def model_fn(units: int = 64) -> keras.Model:
     return model
 
 
-def pausing() -> tf.data.Dataset:
+def pausing() -> Pair:
     """Return 2,000 examples a second in 0.7 s of each second, and none in the other 0.3 s."""
 
     def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
@@ -36,36 +42,37 @@ def pausing() -> tf.data.Dataset:
                 time.sleep(rest)
             yield example
 
-    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+    return _with_validation(tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE))
 
 
-def refilling() -> tf.data.Dataset:
+def refilling() -> Pair:
     """Return what a shuffle buffer gives that takes a second to fill in each epoch."""
 
     def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
         yield from _paced(6144, per_second=4000)
 
     source = tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
-    return source.shuffle(4096)
+    return _with_validation(source.shuffle(4096))
 
 
-def kept() -> tf.data.Dataset:
+def kept() -> Pair:
     """Return examples that a slow source gives once; from then on they are in memory."""
 
     def generate() -> Iterator[tuple[np.ndarray, np.int64]]:
         yield from _paced(4096, per_second=1500)
 
-    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE).cache()
+    source = tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+    return _with_validation(source.cache())
 
 
-def costly() -> tf.data.Dataset:
+def costly() -> Pair:
     """Return examples that a map computes slowly, the same ones in each epoch."""
     numbers, labels = _examples(4096)
     pairs = tf.data.Dataset.from_tensor_slices((numbers, labels))
-    return pairs.map(_compute, num_parallel_calls=2)
+    return _with_validation(pairs.map(_compute, num_parallel_calls=2))
 
 
-def ramping() -> tf.data.Dataset:
+def ramping() -> Pair:
     """Return examples of a source that needs some seconds to come to its 3,000 a second."""
     began: list[float] = []
 
@@ -77,10 +84,10 @@ def ramping() -> tf.data.Dataset:
             time.sleep(1 / (3000 * reached))
             yield example
 
-    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+    return _with_validation(tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE))
 
 
-def draining() -> tf.data.Dataset:
+def draining() -> Pair:
     """Return 6,000 examples at once, which were fetched before, and then 1,500 a second."""
     due: list[float] = []
 
@@ -92,7 +99,11 @@ def draining() -> tf.data.Dataset:
             time.sleep(max(due[0] - time.monotonic(), 0.0))
             yield example
 
-    return tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE)
+    return _with_validation(tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE))
+
+
+def _with_validation(dataset: tf.data.Dataset) -> Pair:
+    return dataset, tf.data.Dataset.from_tensor_slices(_examples(VALIDATED))
 
 
 def _compute(numbers: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

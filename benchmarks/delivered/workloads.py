@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-INPUTS = Path(__file__).with_name("inputs.py")
+INPUTS, VALIDATED = (Path(__file__).with_name(f"{each}.py") for each in ("inputs", "validated"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,20 +17,22 @@ class Promise:
 
     Attributes:
         what: Its difficulty, in words.
-        file: Of its factories.
-        dataset: The function of the file that gives its examples.
+        file: Of its model.
+        data: Of its examples.
+        dataset: The function of that file that gives them.
         axes: What is searched beside batches and steps per call.
     """
 
     what: str
     file: Path = INPUTS
-    dataset: str = "dataset_fn"
+    data: Path = INPUTS
+    dataset: str
     axes: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
     def factories(self) -> tuple[str, str]:
         """Those of the model and of the dataset, as text."""
-        return f"{self.file}:model_fn", f"{self.file}:{self.dataset}"
+        return f"{self.file}:model_fn", f"{self.data}:{self.dataset}"
 
     def space(self, name: str) -> dict[str, Any]:
         """Return what is searched."""
@@ -40,6 +42,10 @@ class Promise:
             "strategies": ["one_device", "multi_worker_mirrored"],
             "axes": {**common, "shard_policy": ["source", "data"], **self.axes},
         }
+
+
+def _example(name: str, what: str) -> Promise:
+    return Promise(what=what, file=EXAMPLES / f"{name}.py", data=VALIDATED, dataset=name)
 
 
 WORKLOADS: Mapping[str, Promise] = {
@@ -53,8 +59,8 @@ WORKLOADS: Mapping[str, Promise] = {
     ),
     "ramping": Promise(what="the source takes seconds to reach its rate", dataset="ramping"),
     "draining": Promise(what="a prefetched start drains", dataset="draining"),
-    "digits": Promise(what="a small convolutional network", file=EXAMPLES / "digits.py"),
-    "lstm": Promise(what="a recurrent network", file=EXAMPLES / "lstm.py"),
-    "wide_dense": Promise(what="many parameters", file=EXAMPLES / "wide_dense.py"),
-    "python_input": Promise(what="input in Python", file=EXAMPLES / "python_input.py"),
+    "digits": _example("digits", "a small convolutional network"),
+    "lstm": _example("lstm", "a recurrent network"),
+    "wide_dense": _example("wide_dense", "many parameters"),
+    "python_input": _example("python_input", "input in Python"),
 }
