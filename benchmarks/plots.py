@@ -243,7 +243,7 @@ def _finals(axes: Any, every: list[list[Row]]) -> None:
     gains = [(share, at) for share, at, row in zip(found, heights, rows, strict=True) if share]
     axes.plot(*zip(*gains, strict=True), "o", color=SEVERAL, label="10 % to gain: distribute")
     _name_rows(axes, [row["machine"] for row in rows])
-    axes.set(xlabel="% of searches; the rest says that it is not sure yet", xlim=(0, 100))
+    axes.set(xlabel="% of searches; the rest says that it is not sure yet", xlim=(0, 103))
     axes.figure.legend(loc="outside upper center", ncols=3)
 
 
