@@ -97,7 +97,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_past() -> Iterator[None]:
-    """No test reads or writes the noise of the user's own past searches, nor does what it starts."""
+    """No test knows or keeps the noise of the user's own searches, nor does what it starts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(CACHE, "off")
         yield

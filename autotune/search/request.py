@@ -15,7 +15,7 @@ from pydantic import BeforeValidator
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.machine import Machine
-from autotune.objective import MAX_THROUGHPUT, Objective, Scorer
+from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.text import hint
@@ -126,6 +126,7 @@ def check_names(request: TuningRequest) -> None:
     """
     for factory in request.workload.factories.values():
         factory.check_name()
+    objective_named(request.options.objective)
     space, takes = named_space(request), _parameters(request.workload)
     if space is not None and None not in takes.values():
         check_own_axes(space, {name for names in takes.values() for name in names or ()})

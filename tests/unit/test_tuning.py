@@ -58,11 +58,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Own]:
 def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -> None:
     """The observer is told of the wait, and the engine is closed."""
     events: list[object] = []
-    Tuner(observer=events.append).tune(*CALL, **SHORT)
+    again = SearchOptions(budget=None, max_trials=6)  # time for a repeat, which shows the noise
+    Tuner(observer=events.append).tune(*CALL, **{**SHORT, "options": again})
     assert [each.reservations for each in own] == [["mine:model_fn"]]
     assert events[0] == Notice(text="waiting")
     assert own[0].closed
-    assert (tmp_path / "searches").exists()
+    assert [*(tmp_path / "noise").glob("*.json")]
 
 
 def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> N
     assert engine.reservations == ["mine:model_fn"]
     assert not engine.closed
     assert own == []
-    assert not (tmp_path / "searches").exists()
+    assert not (tmp_path / "noise").exists()
 
 
 def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
@@ -107,6 +108,7 @@ class Model:
         (CALL, {"space": {**ONE, "axes": {"prefetsh": [2]}}}, "axis 'prefetsh'.*mean prefetch"),
         (("loop.py",), {}, r"line 3 \(train_on_batch\)"),
         (CALL, {"space": {"strategies": ["mirored"]}}, "'mirored'.*mean mirrored"),
+        (CALL, {"objective": "fastest"}, "Unknown objective 'fastest'"),
     ],
 )
 def test_what_the_text_tells_is_told_without_a_wait(
