@@ -106,6 +106,6 @@ def _goals(rows: Sequence[Row]) -> Iterator[str]:
     held = [
         p.low <= rate <= p.high for row in rows if (p := row.predicted) for rate in row.achieved
     ]
-    share = Share(count=sum(held), of=len(held))
-    mark = "reached" if share.value >= HELD_GOAL else "short"
-    yield f"| the predicted interval holds a run | >= {HELD_GOAL:.0%} | {share} | {mark} |"
+    within = Share(count=sum(held), of=len(held))
+    mark = "reached" if within.value >= HELD_GOAL else "short"
+    yield f"| the predicted interval holds a run | >= {HELD_GOAL:.0%} | {within} | {mark} |"
