@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.curves.bench import DELIVERED, OWN, seconds_to, told
+from benchmarks.curves.bench import OWN, TUNED, seconds_to, told
 
 CURVE = [(1.0, 0.5), (2.0, 0.9), (3.0, 1.0)]
 
@@ -18,6 +18,6 @@ def test_an_accuracy_is_reached_between_two_looks(target: float, seconds: float 
 def test_the_page_says_what_was_not_reached() -> None:
     """No ratio follows then."""
     low = [(1.0, 0.5), (2.0, 0.6)]
-    lines = list(told({OWN: [CURVE, low], DELIVERED: [CURVE, CURVE]}))
+    lines = list(told({OWN: [CURVE, low], TUNED: [CURVE, CURVE]}))
     assert any("your own: not reached from 1 of 2 seeds" in line for line in lines)
     assert "times as soon" not in lines[-1]

@@ -78,7 +78,7 @@ def test_every_trial_has_its_time(tuner: Tuner, tmp_path: Path) -> None:
     began, url = time.time(), f"sqlite:///{tmp_path / 'out' / 'study.db'}"
     first = tuner(speed(), engine=Wedged(speed(distributed=0.2)), options={"max_trials": 5})
     between = optuna.load_study(study_name=first.study, storage=url).trials
-    result = tuner(speed(), options={"max_trials": 8}, resume=True)
+    result = tuner(speed(distributed=0.2), options={"max_trials": 14}, resume=True)
     study = optuna.load_study(study_name=result.study, storage=url)
     assert {t.outcome for t in result.trials} >= {Outcome.MEASURED, Outcome.PRUNED, Outcome.CRASHED}
     assert study.trials[: len(between)] == between
