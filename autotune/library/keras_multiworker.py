@@ -23,8 +23,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+import keras_training
 from keras_input import batches_in_order
-from keras_training import save as save_model, spread_random_streams
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
@@ -130,7 +130,7 @@ def fit(
     strategy = model.distribute_strategy
     # Outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile, model.steps_per_execution = jit_compile, 1
-    spread_random_streams(model)
+    keras_training.spread_random_streams(model)
     worker = worker_of(strategy)
     if seed is not None:
         tf.random.set_seed(seed + worker)
@@ -439,7 +439,7 @@ class Checkpoints(keras.callbacks.Callback):
                 f"The checkpoint {self.path(epoch)} is not of this model, or is damaged: {exc}. "
                 "Remove it, or name another folder by --resume."
             ) from exc
-        spread_random_streams(self.model, restored=True)
+        keras_training.spread_random_streams(self.model, restored=True)
         self.model._initial_epoch = epoch
         if worker_of(self.model.distribute_strategy) == 0:
             print(f"Going on after epoch {epoch}, from {self.root}.", flush=True)
@@ -500,4 +500,4 @@ def save(model: keras.Model, args: argparse.Namespace) -> None:
     strategy = model.distribute_strategy
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras" if worker_of(strategy) else None
-        save_model(model, args, path, partial(everyones, strategy, "saved"))
+        keras_training.save(model, args, path, partial(everyones, strategy, "saved"))
