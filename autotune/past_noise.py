@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
 from pydantic import ValidationError
 
-from autotune.config import Configuration
 from autotune.engine.load import NOTICEABLE, Load
 from autotune.stats import EXPECTED, Noise, squared_residuals
-from autotune.trial import Trial
 from autotune.value import Value
 
 CACHE = "AUTOTUNE_CACHE"
@@ -107,13 +104,12 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
         return None
 
 
-def shown_noise(trials: Iterable[Trial], load: Load | None = None) -> Noise | None:
-    """Return the noise between repeats in a search; None without any, or beside other programs."""
-    logs: dict[Configuration, list[float]] = defaultdict(list)
-    for trial in trials:
-        if trial.measured and trial.examples_per_second:
-            logs[trial.configuration].append(math.log(trial.examples_per_second))
-    squares, degrees = squared_residuals(logs.values())
+def shown_noise(groups: Iterable[Sequence[float]], load: Load | None = None) -> Noise | None:
+    """Return the noise between repeats in a search; None without any, or beside other programs.
+
+    A group holds log(score) of the runs of a configuration.
+    """
+    squares, degrees = squared_residuals(groups)
     if not degrees or (load is not None and load.share >= NOTICEABLE):
         return None
     return Noise(sd=math.sqrt(squares / degrees), degrees=degrees)

@@ -65,7 +65,9 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def initial_design(baseline: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+def one_of_each_strategy(
+    baseline: Configuration, pool: Sequence[Configuration]
+) -> list[Configuration]:
     """Return for each strategy one configuration, otherwise set as the best single device is.
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of

@@ -10,7 +10,7 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.certification import REFERENCE_RUNS
 from autotune.search.costs import Costs
-from autotune.search.design import initial_design, own_default
+from autotune.search.design import one_of_each_strategy, own_default
 from autotune.space import Candidates
 from autotune.trial import Trial
 
@@ -34,7 +34,7 @@ def with_times(
         options: Say whether the recommendation will be profiled.
     """
     default = own_default(candidates.one_device, plan.facts, options)
-    challengers = initial_design(default, candidates.distributed)
+    challengers = one_of_each_strategy(default, candidates.distributed)
     enough, most = (
         prepared + _with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
         if challengers

@@ -177,8 +177,8 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
 def _drawn(joint: Joint, entrants: Entrants, seed: int) -> Matrix:
     """Draw log scores; what worker groups have shown may be luck in a part of them."""
     drawn = joint.draw(DRAWS, seed, [k for k, n in enumerate(entrants.runs) if n])
-    unrepeated = np.random.default_rng(seed + 1).random(len(drawn)) < _luck(*entrants.modes)
-    drawn[:, list(entrants.several)] -= STEP / 2 * unrepeated[:, None]
+    by_mode = np.random.default_rng(seed + 1).random(len(drawn)) < _luck(*entrants.modes)
+    drawn[:, list(entrants.several)] -= STEP / 2 * by_mode[:, None]
     return drawn
 
 

@@ -35,6 +35,7 @@ from autotune.search.ending import (
 )
 from autotune.search.expected_times import Correction, with_times
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
+from autotune.search.history import History
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
 from autotune.search.posterior import USUAL_NOISE
@@ -167,7 +168,8 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             with uninterrupted():
                 study.flush()
     with uninterrupted():
-        noise = shown_noise(result.trials[len(kept) :], result.evidence.load)
+        repeated = History(result.trials[len(kept) :]).repeated
+        noise = shown_noise(repeated, result.evidence.load)
         past.add(result.machine.fingerprint, noise)
     return result
 

@@ -9,7 +9,7 @@ from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.failures import FAILURES
-from autotune.search.question import FEWEST, SURE_GAIN
+from autotune.search.question import SURE_GAIN
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.turns import Turns
@@ -20,6 +20,8 @@ from autotune.verification.answer import Answer, Comparison, compared
 MORE_TIME = "allow more time"
 BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
+FEWEST = 3
+"""Pairs before anything is answered: the noise of fewer is anybody's guess."""
 NO_CHALLENGER = {
     True: (
         "the recommended configuration runs, but the file holds no single-device configuration "

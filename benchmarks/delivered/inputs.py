@@ -1,15 +1,18 @@
-"""Inputs whose first seconds tell little of what a training sustains, and a small model.
+"""Inputs whose first seconds tell little of what a training sustains, and those of the examples.
 
-Each comes with examples that validate it.
+Each comes with what validates it.
 """
 
+import runpy
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NUMBERS = 64
 VALIDATED = 512
 """Examples that validate an epoch."""
@@ -100,6 +103,31 @@ def draining() -> Pair:
             yield example
 
     return _with_validation(tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE))
+
+
+def digits() -> Pair:
+    """Return handwritten digits."""
+    return _validated("digits")
+
+
+def lstm() -> Pair:
+    """Return sequences."""
+    return _validated("lstm")
+
+
+def wide_dense() -> Pair:
+    """Return rows of numbers."""
+    return _validated("wide_dense")
+
+
+def python_input() -> Pair:
+    """Return texts that Python makes."""
+    return _validated("python_input")
+
+
+def _validated(name: str) -> Pair:
+    dataset: tf.data.Dataset = runpy.run_path(str(EXAMPLES / f"{name}.py"))["dataset_fn"]()
+    return dataset, dataset.take(VALIDATED)
 
 
 def _with_validation(dataset: tf.data.Dataset) -> Pair:

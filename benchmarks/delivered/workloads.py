@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-INPUTS, VALIDATED = (Path(__file__).with_name(f"{each}.py") for each in ("inputs", "validated"))
+INPUTS = Path(__file__).with_name("inputs.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,21 +18,19 @@ class Promise:
     Attributes:
         what: Its difficulty, in words.
         file: Of its model.
-        data: Of its examples.
-        dataset: The function of that file that gives them.
+        dataset: The function of `inputs.py` that gives its examples.
         axes: What is searched beside batches and steps per call.
     """
 
     what: str
     file: Path = INPUTS
-    data: Path = INPUTS
     dataset: str
     axes: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
     def factories(self) -> tuple[str, str]:
         """Those of the model and of the dataset, as text."""
-        return f"{self.file}:model_fn", f"{self.data}:{self.dataset}"
+        return f"{self.file}:model_fn", f"{INPUTS}:{self.dataset}"
 
     def space(self, name: str) -> dict[str, Any]:
         """Return what is searched."""
@@ -45,7 +43,7 @@ class Promise:
 
 
 def _example(name: str, what: str) -> Promise:
-    return Promise(what=what, file=EXAMPLES / f"{name}.py", data=VALIDATED, dataset=name)
+    return Promise(what=what, file=EXAMPLES / f"{name}.py", dataset=name)
 
 
 WORKLOADS: Mapping[str, Promise] = {

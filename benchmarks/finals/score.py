@@ -34,6 +34,20 @@ FIRST_SEED = 2000
 Results = Mapping[Cell, Sequence[Played]]
 
 
+def counted(
+    results: Results, worlds: Sequence[World], gain: float, of: Callable[[Played], bool | None]
+) -> Share | None:
+    """Return how many searches count, of those with a true gain in some worlds; None: none can."""
+    found = [
+        counts
+        for cell, played in results.items()
+        if cell.gain == gain and cell.world in worlds
+        for each in played
+        if (counts := of(each)) is not None
+    ]
+    return Share(count=sum(found), of=len(found)) if found else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Goal:
     """A share of searches, and what it should be."""
@@ -47,17 +61,9 @@ class Goal:
     of: Callable[[Played], bool | None]
     """Whether a search counts; None leaves it out."""
 
-    def reached(self, results: Results, *worlds: World) -> Share | None:
-        """Return what was reached, in some worlds or in all of the goal; None: nothing says so."""
-        among = [each for each in worlds or self.worlds if each in self.worlds]
-        found = [
-            counts
-            for cell, played in results.items()
-            if cell.gain == self.gain and cell.world in among
-            for each in played
-            if (counts := self.of(each)) is not None
-        ]
-        return Share(count=sum(found), of=len(found)) if found else None
+    def reached(self, results: Results) -> Share | None:
+        """Return what was reached in all worlds of the goal; None: nothing says so."""
+        return counted(results, self.worlds, self.gain, self.of)
 
     def mark(self, share: Share) -> str:
         """Return how a share stands with the goal: `SHORT` is missed by more than chance."""
@@ -84,6 +90,14 @@ EVERY = (*STILL, *DISTURBED)
 WRONG = Goal(
     what="wrong *distribute*, equal", least=0, most=0.01, gain=EQUAL, worlds=EVERY, of=_distributes
 )
+FOUND = Goal(
+    what="a gain of 10 % is found at 3 % noise",
+    least=0.95,
+    most=1,
+    gain=FASTER,
+    worlds=QUIET[:1],
+    of=_distributes,
+)
 GOALS = (
     WRONG,
     Goal(
@@ -94,18 +108,11 @@ GOALS = (
         worlds=EVERY,
         of=_distributes,
     ),
-    Goal(
-        what="a gain of 10 % is found at 3 % noise",
-        least=0.95,
-        most=1,
-        gain=FASTER,
-        worlds=QUIET[:1],
-        of=_distributes,
-    ),
+    FOUND,
     Goal(
         what="wrong *one device*, gain of 10 %",
         least=0,
-        most=0.05,
+        most=0.025,
         gain=FASTER,
         worlds=QUIET,
         of=_stays,
@@ -183,18 +190,9 @@ def worlds(results: Results) -> Iterator[str]:
     yield f"| machine | {' | '.join(head for head, *_ in COLUMNS)} |"
     yield f"| --- |{' --- |' * len(COLUMNS)}"
     for world in EVERY:
-        cells = [_counted(results, world, gain, of) for _, gain, of in COLUMNS]
+        shares = (counted(results, [world], gain, of) for _, gain, of in COLUMNS)
+        cells = (f"{each.count} of {each.of}" if each else "-" for each in shares)
         yield f"| {world.name} | {' | '.join(cells)} |"
-
-
-def _counted(results: Results, world: World, gain: float, of: Callable[[Played], bool]) -> str:
-    mine = [
-        p
-        for cell, all_ in results.items()
-        if (cell.world, cell.gain) == (world, gain)
-        for p in all_
-    ]
-    return f"{sum(map(of, mine))} of {len(mine)}" if mine else "-"
 
 
 def _cells() -> Iterator[Cell]:

@@ -26,7 +26,7 @@ from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.plain import Window
 from autotune.reason import Completed, Outcome
-from autotune.search.design import default_in, initial_design
+from autotune.search.design import default_in, one_of_each_strategy
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
@@ -101,7 +101,7 @@ def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
     subject = Subject(workload=swept.workload, machine=machine, facts=facts)
     found = candidates(swept.space, machine, facts, swept.constraints)
     default = default_in(found.one_device)
-    arms = [default, *initial_design(default, found.distributed)[-1:]]
+    arms = [default, *one_of_each_strategy(default, found.distributed)[-1:]]
     shuffle = random.Random(0)  # noqa: S311 - an order of runs
     readings: dict[Configuration, list[Reading]] = {arm: [] for arm in arms}
     with tempfile.TemporaryDirectory() as folder:

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from autotune import past_noise
-from autotune.config import Configuration
 from autotune.engine.load import Load
 from autotune.past_noise import CACHE, PastNoise, cache_folder, shown_noise
-from autotune.reason import Measured, Outcome
 from autotune.stats import Noise
-from autotune.trial import Stage, Trial
 
 MACHINE = "machine00000"
 
@@ -103,26 +100,14 @@ def test_a_folder_that_cannot_be_used_is_told_once(tmp_path: Path, told: list[st
     assert CACHE in told[0]
 
 
-def trial(number: int, rate: float, batch: int = 32) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.EXPLORE,
-        configuration=Configuration(per_replica_batch=batch),
-        outcome=Outcome.MEASURED,
-        reason=Measured(),
-        examples_per_second=rate,
-        wall_seconds=1.0,
-    )
-
-
 def test_noise_is_what_repeats_differ_by() -> None:
     """Single runs say nothing of it, nor does an hour in which others used the machine."""
-    repeats = [trial(0, 100.0), trial(1, 110.0), trial(2, 500.0, batch=64)]
-    found = shown_noise(repeats)
+    groups = [[math.log(100.0), math.log(110.0)], [math.log(500.0)]]
+    found = shown_noise(groups)
     assert found
     assert (found.sd, found.degrees) == (pytest.approx(0.0674, abs=1e-4), 1)
-    assert shown_noise(repeats[1:]) is None
-    assert shown_noise(repeats, Load(seconds=10, cores=2, busy=1.0, stolen=0)) is None
+    assert shown_noise(groups[1:]) is None
+    assert shown_noise(groups, Load(seconds=10, cores=2, busy=1.0, stolen=0)) is None
 
 
 @pytest.mark.parametrize(

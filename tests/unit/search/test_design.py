@@ -7,9 +7,9 @@ from autotune.options import SearchOptions
 from autotune.search.design import (
     default_in,
     groups,
-    initial_design,
     nearest,
     one_factor_at_a_time,
+    one_of_each_strategy,
 )
 from autotune.space import candidates
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
@@ -33,7 +33,7 @@ def test_each_value_of_each_axis_is_seen_alone() -> None:
 
 def test_distribution_starts_from_the_best_single_device() -> None:
     """Each strategy is first tried as the baseline is fed."""
-    found = initial_design(Configuration(per_replica_batch=128), FOUND.distributed)
+    found = one_of_each_strategy(Configuration(per_replica_batch=128), FOUND.distributed)
     assert [c.strategy for c in found] == ["mirrored", "multi_worker_mirrored"]
     assert {c.per_replica_batch for c in found} == {128}
 
