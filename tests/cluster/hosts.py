@@ -80,11 +80,14 @@ class Host:
         assert done.returncode == 0, done.stdout
 
     def processes(self) -> list[psutil.Process]:
-        """Return what runs on the host, without what the host itself consists of."""
+        """Return what runs on the host, without what the host itself consists of.
+
+        The name is `.info["name"]`: `.name()` fails for one that ended meanwhile.
+        """
         mine = _namespace(self.first)
         own = [psutil.Process(self.first), *psutil.Process(self.first).children()]
         # Unlike `psutil.Process(pid)` it passes over those that end meanwhile.
-        found = (each for each in psutil.process_iter() if _namespace(each.pid) == mine)
+        found = (each for each in psutil.process_iter(["name"]) if _namespace(each.pid) == mine)
         return [each for each in found if each not in own[:2] and _lives(each)]
 
 

@@ -46,7 +46,7 @@ def until(process: subprocess.Popen[str], text: str, times: int) -> None:
 
 
 def trains(host: Host) -> bool:
-    return any("python" in each.name() for each in host.processes())
+    return any("python" in each.info["name"] for each in host.processes())
 
 
 def ends_everywhere(hosts: Hosts, seconds: float = 60) -> bool:
@@ -77,7 +77,7 @@ def test_no_host_trains_without_its_launcher(
     """However that ends: what ssh started ends with its input."""
     with reachable[0].start(*launched(folder, "time.sleep(600)"), cwd=folder) as launcher:
         until(launcher, "host", 2)
-        [process] = (each for each in reachable[0].processes() if "python" in each.name())
+        [process] = (each for each in reachable[0].processes() if "python" in each.info["name"])
         process.send_signal(number)
         launcher.wait(timeout=60)
         assert ends_everywhere(reachable)

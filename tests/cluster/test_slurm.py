@@ -40,6 +40,6 @@ def test_a_failed_node_ends_the_job(slurm: Slurm, folder: Path) -> None:
     assert done.returncode != 0
     assert "task 1: Exited with exit code 3" in output
     deadline = time.monotonic() + 60
-    while any("python" in each.name() for host in slurm.hosts for each in host.processes()):
+    while any("python" in each.info["name"] for host in slurm.hosts for each in host.processes()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -28,5 +28,5 @@ def test_a_search_uses_all_nodes_of_its_job(slurm: Slurm, folder: Path) -> None:
     output = (folder / "job.txt").read_text("utf-8")
     assert done.returncode == 0, output
     assert "2 hosts" in output
-    running = [each.name() for host in slurm.hosts for each in host.processes()]
+    running = [each.info["name"] for host in slurm.hosts for each in host.processes()]
     assert not any("ray" in name or "python" in name for name in running)
