@@ -36,6 +36,11 @@ class Row(Part):
     """The verdict and what is recommended."""
 
     @property
+    def compared(self) -> bool:
+        """Whether what was predicted has all that the run does: the end of an epoch as well."""
+        return self.predicted is not None and self.between is not None
+
+    @property
     def ratios(self) -> list[float]:
         """Achieved over predicted, of each run."""
         return [rate / self.predicted.value for rate in self.achieved] if self.predicted else []
@@ -79,7 +84,7 @@ def _line(row: Row) -> str:
     else:
         cells = (
             f"{predicted.value:,.0f} ({predicted.low:,.0f} to {predicted.high:,.0f})",
-            f"{row.between:.2g}" if row.between else "-",
+            "not measured" if row.between is None else f"{row.between:.2g}",
             ", ".join(f"{rate:,.0f}" for rate in row.achieved),
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios),
             ", ".join(f"{ratio:.3f}" for ratio in row.ratios_beside) or "-",
@@ -88,7 +93,8 @@ def _line(row: Row) -> str:
     return f"| {what} | {' | '.join(cells)} | {row.said} |"
 
 
-def _goals(rows: Sequence[Row]) -> Iterator[str]:
+def _goals(every: Sequence[Row]) -> Iterator[str]:
+    rows = [row for row in every if row.compared]
     off = [abs(ratio - 1) for row in rows for ratio in row.ratios]
     if not off:
         return

@@ -16,6 +16,7 @@ def row(workload: str, *achieved: float, commit: str = "aaa1111", **changed: obj
         "budget": 60.0,
         "seconds": 60.0,
         "predicted": PROMISED,
+        "between": 0.0,
         "achieved": achieved,
         "said": "one device: one device, batch 64",
     }
@@ -30,6 +31,14 @@ def test_figures_tell_how_far_off_the_runs_are() -> None:
     assert "| 95th percentile | <= 10% | 20.0% | short |" in text
     assert "2 of 3 (20.8% to 93.9%)" in text
     assert "0.800" in text
+
+
+def test_a_row_whose_ends_of_epochs_were_not_measured_counts_nowhere() -> None:
+    """It was predicted without what the run does there."""
+    rows = [row("pausing", 99.0), row("digits", 80.0, between=None)]
+    text = "\n".join(figures(rows, "a machine"))
+    assert "| median | <= 3% | 1.0% | reached |" in text
+    assert "| not measured | 80 |" in text
 
 
 def test_trials_beside_a_run_tell_what_the_machine_did() -> None:
