@@ -259,6 +259,19 @@ def _rivals(axes: Any, every: list[list[Row]]) -> None:
     axes.figure.legend(loc="outside upper center", ncols=2)
 
 
+def _peers(axes: Any, every: list[list[Row]]) -> None:
+    [rows, *_] = [rows for rows in every if "time to 95%" in rows[0]]
+    for height, row in enumerate(rows):
+        median, lowest = (100 * each for each in numbers(row["share"]))
+        axes.plot([lowest, median], [height] * 2, color=PALE, linewidth=5)
+        axes.plot(median, height, "o", color=SEVERAL)
+    _name_rows(axes, [row[""] for row in rows])
+    axes.set(
+        xlabel="% of the best throughput: median (dot) and lowest search",
+        xlim=(0, 102),
+    )
+
+
 PLOTS: Mapping[str, Callable[[Any, list[list[Row]]], None]] = {
     "curves": _curves,
     "default-space": _default_space,
@@ -266,6 +279,7 @@ PLOTS: Mapping[str, Callable[[Any, list[list[Row]]], None]] = {
     "finals": _finals,
     "goodput": _goodput,
     "links": _links,
+    "peers": _peers,
     "replay": _replay,
     "rivals": _rivals,
     "scaling": _scaling,
