@@ -12,7 +12,6 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from autotune.past_noise import CACHE
 from autotune.workload import Factory, Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -93,14 +92,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in terminalreporter.getreports("skipped"):
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             file.write(f"{str(reason).removeprefix('Skipped: ')}\n")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_past() -> Iterator[None]:
-    """No test knows or keeps the noise of the user's own searches, nor does what it starts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CACHE, "off")
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

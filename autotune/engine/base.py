@@ -156,10 +156,6 @@ class Engine(ABC):
     tell, and nothing to start.
     """
 
-    keeps_history: bool = True
-    """Whether its timings are those of a real machine, so that later searches on an equal one may
-    start from them."""
-
     @abstractmethod
     def machine(self) -> Machine:
         """Return what this engine's trials run on.

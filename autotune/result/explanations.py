@@ -25,6 +25,7 @@ from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
+from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
 from autotune.text import plural, rate
@@ -318,11 +319,11 @@ def _memory(result: ResultData) -> Iterator[str]:
 def _noise(result: ResultData) -> Iterator[str]:
     found = result.evidence
     if not found.repeats:
-        yield f"Run-to-run variation was not measured; {found.prior.sd:.0%} is assumed."
+        yield f"Run-to-run variation was not measured; {EXPECTED.sd:.0%} is assumed."
         return
     yield (
         f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
-        f"{plural(found.repeats, 'repeat')} and a prior of {found.prior.sd:.0%})."
+        f"{plural(found.repeats, 'repeat')} and a prior of {EXPECTED.sd:.0%})."
     )
 
 

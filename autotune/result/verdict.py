@@ -82,8 +82,6 @@ class Evidence(Value):
     """Distributed configurations that there are."""
     noise: Noise = EXPECTED
     """Between-run noise."""
-    prior: Noise = EXPECTED
-    """What was expected of it."""
     quantity: str = "throughput"
     """What was compared, in words."""
     adjective: str = "fast"

@@ -16,7 +16,7 @@ from autotune.search.batches import BatchPair, admitted
 from autotune.search.failures import Failures
 from autotune.search.history import ROUGH, History
 from autotune.search.kernel import Kernel, Matrix
-from autotune.search.posterior import USUAL_NOISE, Joint, Posterior, Run, condensed
+from autotune.search.posterior import Joint, Posterior, Run, condensed
 from autotune.search.question import Entrants, Gain, gain_of
 from autotune.trial import Trial, counting
 
@@ -82,20 +82,14 @@ class Learner:
     Args:
         history: Holds them.
         pool: All configurations that may be asked about.
-        usual: The noise that is expected, as standard deviation of log(score).
     """
 
-    def __init__(
-        self,
-        history: History,
-        pool: Sequence[Configuration],
-        usual: float = USUAL_NOISE,
-    ) -> None:
+    def __init__(self, history: History, pool: Sequence[Configuration]) -> None:
         self._history = history
         self.pool = list(pool)
         self.row = {c: i for i, c in enumerate(self.pool)}
         self.kernel = Kernel(self.pool)
-        self._posterior = Posterior(self.kernel, [c.distributed for c in self.pool], usual)
+        self._posterior = Posterior(self.kernel, [c.distributed for c in self.pool])
         self._began = 0.0
         self._learned: list[Run] = []
         self.counting: list[Trial] = []

@@ -81,7 +81,6 @@ def evidence(findings: Findings, objective: Objective) -> Evidence:
         tried=findings.tried,
         distributable=findings.distributable,
         noise=history.noise,
-        prior=history.expected,
         quantity=objective.title,
         adjective=objective.adjective,
         value=_in_short(findings.value, objective),

@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.failures import RuledOut
-from autotune.stats import EXPECTED, Interval, Noise, mean_rate, pooled_noise
+from autotune.stats import Interval, Noise, mean_rate, pooled_noise
 from autotune.trial import Trial, counting
 
 ROUGH = 0.15
@@ -35,7 +35,6 @@ class History:
 
     Args:
         trials: Oldest first; kept by whoever appends to them.
-        expected: The noise between runs, as far as it is known before.
         score: Reads off a trial how good it is.
         start: What the inspection lets expect of a process on one device.
     """
@@ -43,11 +42,9 @@ class History:
     def __init__(
         self,
         trials: Iterable[Trial],
-        expected: Noise = EXPECTED,
         score: Score = throughput_of,
         start: Start = SMALL_START,
     ) -> None:
-        self.expected = expected
         self.score = score
         self._trials: list[Trial] = []
         self._scores: dict[Configuration, list[float]] = defaultdict(list)
@@ -101,7 +98,7 @@ class History:
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
         if self._noise is None:
-            self._noise = pooled_noise(self.repeated, self.expected)
+            self._noise = pooled_noise(self.repeated)
         return self._noise
 
     @property

@@ -27,10 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from autotune.search.kernel import Kernel, Matrix
+from autotune.stats import EXPECTED
 
-USUAL_NOISE = 0.06
-"""Median of the noise of one device that is expected, as standard deviation of log(score)."""
-NOISE, RATIO, DRIFT = (USUAL_NOISE, 0.8), (1.0, 0.35), (0.03, 1.0)
+NOISE, RATIO, DRIFT = (EXPECTED.sd, 0.8), (1.0, 0.35), (0.03, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as
 noisy several replicas are, and of the drift of a machine. Sixteen recorded workloads on two shared
 cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. The first is wider, so that a
@@ -175,20 +174,13 @@ class Posterior:
     Args:
         kernel: Of the pool.
         several: Whether each configuration of the pool has several replicas.
-        usual: The noise that is expected of one device, as standard deviation of log(score).
         seed: Of the walkers.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        several: Sequence[bool],
-        usual: float = USUAL_NOISE,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, kernel: Kernel, several: Sequence[bool], seed: int = 0) -> None:
         self._kernel = kernel
         self._several = np.array(several).astype(int)
-        every = np.array([(usual, NOISE[1]), RATIO, DRIFT, *kernel.prior])
+        every = np.array([NOISE, RATIO, DRIFT, *kernel.prior])
         self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
         self._random = np.random.default_rng(seed)
         normal = self._random.standard_normal((WALKERS, len(every)))

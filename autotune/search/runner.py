@@ -33,7 +33,6 @@ from autotune.search.stopping import (
     MeasureWatch,
 )
 from autotune.search.study import Asked, Study
-from autotune.stats import EXPECTED, Noise
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
@@ -53,10 +52,9 @@ class Runner:
         folder: Holds one folder for each.
         budget: Bounds how long a phase may take.
         observer: Is told of each.
-        expected: Between-run noise, as far as it is known before.
     """
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
+    def __init__(
         self,
         engine: Engine,
         subject: Subject,
@@ -65,7 +63,6 @@ class Runner:
         folder: Path,
         budget: Budget,
         observer: Observer,
-        expected: Noise = EXPECTED,
     ) -> None:
         self._engine = engine
         self.subject = subject
@@ -83,7 +80,6 @@ class Runner:
         self._clock_began = budget.zero
         self.history = History(
             still_known(study.trials),
-            expected,
             subject.scorer,
             start=expected_start(subject.facts),
         )

@@ -25,7 +25,6 @@ from autotune.search.design import groups, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.search.findings import Findings
 from autotune.search.history import History
-from autotune.search.posterior import USUAL_NOISE
 from autotune.search.probes import time_exchanges, time_without_input
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
@@ -69,19 +68,17 @@ class Search:
         budget: Bounds them.
         candidates: The configurations that can run.
         options: Margin and seed.
-        usual: The noise that is expected, as standard deviation of log(score).
         sampler: Proposes what is tried; None is the search's own.
         pruner: Stops what is slower than one device; None is the search's own.
     """
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
+    def __init__(
         self,
         runner: Runner,
         budget: Budget,
         candidates: Candidates,
         options: SearchOptions,
         *,
-        usual: float = USUAL_NOISE,
         sampler: BaseSampler | None = None,
         pruner: BasePruner | None = None,
     ) -> None:
@@ -104,7 +101,7 @@ class Search:
         self._has_bounds = runner.subject.objective.follows_throughput
         self._certification = Certification(runner)
         self._margin = math.log1p(options.margin)
-        self._learner = Learner(runner.history, pool, usual)
+        self._learner = Learner(runner.history, pool)
         self._believer = Believer(
             runner.history,
             self._learner,

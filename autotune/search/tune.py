@@ -16,7 +16,6 @@ from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
-from autotune.past_noise import PastNoise, cache_folder, shown_noise
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
@@ -35,10 +34,8 @@ from autotune.search.ending import (
 )
 from autotune.search.expected_times import Correction, with_times
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
-from autotune.search.history import History
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
-from autotune.search.posterior import USUAL_NOISE
 from autotune.search.profiling import Profiler, reserved_seconds
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
@@ -48,7 +45,6 @@ from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
-from autotune.stats import EXPECTED, Noise
 from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.text import plural, sentence
@@ -70,8 +66,6 @@ class _Prepared:
     plan: Plan
     fingerprint: str
     """Of the workload as it was then; its files may be edited while the search runs."""
-    noise: Noise | None
-    """Between runs, as earlier searches have shown it on this machine; None where none did."""
     options: SearchOptions
     seconds: float
     """What the preparation took."""
@@ -109,7 +103,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer, PastNoise(None)).predicted()
+    return _prepare(request, engine, observer).predicted()
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -127,10 +121,8 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     """
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
-    kept_in = cache_folder() if engine.keeps_history else None
-    past = PastNoise(kept_in, lambda text: observer(Notice(text=text)))
     check(request)
-    prepared = _prepare(request, engine, observer, past)
+    prepared = _prepare(request, engine, observer)
     request = request.model_copy(update={"options": prepared.options})
     with claims(request.out) as claim:
         study = _open(request, prepared, claim, observer)
@@ -142,9 +134,6 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         plan = prepared.predicted(kept)
         observer(Planned(plan=plan, kept=kept))
         _warn(engine.load(), observer)
-        if noise := prepared.noise:
-            earlier = f"Earlier searches on this machine: run-to-run variation of {noise.sd:.0%}."
-            observer(Notice(text=earlier))
         whole = Budget(request.options, engine.now, began)
         correction = Correction(plan, lambda trial: prepared.predicted([trial]), observer)
         session = _Session(request, engine, study, whole, correction)
@@ -163,15 +152,10 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                     request, prepared.subject, findings, study, whole.elapsed, ready
                 )
                 result = _with_load(_with_shares(result, len(kept)), together(runner.loads))
-                result = _saved(result, request, findings.cut)
+                return _saved(result, request, findings.cut)
         finally:
             with uninterrupted():
                 study.flush()
-    with uninterrupted():
-        repeated = History(result.trials[len(kept) :]).repeated
-        noise = shown_noise(repeated, result.evidence.load)
-        past.add(result.machine.fingerprint, noise)
-    return result
 
 
 @dataclass(frozen=True)
@@ -195,7 +179,6 @@ class _Session:
             folder=self.request.out / "trials" / self.study.name,
             budget=budget,
             observer=self.observer,
-            expected=prepared.noise or EXPECTED,
         )
         sampler, pruner = self.request.sampler, self.request.pruner
         return runner, Search(
@@ -203,7 +186,6 @@ class _Session:
             budget,
             prepared.found,
             options,
-            usual=prepared.noise.sd if prepared.noise else USUAL_NOISE,
             sampler=sampler or sampler_named(options.sampler, options.seed),
             pruner=pruner,
         )
@@ -289,9 +271,7 @@ def _with_load(result: Result, load: Load | None) -> Result:
     return result.model_copy(update={"evidence": result.evidence.model_copy(update={"load": load})})
 
 
-def _prepare(
-    request: TuningRequest, engine: Engine, observer: Observer, past: PastNoise
-) -> _Prepared:
+def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
     began, named = engine.now(), named_space(request)
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
@@ -320,7 +300,6 @@ def _prepare(
         found=found,
         plan=_plan(subject, space, found, options),
         fingerprint=workload.fingerprint(facts),
-        noise=past.of(machine.fingerprint),
         options=options,
         seconds=engine.now() - began,
     )

@@ -22,7 +22,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -362,14 +361,6 @@ class WrapperContract(EngineContract):
             answer = getattr(self.wrap(inner), name)(*arguments)
             assert answer is getattr(inner, name).return_value, name
             getattr(inner, name).assert_called_once_with(*arguments)
-
-    @pytest.mark.parametrize("name", list(get_annotations(Engine)))
-    @pytest.mark.parametrize("value", [False, True])
-    def test_every_attribute_is_that_of_the_other_engine(self, name: str, value: Any) -> None:
-        """What is said of the other engine holds for the one around it."""
-        inner = create_autospec(Engine, instance=True)
-        setattr(inner, name, value)
-        assert getattr(self.wrap(inner), name) is value
 
     def test_it_is_entered_and_left_with_the_other_engine(self) -> None:
         """What the other engine starts in the background is started, and ended."""

@@ -87,8 +87,6 @@ class FakeEngine(Engine):
         seed: Of the noise.
     """
 
-    keeps_history = False
-
     def __init__(  # noqa: PLR0913 - each is one property of the machine that it plays
         self,
         speed: Speed,

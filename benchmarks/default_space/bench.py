@@ -10,7 +10,6 @@ run again. Run it where nothing else runs.
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
@@ -49,7 +48,6 @@ FASTEST = 2
 def main() -> None:
     """Run what has no row yet, while there is time, and write the page that was asked for."""
     asked = _asked()
-    os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
     machine = this_machine()

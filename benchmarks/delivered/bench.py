@@ -12,7 +12,6 @@ Run it where nothing else runs: some three minutes for each of the ten, and 17 w
 
 from __future__ import annotations
 
-import os
 import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -39,8 +38,6 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 def main() -> None:
     """Run what has no row yet, while there is time, and write the page that was asked for."""
     asked = _asked()
-    # What earlier searches have shown is no part of this one.
-    os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
     machine = this_machine()

@@ -8,7 +8,6 @@ verdict is wrong.
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -27,7 +26,6 @@ def main() -> int:
     """Judge each program, print what was said, and write the page that was asked for."""
     asked = _asked()
     # What an earlier search remembers is no part of this.
-    os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
     lines, right, machine = [], True, ""

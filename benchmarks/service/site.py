@@ -59,7 +59,7 @@ class Site:
             **self.changes,
         }
         named = {f"{PREFIX}{name}": value for name, value in given.items()}
-        return {**os.environ, "PYTHONPATH": paths_of(ROOT), "AUTOTUNE_CACHE": "off", **named}
+        return {**os.environ, "PYTHONPATH": paths_of(ROOT), **named}
 
     def start(self, *words: str, **variables: str) -> Process:
         """Start `autotune WORDS`, with its output in the folder."""

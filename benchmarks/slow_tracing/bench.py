@@ -7,7 +7,6 @@ Run it where nothing else runs.
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,7 +30,6 @@ def main() -> None:
         SystemExit: A search came to no verdict.
     """
     asked = _asked()
-    os.environ["AUTOTUNE_CACHE"] = "off"
     commit = this_commit()
     page = page_of(asked, HEAD, commit)
     machine = this_machine()

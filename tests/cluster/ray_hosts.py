@@ -28,7 +28,6 @@ ENVIRONMENT = {
     **OWN,
     "PATH": f"{BIN}:{os.environ['PATH']}",
     "PYTHONPATH": str(ROOT),
-    "AUTOTUNE_CACHE": "off",
 }
 
 

@@ -16,7 +16,6 @@ from autotune import Plan, SearchOptions, Tuner
 from autotune.engine.lock import Notify
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
-from autotune.past_noise import CACHE
 from autotune.testing import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
@@ -26,8 +25,6 @@ SHORT = {"options": SearchOptions(budget=None, max_trials=2), "space": ONE}
 
 class Own(FakeEngine):
     """The machine's own engine, on which somebody else is timing."""
-
-    keeps_history = True
 
     def __init__(self) -> None:
         super().__init__(lambda _: 100.0)
@@ -49,31 +46,27 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Own]:
         return made[-1]
 
     monkeypatch.setattr("autotune.engine.resolve.new_engine", new_engine)
-    monkeypatch.setenv(CACHE, str(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
     return made
 
 
-def test_a_search_of_its_own_waits_and_is_kept(own: list[Own], tmp_path: Path) -> None:
+def test_a_search_of_its_own_waits(own: list[Own]) -> None:
     """The observer is told of the wait, and the engine is closed."""
     events: list[object] = []
-    again = SearchOptions(budget=None, max_trials=6)  # time for a repeat, which shows the noise
-    Tuner(observer=events.append).tune(*CALL, **{**SHORT, "options": again})
+    Tuner(observer=events.append).tune(*CALL, **SHORT)
     assert [each.reservations for each in own] == [["mine:model_fn"]]
     assert events[0] == Notice(text="waiting")
     assert own[0].closed
-    assert [*(tmp_path / "noise").glob("*.json")]
 
 
-def test_an_engine_of_the_callers_is_theirs(own: list[Own], tmp_path: Path) -> None:
-    """It is reserved and stays open; the timings of a fake one are not kept."""
+def test_an_engine_of_the_callers_is_theirs(own: list[Own]) -> None:
+    """It is reserved and stays open."""
     engine = FakeEngine(lambda _: 100.0)
     autotune.tune(*CALL, **SHORT, engine=engine)
     assert engine.reservations == ["mine:model_fn"]
     assert not engine.closed
     assert own == []
-    assert not (tmp_path / "noise").exists()
 
 
 def test_what_is_wrong_is_told_without_a_wait(own: list[Own]) -> None:
