@@ -102,4 +102,4 @@ _COMPARED = {
     ("cheap", "less"): "dearer",
 }
 LEAST_SHARE = 0.001
-KEPT = "no others that ran twice on one device are surely better"
+KEPT = "no others on one device were significantly better"

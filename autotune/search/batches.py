@@ -29,8 +29,8 @@ def admitted(
     """Return which candidates may be recommended, and two that have to be distinguished.
 
     What did not run may turn out to pay. Another batch has to beat the best of the own that was
-    measured. Where nothing distributed has the own batch, another one has to beat one device with
-    it.
+    measured, and no single run decides: several configurations with other batches speak for each
+    other. Where nothing distributed has the own batch, another one has to beat one device with it.
 
     Args:
         joint: The posterior of the candidates.
@@ -49,8 +49,8 @@ def admitted(
         measured = [k for k in mine if runs[k]]
         best = max(measured or mine, key=lambda k: joint.mean[k])
         faster = [k for k in others if joint.mean[k] > joint.mean[best]]
-        repeated = (k for k in faster if min(runs[k], runs[best]) >= FEWEST)
-        sure = [k for k in repeated if _significantly(joint, k, best)]
+        known = all(sum(runs[k] for k in side) >= FEWEST for side in (others, mine))
+        sure = [k for k in faster if known and _significantly(joint, k, best)]
         allowed.update(sure)
         if faster and not sure and question is None:
             question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best)

@@ -29,12 +29,12 @@ import numpy as np
 from autotune.search.kernel import Kernel, Matrix
 from autotune.stats import EXPECTED
 
-NOISE, RATIO, DRIFT = (EXPECTED.sd, 0.8), (1.0, 0.35), (0.03, 1.0)
+NOISE, RATIO, DRIFT = (EXPECTED.sd, 0.8), (1.0, 0.8), (0.03, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as
 noisy several replicas are, and of the drift of a machine. Sixteen recorded workloads on two shared
-cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. The first is wider, so that a
-few repeats which scatter by 0.3 %, as on a quiet machine, are believed; what configurations differ
-by is taken for noise otherwise. Who expects too little distributes for nothing more often."""
+cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. Both are wider: a few repeats
+which scatter by 0.3 %, as on a quiet machine, are to be believed, and so is a class four times as
+noisy as the other. Who expects too little distributes for nothing more often."""
 MINUTES = 3.0
 """Time over which a machine's drift is alike."""
 DEGREES, WHOLE = 4.0, 2.0

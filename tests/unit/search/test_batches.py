@@ -131,3 +131,19 @@ def test_what_nobody_measured_at_the_own_batch_does_not_hold_back_another() -> N
     allowed, question = admitted(known, [[own, cached, other], []], [True, True, False], [2, 2, 2])
     assert other not in allowed
     assert question is None
+
+
+def test_several_runs_of_other_batches_speak_for_each_other() -> None:
+    """None of them has to run twice, but one run alone decides nothing."""
+    own, larger, largest = 0, 1, 2
+    known = Joint(
+        rows=(own, larger, largest),
+        means=np.array([[0.0, 2.0, 2.1]]),
+        covariances=np.diag(np.square([0.1, 0.1, 0.1]))[None],
+        noises=np.full((1, 3), 0.01),
+    )
+    kinds, mine = [[own, larger, largest], []], [True, False, False]
+    assert admitted(known, kinds, mine, [2, 1, 1]) == ({own, larger, largest}, None)
+    allowed, question = admitted(known, kinds, mine, [2, 1, 0])
+    assert larger not in allowed
+    assert question == (larger, own)
