@@ -429,8 +429,11 @@ class Search:
     def _reported_besides(self, now: Belief) -> Configuration | None:
         """Return what is told beside the answer and has to run: own settings, own batch."""
         arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
-        for each, runs in ((self._default, FEWEST), (arm, 1)):
-            if each and len(self._history.scores(each)) < runs and self._affords(each):
+        repeats = len(self._history.scores(self._default)) < FEWEST
+        # A run that was stopped has shown enough: it is slower.
+        wanted = ((self._default, repeats), (arm, arm not in self._history.tried))
+        for each, lacks in wanted:
+            if each and lacks and self._affords(each):
                 return None if self._excluded(each) else each
         return None
 

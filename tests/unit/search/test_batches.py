@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autotune.config import Configuration
+from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.result.batches import rows
 from autotune.search.batches import admitted
@@ -20,7 +23,7 @@ from .conftest import Tuner
 
 OWN = 64
 RATIO = re.compile(r"batch of (\d+) instead of (\d+) gives ([\d.]+) times \(([\d.]+) to ([\d.]+)\)")
-SPACE = {
+SPACE: dict[str, Any] = {
     "strategies": ["one_device", "mirrored"],
     "axes": {
         "per_replica_batch": [32, 64, 128],
@@ -48,7 +51,13 @@ def steep(configuration: Configuration) -> float:
 
 
 def search(
-    tuner: Tuner, truth: Speed, *, scale: float = 300.0, budget: float = 100.0, **more: object
+    tuner: Tuner,
+    truth: Speed,
+    *,
+    scale: float = 300.0,
+    budget: float = 100.0,
+    space: dict[str, Any] = SPACE,
+    **more: object,
 ) -> Result:
     """Search where batches of 64 are the user's own, and smaller ones need a little less."""
     learning = fake_learning(scale).model_copy(update={"batch": OWN})
@@ -56,7 +65,7 @@ def search(
     given = {"between": 0.05, "seed": 0, **more}
     engine = FakeEngine(truth, learning=learning, facts=facts, **given)  # type: ignore[arg-type]
     options = {"objective": "time_to_loss", "budget": budget}
-    return tuner(truth, engine=engine, options=options, space=SPACE, study=f"s{given['seed']}")
+    return tuner(truth, engine=engine, options=options, space=space, study=f"s{given['seed']}")
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +101,14 @@ def test_a_batch_that_surely_pays_is_named_first(tuner: Tuner) -> None:
     factor = f"{math.sqrt(batch / OWN):.2g}"
     assert f"The global batch is {batch} instead of your own 64, the" in result.summary
     assert f"learning rate {factor} times your own" in result.summary
+
+
+def test_the_own_batch_is_told_once_where_it_is_far_slower(tuner: Tuner) -> None:
+    """A run that was stopped is not made again."""
+    wide = {**SPACE, "axes": {**SPACE["axes"], "per_replica_batch": [32, 64, 128, 1024]}}
+    result = search(tuner, steep, scale=1e6, between=0.02, seed=3, space=wide)
+    pruned = Counter(t.configuration for t in result.trials if t.outcome is Outcome.PRUNED)
+    assert max(pruned.values()) == 1
 
 
 @pytest.mark.parametrize("truth", [by_steps, mirrored_only, steep])
