@@ -144,6 +144,8 @@ class Job(Tuning):
     """When its search began; until then, when a worker took it."""
     ended_at: Time | None
     verdict: Verdict | None
+    gain_over_yours: float | None = None
+    """Speed-up over the user's own settings; null where these were not measured."""
     summary: str | None
     """The verdict in a sentence."""
     reason: str | None
@@ -153,7 +155,7 @@ class Job(Tuning):
     code_changed: bool = False
     """Whether the code was edited while it was measured, so that trials are not of one version."""
     waiting: Waiting | None = None
-    """What it waits for, where one job is asked about that has not begun; null otherwise."""
+    """What it waits for until it begins; in a list only the machine of a running job."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -287,6 +289,7 @@ class OrphanedProcesses(Value):
 class JobOutcome(Value):
     state: State
     verdict: Verdict | None = None
+    gain_over_yours: float | None = None
     summary: str | None = None
     reason: str | None = None
     recommendation: str | None = None

@@ -26,6 +26,7 @@ from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.errors import first_mistake
 from autotune.installed import load_plugins
 from autotune.space import Space
+from autotune.text import hint
 from autotune.value import Scalar, Value
 from autotune.workload import Factory, is_script
 
@@ -66,7 +67,8 @@ class Registered:
     def validate(self, given: Mapping[str, Scalar]) -> Params:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
         if unknown:
-            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", _NEXT_STEP)
+            meant = hint(unknown[0], self.parameters.model_fields)
+            raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", meant)
         try:
             checked = self._checked(given)
         except ValidationError as exc:

@@ -27,6 +27,8 @@ class ProgramFile(StrEnum):
     """Which of the programs."""
 
     TRAIN = "train"
+    PATCH = "patch"
+    """The same as a change of the user's own script."""
     LAUNCH = "launch"
     """It starts the processes of a worker group on one machine."""
     SLURM = "slurm"
@@ -44,6 +46,7 @@ class ProgramFile(StrEnum):
 YAML = "application/yaml"
 FILES: Final = {
     ProgramFile.TRAIN: ("train.py", "text/x-python"),
+    ProgramFile.PATCH: ("train.patch", "text/x-diff"),
     ProgramFile.LAUNCH: ("launch.py", "text/x-python"),
     ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
     ProgramFile.JOBSET: (JOBSET, YAML),
@@ -96,7 +99,7 @@ def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
 def get_script(
     job_id: JobId, key: Reader, here: Here, part: ProgramFile = ProgramFile.TRAIN
 ) -> Response:
-    """Get train.py, exactly as timed, a module of it, or a file that starts all its workers."""
+    """Get train.py, exactly as timed, a module or patch of it, or what starts all its workers."""
     name, media_type = FILES[part]
     found = here.jobs.recommendation(job_id, key.project).programs().get(name)
     if found is None:

@@ -181,6 +181,7 @@ def _job(folder: Path, result: Result) -> Job:
         started_at=ended - result.seconds,
         ended_at=ended,
         verdict=result.verdict,
+        gain_over_yours=result.gain_over_yours.value if result.gain_over_yours else None,
         summary=result.summary,
         reason=None,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, insert, select
 
 from autotune.api.errors import (
     DatabaseUnavailable,
@@ -126,8 +127,8 @@ class Jobs:
             states = sorted(set(wanted.state))
             parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows = [row for each in parts for row in connection.execute(each).all()]
-        rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-        found = tuple(map(reading.job_of, rows[: wanted.limit]))
+            rows = sorted(rows, key=lambda each: each.seq, reverse=True)
+            found = tuple(_listed(connection, each) for each in rows[: wanted.limit])
         return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
@@ -270,6 +271,12 @@ def _earlier(
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
     row = reading.row_of(connection, job_id, project, *reading.COLUMNS, jobs.c.needs)
     return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
+
+
+def _listed(connection: Connection, row: Row[Any]) -> Job:
+    """Return a job of a list; the place of each in the queue would take too long to find."""
+    found = waiting(connection, row) if row.state == State.RUNNING else None
+    return reading.job_of(row).model_copy(update={"waiting": found})
 
 
 def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) -> None:

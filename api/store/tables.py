@@ -89,6 +89,7 @@ class Jobs(Base, table=True):
     started_at: float | None = None
     ended_at: float | None = None
     verdict: str | None = None
+    gain_over_yours: float | None = None
     summary: str | None = Field(default=None, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
     """Why it failed, or what it waits for."""

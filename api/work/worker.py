@@ -319,6 +319,7 @@ def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> 
             return JobOutcome(
                 state=State.DONE,
                 verdict=result.verdict,
+                gain_over_yours=result.gain_over_yours.value if result.gain_over_yours else None,
                 summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )

@@ -73,13 +73,17 @@ def _labels_from(given: Iterable[str]) -> dict[str, str]:
 def watch(*, job: take.JobId, url: take.Url, key_file: take.KeyFile = None) -> None:
     """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
     from autotune.api.states import State
+    from autotune.result.answer import settings
 
     with connected(url, key_file) as client:
         follow(client, job)
         ended = client.job(job)
+        result = client.result(job) if ended.state is State.DONE else None
     log(ended.summary or ended.reason or f"The job is {ended.state}.")
-    if ended.state is not State.DONE:
+    if result is None:
         raise typer.Exit(Interrupted.exit_code if ended.state is State.CANCELLED else 3)
+    log(f"Settings: {settings(result)}")
+    log(f"Fetch the files with: autotune fetch {job} --url {url}")
 
 
 def fetch(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -20,7 +19,7 @@ import httpx2 as httpx
 import psutil
 import pytest
 
-from autotune import AsyncClient, Client, Result, SearchOptions, TrialEnded, load_configuration
+from autotune import Client, Result, SearchOptions, TrialEnded, load_configuration
 
 from .conftest import DIGITS, PATH, Run
 
@@ -284,23 +283,6 @@ def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_
     assert (folder / "train.py").read_text("utf-8") == program == result.script
 
 
-def test_the_asynchronous_client_does_the_same(serving: Serving) -> None:
-    """Two jobs are followed at the same time."""
-
-    async def one(client: AsyncClient, seed: int) -> tuple[str, Result]:
-        options = SHORT.model_copy(update={"seed": seed})
-        job = await client.submit("digits", space="quick", options=options)
-        kinds = [each.body.kind async for each in client.follow(job)]
-        return kinds[-1], await client.result(job)
-
-    async def both() -> list[tuple[str, Result]]:
-        async with AsyncClient(serving.url, serving.key) as client:
-            return await asyncio.gather(one(client, 1), one(client, 2))
-
-    found = asyncio.run(both())
-    assert [(last, result.seed) for last, result in found] == [("ended", 1), ("ended", 2)]
-
-
 def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
     """It is killed and started again, and every event comes once."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -333,6 +315,9 @@ def test_a_job_is_submitted_watched_and_fetched(
     watched = run("watch", job)
     assert watched.returncode == 0, watched.stderr
     assert "one device, batch" in watched.stderr
+    *_, settings, fetch = watched.stderr.splitlines()
+    assert settings.startswith("Settings: ")
+    assert f"autotune fetch {job} --url " in fetch
     fetched = run("fetch", job, "--out", tmp_path, "--json")
     assert json.loads(fetched.stdout)["workload"]["model"]["arguments"] == [["filters", 16]]
     assert load_configuration(tmp_path / "config.yaml").workload.model.arguments

@@ -1,4 +1,4 @@
-"""Charts, the table of trials and searches laid over each other, in the pages of `autotune ui`."""
+"""Charts, the table of trials and searches compared, in the pages of `autotune ui`."""
 
 from __future__ import annotations
 
@@ -123,11 +123,11 @@ def test_what_a_trial_printed_opens(opened: Open) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_searches_are_laid_over_each_other(opened: Open) -> None:
+def test_searches_are_compared(opened: Open) -> None:
     page = opened()
     for each in page.get_by_role("checkbox").all():
         each.check()
-    page.get_by_role("button", name="Compare those ticked").click()
+    page.get_by_role("button", name="Compare the selected").click()
     chart = page.locator("[data-chart=best] svg")
     expect(chart).to_be_visible()
     strokes = chart.locator("path[stroke-width], g[stroke-width] path").evaluate_all(

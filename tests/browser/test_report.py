@@ -131,7 +131,7 @@ def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
 def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
     page = opened()
     page.set_viewport_size(SIZES[1])  # type: ignore[arg-type]
-    table = page.get_by_role("table", name="Throughput against one device")
+    table = page.get_by_role("table", name="Compared with one device")
     assert table.get_by_role("row").count() > 5
     assert table.get_by_role("rowheader").count() > 3
 

@@ -114,9 +114,15 @@ def _field(name: str, schema: Schema, *, required: bool) -> Field:
         kind=str(schema.get("type")),
         value="" if default is None or (default is False and not choices) else str(default),
         hint=" ".join(filter(None, [schema.get("description"), _bounds(schema)])),
-        options=tuple((each, str(each) or "(none)") for each in choices),
+        options=tuple((each, _called(each)) for each in choices),
         required=required,
     )
+
+
+def _called(choice: Scalar) -> str:
+    if isinstance(choice, bool):
+        return "yes" if choice else "no"
+    return str(choice) or "(none)"
 
 
 def _bounds(schema: Schema) -> str:
@@ -185,7 +191,8 @@ class Form:
                 name="budget",
                 label="Budget",
                 value=budget.text_of(budget.default),
-                hint=f"{budget.description} Here {low} to {high}.",
+                # Without the rest: every job has a budget.
+                hint=f"{budget.description.partition(';')[0]}. Here {low} to {high}.",
             ),
             Field(
                 name="space",

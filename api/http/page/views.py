@@ -14,7 +14,7 @@ from autotune.api.states import FINAL, State
 from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.objective import MAX_THROUGHPUT, objective_named
-from autotune.result import Result
+from autotune.result import Result, Verdict
 from autotune.result.html import parts, parts_so_far
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.timeline import timeline
@@ -22,13 +22,13 @@ from autotune.result.view import PHASES, Figure, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
 
-FILTERS: Mapping[str, tuple[State, ...]] = {
-    "All": (),
-    "Waiting": (State.QUEUED,),
-    "Running": (State.RUNNING, State.CANCELLING),
-    "Done": (State.DONE,),
-    "Failed": (State.FAILED,),
-    "Cancelled": (State.CANCELLED,),
+FILTERS: Mapping[str, list[State]] = {
+    "All": [],
+    "Waiting": [State.QUEUED],
+    "Running": [State.RUNNING, State.CANCELLING],
+    "Done": [State.DONE],
+    "Failed": [State.FAILED],
+    "Cancelled": [State.CANCELLED],
 }
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 _APART = {"workload", "params", "space", "budget", "labels"}
@@ -51,12 +51,22 @@ class Link(NamedTuple):
 def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
     """Return what the list shows; `kept` is what the form for another label sends along."""
     first = query.model_copy(update={"before": None})
-    states = {text: _address(first, state=[*each]) for text, each in FILTERS.items()}
-    current = {text for text, each in FILTERS.items() if {*each} == {*query.state}}
+    workloads = sorted({*filter(None, [query.workload]), *(job.workload for job in page.tunings)})
+    choices: dict[str, Mapping[str, Any]] = {
+        "state": FILTERS,
+        "workload": {"Any workload": None, **{each: each for each in workloads}},
+        "verdict": {"Any answer": None, **{str(each).capitalize(): each for each in Verdict}},
+    }
     rest = {each: [label for label in query.label if label != each] for each in query.label}
     return {
         "jobs": tuple(map(_row, page.tunings)),
-        "filters": tuple(Link(text, to, text in current) for text, to in states.items()),
+        "filters": {
+            name: [
+                Link(text, _address(first, **{name: each}), each == getattr(query, name))
+                for text, each in found.items()
+            ]
+            for name, found in choices.items()
+        },
         "labels": tuple(Link(each, _address(first, label=rest[each])) for each in query.label),
         "kept": parse_qsl(_query(first)),
         "newest": _address(first) if query.before else None,
@@ -104,10 +114,12 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found, phase = detail.job, detail.recommendation, _phase(detail)
     leaderboard = Leaderboard(detail.trials)
-    moments = {"Created": job.created_at, "Began": job.started_at, "Ended": job.ended_at}
+    began = None if job.waiting else job.started_at
+    moments = {"Created": job.created_at, "Began": began, "Ended": job.ended_at}
     return {
         "job": job,
         "phase": phase,
+        "turn": _turn(detail),
         "news": " ".join(filter(None, (sentence(phase), job.summary or job.reason))),
         "kinds": KINDS,
         "spent": round(min(detail.spent, job.seconds), 1),
@@ -130,11 +142,17 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
 
 
 def history_of(detail: JobDetail, objective: str | None) -> dict[str, Any]:
-    """Return what the charts of a job are drawn from, by its objective, or by its throughput."""
+    """Return what the charts of a job are drawn from, by its objective, or by its throughput.
+
+    `chosen` are the numbers of the trials whose settings are recommended.
+    """
     found = detail.recommendation
     if found is None or objective is None:
-        return timeline(Leaderboard(detail.trials), MAX_THROUGHPUT)
-    return timeline(found.leaderboard(), objective_named(objective))
+        drawn = timeline(Leaderboard(detail.trials), MAX_THROUGHPUT)
+    else:
+        drawn = timeline(found.leaderboard(), objective_named(objective))
+    chosen = found and found.configuration
+    return {**drawn, "chosen": [t.number for t in detail.trials if t.configuration == chosen]}
 
 
 def compare_view(details: Sequence[JobDetail]) -> list[dict[str, Any]]:
@@ -235,6 +253,14 @@ def _phase_of(what: Event) -> str | None:
         case Planned() | Claimed():
             return "Starting"
     return None
+
+
+def _turn(detail: JobDetail) -> float | None:
+    """Return when a job's turn on its machine comes at the latest, if that is known."""
+    bodies = (each.body for each in reversed(detail.events))
+    last = next((each for each in bodies if isinstance(each, Notice | Claimed | Released)), None)
+    wait = last.waiting if isinstance(last, Notice) and detail.job.waiting else None
+    return wait.until if wait else None
 
 
 def _running(detail: JobDetail) -> tuple[float, TrialStarted] | None:

@@ -68,6 +68,11 @@ def test_parameters_out_of_bounds_are_refused(registry: Registry, given: dict[st
         registry.find("digits").validate(given)
 
 
+def test_a_parameter_of_a_similar_name_is_suggested(registry: Registry) -> None:
+    with pytest.raises(InvalidTuning, match=r"'filtres'\. Did you mean filters\?"):
+        registry.find("digits").validate({"filtres": 8})
+
+
 def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
     digits = registry.find("digits")
     colour = (("colour", "grey"),)

@@ -15,7 +15,7 @@ const explore = (() => {
   const drawn = (value) => ({ value, scale: null });
   const seconds = { label: "Seconds since the first trial began", labelOffset: 38, nice: true, grid: true };
   const below = { marginBottom: 44 };
-  const halo = { stroke: "var(--paper)", fill: "var(--text)", strokeWidth: 4 };
+  const halo = { stroke: "var(--paper)", fill: "var(--text)", strokeWidth: 7 };
 
   function best(searches) {
     const rows = searches.flatMap(({ label, trials }, i) =>
@@ -23,12 +23,12 @@ const explore = (() => {
     rows.sort((a, b) => a.ended - b.ended);
     const shown = rows.filter((each) => each.value && fits(text(each)));
     return {
-      ...below, height: 280, marginLeft: 60, x: seconds, y: { label: searches[0].title, grid: true, nice: true, tickFormat: "~s" },
+      ...below, height: 290, marginTop: 32, marginLeft: 60, x: seconds, y: { label: searches[0].title, grid: true, nice: true, tickFormat: "~s" },
       marks: [
         Plot.line(rows.filter((each) => each.best), {
           x: "ended", y: "best", z: "label", stroke: drawn("colour"), strokeWidth: 2, curve: "step-after",
         }),
-        Plot.dot(shown, { x: "ended", y: "value", stroke: drawn("colour"), fill: "var(--paper)", r: 3.5 }),
+        Plot.dot(shown, { x: "ended", y: "value", stroke: drawn("colour"), fill: drawn((each) => (each.distributed ? each.colour : "var(--paper)")), r: 3.5 }),
         Plot.tip(shown, Plot.pointer({ x: "ended", y: "value", title: told })),
       ],
     };
@@ -53,7 +53,7 @@ const explore = (() => {
   }
 
   // Each axis is a line of its own, so that its values can be read on a phone, too.
-  function parallel([{ title, trials }]) {
+  function parallel([{ title, trials, chosen }]) {
     const shown = trials.filter((each) => each.value && fits(text(each)));
     const columns = new Map((shown[0]?.axes ?? []).map(([name], i) => [name, shown.map((each) => each.axes[i][1])]));
     const lines = [], labels = [], names = [];
@@ -69,17 +69,16 @@ const explore = (() => {
     }
     const [low, high] = d3.extent(shown, (each) => each.value);
     add(title, (i) => (high > low ? (shown[i].value - low) / (high - low) : 1), high > low ? [[0, figure(low)], [1, figure(high)]] : []);
-    const top = d3.greatest(shown.filter((each) => each.outcome === "measured"), (each) => each.best === each.value && each.number);
     return {
       height: 50 + names.length * ROW, marginLeft: 4, marginRight: 4, marginTop: 36, marginBottom: 30,
       x: { axis: null, domain: [0, 1] }, y: { axis: null, type: "point", domain: names, padding: 0 },
       marks: [
         Plot.ruleY(names, { stroke: "var(--edge)" }),
         Plot.line(lines, { x: "at", y: "axis", z: "number", strokeOpacity: 0.5, stroke: drawn((each) => (each.distributed ? "var(--accent)" : "var(--quiet)")) }),
-        Plot.line(lines.filter((each) => each.number === top?.number), { x: "at", y: "axis", stroke: "var(--c-input)", strokeWidth: 3 }),
+        Plot.line(lines.filter((each) => chosen.includes(each.number)), { x: "at", y: "axis", z: "number", stroke: "var(--c-input)", strokeWidth: 3 }),
         ...[["start", (at) => at === 0], ["middle", (at) => at > 0 && at < 1], ["end", (at) => at === 1]].map(([textAnchor, here]) =>
-          Plot.text(labels.filter(({ at }) => here(at)), { x: "at", y: "axis", text: "label", dy: 10, textAnchor, ...halo })),
-        Plot.text(names, { x: 0, y: (each) => each, text: (each) => each, dy: -10, textAnchor: "start", fontWeight: 640, ...halo }),
+          Plot.text(labels.filter(({ at }) => here(at)), { x: "at", y: "axis", text: "label", dy: 12, textAnchor, ...halo })),
+        Plot.text(names, { x: 0, y: (each) => each, text: (each) => each, dy: -10, textAnchor: "start", ...halo }),
         Plot.tip(lines, Plot.pointer({ x: "at", y: "axis", title: told })),
       ],
     };
@@ -88,9 +87,10 @@ const explore = (() => {
   const CHARTS = { best, timeline, parallel };
 
   function draw() {
-    const data = document.querySelector("[data-history]");
-    if (!data) return;
+    const data = document.querySelector("[data-history]"), section = document.getElementById("charts");
+    if (!data || !section) return;
     const searches = JSON.parse(data.textContent);
+    section.hidden = !searches.some(({ trials }) => trials.length);
     for (const place of document.querySelectorAll("[data-chart]")) {
       if (!place.clientWidth) continue;
       const ariaLabel = place.dataset.says;
@@ -123,7 +123,6 @@ const explore = (() => {
   }
 
   function prepare(root) {
-    for (const each of root.querySelectorAll("#charts")) each.hidden = false;
     for (const field of root.querySelectorAll(".filter")) {
       field.hidden = false;
       field.querySelector("input").value = wanted;

@@ -166,6 +166,7 @@ def worker_group(recommendation: Result) -> Result:
         "configuration": Configuration(
             strategy="multi_worker_mirrored", workers=2, shard_policy="data"
         ),
+        "patch": "--- a/train.py\n+++ b/train.py\n",
         "launch": "print('launched')\n",
         "machine": FAKE_MACHINE,
     }
@@ -186,6 +187,7 @@ def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
         outcome = JobOutcome(
             state=State.DONE,
             verdict=found.verdict,
+            gain_over_yours=found.gain_over_yours and found.gain_over_yours.value,
             summary=found.summary,
             recommendation=found.model_dump_json(exclude={"trials"}),
         )

@@ -31,6 +31,7 @@ def client(folder: Path) -> TestClient:
 
 def test_all_results_are_listed_and_shown(client: TestClient, folder: Path) -> None:
     listed = client.get("/").text
+    assert "1.20\N{MULTIPLICATION SIGN} your settings" in listed
     pages = re.findall(r'class="job" href="([^"]+)"', listed)
     assert len(pages) == 2
     shown = [client.get(each).text for each in pages]

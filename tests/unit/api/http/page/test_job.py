@@ -80,15 +80,16 @@ def test_the_charts_have_the_trials_with_their_times(
     assert first["ended"] >= first["phases"][-1][2]
 
 
-def test_jobs_are_laid_over_each_other(client: TestClient, done: Job) -> None:
+def test_jobs_are_compared(client: TestClient, done: Job) -> None:
     again = client.post(f"/v1/tunings/{done.id}/repeat").json()["id"]
     page = client.get(f"/compare?job={done.id}&job={again}").text
     found = re.search(r"data-history>(.*?)</script>", page)
     assert found
-    assert [each["label"] for each in json.loads(found[1])] == [done.id, again]
+    shown = [(each["label"], each["chosen"]) for each in json.loads(found[1])]
+    assert shown == [(done.id, [0]), (again, [])]
     assert "1.20 (1.10 to 1.30)" in page
     assert client.get(f"/compare?job={'0' * 24}").status_code == 404
-    assert "Tick two or more" in client.get("/compare").text
+    assert "Select two or more" in client.get("/compare").text
 
 
 def test_a_job_tells_the_code_that_it_measured(
@@ -128,7 +129,7 @@ def test_what_starts_a_gang_is_shown_and_to_be_had(
 ) -> None:
     """On one machine, under Slurm, Kubernetes and Ray: what is shown is what is fetched."""
     page = client.get(f"/tunings/{conclude(worker_group).id}").text
-    files = ("train.py", "launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py")
+    files = ("train.py", "train.patch", "launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py")
     links = dict(re.findall(r'<a href="([^"]+)" download[^>]*>([^<]+)</a>', page))
     addresses = [
         next(each for each, text_shown in links.items() if text_shown == name) for name in files

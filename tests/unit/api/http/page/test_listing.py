@@ -9,11 +9,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
-from autotune.api.store import workers
+from autotune.api.store import attempts, workers
+from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import NewKey
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, WorkerInfo
+from autotune.api.values import Job, LeaseToken, WorkerInfo
+from autotune.engine.lock import Wait
+from autotune.events import Notice
 from autotune.result import Result, answer
 from autotune.result.verdict import VerdictOutcome
 from autotune.testing import fake_machine
@@ -25,6 +28,7 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job, text: o
     shown = text(page)  # type: ignore[operator]
     for each in ("digits", "done", "filters=32", "space quick", "Stay on one device: "):
         assert each in shown
+    assert "1.20\N{MULTIPLICATION SIGN} your settings" in shown
 
 
 def test_the_list_does_not_depend_on_the_wording(
@@ -65,6 +69,7 @@ def test_the_list_is_narrowed_down_by_state(client: TestClient, done: Job) -> No
 def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: Job) -> None:
     page = client.get("/?workload=digits&verdict=one+device&state=done").text
     assert done.id in page
+    assert re.findall('aria-current="page">([^<]+)<', page) == ["Done", "digits", "One device"]
     assert 'href="/?state=failed&amp;workload=digits&amp;verdict=one+device"' in page
     assert "No such jobs." in client.get("/?workload=other").text
 
@@ -102,6 +107,18 @@ def test_workers_are_shown(client: TestClient, database: Database, text: object)
     assert "<b>H100" not in page
     assert "data-poll" in page
     assert 'href="/workers"' in client.get("/").text
+
+
+def test_a_job_waits_for_its_machine(
+    client: TestClient, database: Database, token: LeaseToken
+) -> None:
+    busy = Notice(text="Another search uses the machine", waiting=Wait(holder=None, until=2e9))
+    attempts.record(database, token, AttemptReport(number=1, events=[busy]))
+    shown = client.get(f"/tunings/{token.job_id}").text
+    for each in (client.get("/").text, shown):
+        assert 'class="badge waiting">waiting<' in each
+    assert 'uses the machine, at <time datetime="2033-05-18T03:33:20+00:00"' in shown
+    assert "machine is free" not in shown
 
 
 def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
