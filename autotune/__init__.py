@@ -26,7 +26,7 @@ _PUBLIC = {
     "autotune.checks.certificate": "Certificate",
     "autotune.checks.diagnosis": "BreakEven Diagnosis",
     "autotune.checks.remedies": "Advice",
-    "autotune.client": "AsyncClient Client",
+    "autotune.client": "Client",
     "autotune.config": "Configuration register_axes",
     "autotune.engine.base": "Engine",
     "autotune.engine.load": "Load",

@@ -8,16 +8,13 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial, wraps
-from itertools import islice
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import httpx2 as httpx
-from anyio import to_thread
 from pydantic import BaseModel, ValidationError
 
 from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
@@ -40,7 +37,7 @@ from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
 from autotune.value import Scalar
 
-__all__ = ["AsyncClient", "Client"]
+__all__ = ["Client"]
 KEY = "AUTOTUNE_API_KEY"
 """Variable of the environment that holds the key."""
 PATIENCE = 60.0
@@ -53,8 +50,6 @@ AWAY = (502, 503, 504)
 _TIMEOUT = httpx.Timeout(30.0, read=60.0)  # A stream gives a sign of life four times as often.
 SpaceLike = str | Space | Mapping[str, Any]
 Answer = TypeVar("Answer", bound=BaseModel)
-Given = ParamSpec("Given")
-Returned = TypeVar("Returned")
 
 
 class Client:
@@ -277,73 +272,6 @@ class Client:
 
     def _retry(self) -> _Retry:
         return _Retry(self._patience if self._answered else min(FIRST_SECONDS, self._patience))
-
-
-def _in_thread(
-    call: Callable[Concatenate[Client, Given], Returned],
-) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Returned]]:
-    """Return a call of the client as one that runs in a thread."""
-
-    @wraps(call)
-    async def run(self: AsyncClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        made = partial(call, self.client, *args, **kwargs)
-        return await to_thread.run_sync(made, abandon_on_cancel=True)
-
-    return run
-
-
-class AsyncClient:
-    """Asks a service for tuning jobs, as `Client` does, in an event loop; each call has a thread.
-
-        async with AsyncClient("https://tuner.example.org", key) as client:
-            job = await client.submit("digits", {"filters": 64}, budget="3min")
-            result = await client.result(job)
-
-    Args:
-        url: Address of the service.
-        key: As for `Client`.
-        options: Likewise.
-
-    Raises:
-        UsageError: The address or the key cannot be one.
-    """
-
-    def __init__(self, url: str, key: str | None = None, **options: Any) -> None:
-        self.client = Client(url, key, **options)
-
-    submit = _in_thread(Client.submit)
-    repeat = _in_thread(Client.repeat)
-    job = _in_thread(Client.job)
-    workers = _in_thread(Client.workers)
-    wait = _in_thread(Client.wait)
-    cancel = _in_thread(Client.cancel)
-    result = _in_thread(Client.result)
-    download = _in_thread(Client.download)
-    close = _in_thread(Client.close)
-
-    def jobs(self, *states: State | str, **wanted: Any) -> AsyncIterator[Job]:
-        """Yield the jobs that the key may see, as `Client.jobs` does."""
-        return _each(self.client.jobs(*states, **wanted))
-
-    def follow(self, job: Job | str, after: int = 0) -> AsyncIterator[JobEvent]:
-        """Yield the events of a job as they come, as `Client.follow` does."""
-        return _each(self.client.follow(job, after))
-
-    async def __aenter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close the connections."""
-        await self.close()
-
-
-async def _each(found: Iterator[Returned]) -> AsyncIterator[Returned]:
-    while True:
-        one = await to_thread.run_sync(lambda: [*islice(found, 1)], abandon_on_cancel=True)
-        if not one:
-            return
-        yield one[0]
 
 
 class _Retry:

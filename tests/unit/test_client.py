@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +12,6 @@ import httpx2 as httpx
 import pytest
 
 from autotune import (
-    AsyncClient,
     Client,
     SearchOptions,
     ServiceError,
@@ -346,38 +344,6 @@ def test_a_failed_job_has_no_result() -> None:
     service = Service(httpx.Response(200, json=failed))
     with pytest.raises(NoRecommendation, match=r"The job failed: no digits\."):
         service.client.result(DONE["id"])
-
-
-def test_both_clients_do_the_same(result: Result) -> None:
-    """The asynchronous one asks for the same, and returns the same."""
-
-    def replies() -> list[Reply]:
-        return [
-            httpx.ReadError("reset"),
-            httpx.Response(202, json=QUEUED),
-            stream("queued", ends=False),
-            refused("database-unavailable"),
-            stream("ended", first=2),
-            httpx.Response(200, json=DONE),
-            httpx.Response(200, text=result.model_dump_json(), headers=JSON),
-            httpx.Response(202, json={**DONE, "state": "cancelled"}),
-            httpx.Response(200, json={"tunings": [DONE], "next": None}),
-        ]
-
-    async def told(service: Service) -> list[Any]:
-        async with AsyncClient(URL, "k", transport=httpx.MockTransport(service)) as client:
-            job = await client.submit("digits", idempotency_key="one")
-            events = [each async for each in client.follow(job)]
-            found = [job, events, await client.result(job), await client.cancel(job)]
-            return [*found, [each async for each in client.jobs()]]
-
-    services = Service(*replies()), Service(*replies())
-    client = services[0].client
-    job = client.submit("digits", idempotency_key="one")
-    said = [job, [*client.follow(job)], client.result(job), client.cancel(job), [*client.jobs()]]
-    assert asyncio.run(told(services[1])) == said
-    first, second = ([(e.method, e.url, e.content) for e in s.asked] for s in services)
-    assert first == second
 
 
 @pytest.mark.parametrize("url", ["tuner:8321", "ftp://tuner", "http://", ""])

@@ -24,7 +24,7 @@ MODULES = {
 """What belongs to the public types and to those who extend autotune."""
 
 
-_OBJECTS = ("Tuner", "Client", "AsyncClient")
+_OBJECTS = ("Tuner", "Client")
 """Objects whose methods are calls."""
 
 
