@@ -66,10 +66,14 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
         self._epochs += 1
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count the steps of a call, whose last one is `batch`."""
+        """Count the steps of a call, whose last one is `batch`.
+
+        The last call of an epoch has those that are left, though Keras numbers it as a whole one.
+        """
         with self._lock:
             now = time.monotonic()
-            steps, self._counted = batch + 1 - self._counted, batch + 1
+            done = min(batch + 1, (self.params or {}).get("steps") or batch + 1)
+            steps, self._counted = done - self._counted, done
             if self._since is not None:
                 self._steps += steps
                 if now - self._since >= self._seconds:
