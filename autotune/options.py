@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from autotune.config import describe
-from autotune.errors import UsageError
+from autotune.errors import UsageError, requirement
 from autotune.text import as_text, hint, one_line, parse_seconds
 from autotune.value import WHOLE, Value
 
@@ -151,10 +151,16 @@ class SearchOptions(Value):
         Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _SEARCH
     ] = None
     """Price of a device for an hour, so that the report tells what an epoch costs."""
+    epoch_in: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = None
+    """Time that an epoch is to take at most; the result says how many machines that takes."""
     global_batch: Annotated[Count | None, _BOUNDS] = None
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
     """Maximum global batch size."""
+    max_memory: Annotated[
+        Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _BOUNDS
+    ] = None
+    """Memory in GiB that the processes of a trial may hold; default: 80 % of what is free."""
     strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = Field(
         default=None,
         description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
@@ -298,7 +304,7 @@ def usage_error(error: ValidationError, spelled: Callable[[str], str] = str) -> 
             return UsageError(f"There is no option {name}.", hint(name, known))
     given = first["input"]
     message = "" if isinstance(given, tuple | list | dict) else f", not {given!r}"
-    return UsageError(f"{place}: {first['msg']}{message}.")
+    return UsageError(f"{place}: {requirement(first['msg'])}{message}.")
 
 
 def options_from(given: dict[str, Any]) -> SearchOptions:

@@ -6,7 +6,7 @@ import inspect
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.search.request import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
-from autotune.text import hint, size as in_bytes
+from autotune.text import hint, parse_seconds, size as in_bytes
 from autotune.value import Scalar
 from autotune.workload import (
     Factory,
@@ -100,7 +100,7 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         dataset_args: Keyword arguments for `dataset_fn`.
         callbacks_fn: Returns a list of Keras callbacks to use in every trial.
         engine: Runs the trials: an engine, its name, or its URL; None uses this machine, after
-            waiting for other searches on it, and starts with the noise that they have shown.
+            waiting for other searches on it.
         sampler: An Optuna sampler that proposes the trials, or the option `sampler`.
         pruner: An Optuna pruner that stops trials; None stops what is slower than one device.
 
@@ -147,6 +147,8 @@ class Tuner:
             unless there is an observer.
         wait: Whether to wait for other searches on the engine's machines, in the order of arrival;
             otherwise `tune` raises `EngineError` while one is running.
+        wait_for_quiet: How long to wait at most for other programs to leave the cores: `"10min"`,
+            or seconds.
     """
 
     def __init__(  # noqa: PLR0913 - all are optional
@@ -159,9 +161,11 @@ class Tuner:
         observer: Observer | None = None,
         progress: bool | None = None,
         wait: bool = True,
+        wait_for_quiet: str | float = 0.0,
     ) -> None:
         self._engine = engine
         self._wait = wait
+        self._quiet_seconds = parse_seconds(wait_for_quiet) if wait_for_quiet else 0.0
         self._optuna = {"storage": storage, "sampler": sampler, "pruner": pruner}
         self._observer = observer or nobody
         self._progress = observer is None if progress is None else progress
@@ -204,8 +208,11 @@ class Tuner:
             resume=resume,
             files=out is not None,
         )
+        fresh = not request.out.exists()
         check(request)
         with named(request.out), ExitStack() as stack:
+            if fresh:
+                stack.callback(_remove_empty, request.out)
             notify = self._followed(stack)
             engine = stack.enter_context(
                 resolve.reserved_engine(
@@ -215,6 +222,9 @@ class Tuner:
                     seconds=request.options.budget,
                     wait=self._wait,
                 )
+            )
+            resolve.wait_for_quiet(
+                engine, self._quiet_seconds, lambda what: notify(notice_of(what))
             )
             # Optuna is imported while the engine's own process imports TensorFlow.
             with warnings.catch_warnings():
@@ -335,9 +345,9 @@ def _factory(role: str, given: Any, arguments: Mapping[str, Scalar] | None) -> F
     if role == "dataset_fn" and (held := _arrays_in(given)):
         return factory_from_callable(_returning(given, sum(each.nbytes for each in held)))
     if not callable(given) or _is_model(given):
-        kind = type(given)
+        kind = type(given).__qualname__
         raise UsageError(
-            f"{role} is no function, but of the class {kind.__module__}.{kind.__qualname__}.",
+            f"{role} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}, not a function.",
             f"Trials run in other processes, so write a function that makes it, def {role}(): "
             "..., and pass that, or its name as file.py:function.",
         )
@@ -370,6 +380,12 @@ def _is_model(given: object) -> bool:
     """Whether it is a model of Keras itself, which can be called too."""
     bases = ((each.__module__.partition(".")[0], each.__name__) for each in type(given).__mro__)
     return ("keras", "Model") in bases
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folder of a search that ended before its first trial."""
+    with suppress(OSError):  # It holds something.
+        folder.rmdir()
 
 
 def _temporary() -> Path:

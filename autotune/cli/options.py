@@ -108,6 +108,10 @@ NoWait = Annotated[
     bool,
     _search("--no-wait", help="Fail at once while another search is running, instead of waiting."),
 ]
+WaitForQuiet = Annotated[
+    str,
+    _search(metavar="DURATION", help="Wait at most so long for other programs to leave the cores."),
+]
 DryRun = Annotated[
     bool,
     _search("--dry-run", help="Show what would be searched and what is excluded; run no trials."),
@@ -165,11 +169,21 @@ Verbose = Annotated[
     bool,
     _results("--verbose", "-v", help="Print the reasons and what each file is for."),
 ]
-Quiet = Annotated[bool, _results("--quiet", "-q", help="Print only the answer, and errors.")]
+Quiet = Annotated[
+    bool,
+    _results("--quiet", "-q", help="Print the answer with its table and files, but no progress."),
+]
 ThenRun = Annotated[
     bool, _results("--then-run", help="Train with the recommendation afterwards: `autotune run`.")
 ]
-Saved = Annotated[Path, _factory(metavar="CONFIG", help="Configuration saved by `autotune tune`.")]
+Saved = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR|FILE",
+        help="What `autotune tune` or `result.save()` has written, or its config.yaml.",
+        callback=lambda path: path / "config.yaml" if path.is_dir() else path,
+    ),
+]
 SettingsFile = Annotated[
     Path | None,
     typer.Option("--settings", metavar="FILE", help="Settings file (TOML).", show_default=False),
@@ -294,7 +308,9 @@ def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Scrip
         return script_from_text(model, behind, fit), None
     if len(behind) != 1 or fit is not None:
         raise UsageError(
-            "A model function needs one dataset function, and nothing else.",
+            f"{model} is a folder."
+            if Path(model).is_dir()
+            else "A model function needs one dataset function, and nothing else.",
             "Use: autotune tune MODEL DATASET, or autotune tune train.py -- ARGUMENTS.",
         )
     return model, behind[0]
@@ -302,11 +318,12 @@ def subject(model: str, behind: list[str], fit: str | None) -> tuple[str | Scrip
 
 def _check_meant(script: str, behind: list[str]) -> None:
     """Refuse a model function that is named by its file alone, before a dataset function."""
-    file, _, name = behind[0].rpartition(":") if len(behind) == 1 else ("", "", "")
-    if name.isidentifier() and file.endswith(".py") and Path(file).is_file():
+    file, _, name = behind[0].partition(":") if len(behind) == 1 else ("", "", "")
+    meant = name.isidentifier() or file == script
+    if meant and file.endswith(".py") and Path(file).is_file():
         raise UsageError(
             f"{script} is a whole script, and {behind[0]} would be its argument.",
-            f"Name the model function too: autotune tune {script}:model_fn {behind[0]}.",
+            f"Name the functions: autotune tune {script}:model_fn {file}:{name or 'dataset_fn'}.",
         )
 
 

@@ -37,6 +37,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     space: take.Space = "auto",
     resume: take.Resume = False,
     no_wait: take.NoWait = False,
+    wait_for_quiet: take.WaitForQuiet = "",
     dry_run: take.DryRun = False,
     engine: take.Engine = "local",
     model_arg: take.ModelArg = None,
@@ -71,7 +72,13 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     asked: dict[str, Any] = {"space": space, "options": options_from(context.obj)}
     from autotune.tuning import Tuner
 
-    tuner = Tuner(engine=engine, storage=storage, progress=not quiet, wait=not no_wait)
+    tuner = Tuner(
+        engine=engine,
+        storage=storage,
+        progress=not quiet,
+        wait=not no_wait,
+        wait_for_quiet=wait_for_quiet,
+    )
     arguments: dict[str, Any] = {
         "model_args": take.pairs(model_arg or (), "--model-arg"),
         "dataset_args": take.pairs(dataset_arg or (), "--dataset-arg"),

@@ -99,7 +99,7 @@ class LocalGroup(WorkerGroup):
         code: What they do: `module:function`.
         environments: Variables of each by its position in the run, beside the server's; None
             removes one.
-        memory: Bytes that all may hold together; None takes most of what is free.
+        memory: Bytes that all may hold together, at most what is free; None takes most of that.
     """
 
     def __init__(
@@ -116,7 +116,8 @@ class LocalGroup(WorkerGroup):
         self._environments = environments
         self._pids: dict[int, int] = {}
         self._readers = {i: EventReader(folder.events(i)) for i in environments}
-        self._gauge = MemoryGauge(server.pid, memory or ceiling())
+        most = ceiling()
+        self._gauge = MemoryGauge(server.pid, min(memory or most, most))
         self._kills = kernel_kills()
 
     def start(self) -> None:

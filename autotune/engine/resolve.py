@@ -6,6 +6,7 @@ the engine. For a name it is called without arguments, for a URL with the URL.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -14,8 +15,11 @@ from autotune.engine.base import Engine
 from autotune.engine.lock import Notify, Wait
 from autotune.errors import EngineError, UsageError
 from autotune.installed import load_attribute, load_plugin
+from autotune.text import roughly
 
 GROUP = "autotune.engines"
+QUIET_POLL_SECONDS = 5.0
+"""Between readings of what other programs use."""
 LOCAL = "local"
 BUILTINS = {
     LOCAL: "autotune.engine.local:LocalEngine",
@@ -67,6 +71,22 @@ def reserved_engine(
     # Closed also where the wait is interrupted.
     with closing(made), made.reserved(what, notify, seconds), made:
         yield made
+
+
+def wait_for_quiet(engine: Engine, seconds: float, notify: Notify) -> None:
+    """Wait until other programs leave the cores of an engine, for so many seconds at most."""
+    engine.load()
+    until, notified = time.monotonic() + seconds, False
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(QUIET_POLL_SECONDS, left))
+        load = engine.load()
+        if load is None or not load.noticeable:
+            return
+        if not notified:
+            user = load.busiest or "Another program"
+            most = f"for {roughly(left)} at most"
+            notify(f"{user} uses the cores: the search waits for a quiet machine, {most}.")
+        notified = True
 
 
 def _refuse(notify: Notify, notice: Wait | str) -> None:

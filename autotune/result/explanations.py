@@ -24,7 +24,9 @@ from autotune.reason.sentences import reason_text
 from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
+from autotune.result.memory import memory_lines
 from autotune.result.profile import callbacks_in_words, profile
+from autotune.result.target import target_lines
 from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
@@ -341,7 +343,7 @@ def _patch(result: ResultData) -> Iterator[str]:
 
 
 _IN_ORDER: tuple[Explain, ...] = (
-    *(_eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
+    *(target_lines, _eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
     *(learning_lines, _epoch, _own_strategy, _patch, certificate, _faster),
-    *(_lengths, _profile, _between, _bounds, failures, _memory, _noise, _load),
+    *(_lengths, _profile, _between, _bounds, failures, _memory, memory_lines, _noise, _load),
 )

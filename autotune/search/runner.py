@@ -52,9 +52,10 @@ class Runner:
         folder: Holds one folder for each.
         budget: Bounds how long a phase may take.
         observer: Is told of each.
+        most_memory: GiB that the processes of each may hold; None: most of what is free.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each comes from another part
         self,
         engine: Engine,
         subject: Subject,
@@ -63,6 +64,7 @@ class Runner:
         folder: Path,
         budget: Budget,
         observer: Observer,
+        most_memory: float | None = None,
     ) -> None:
         self._engine = engine
         self.subject = subject
@@ -71,6 +73,7 @@ class Runner:
         """Keeps the trials."""
         self._folder = folder
         self._budget = budget
+        self._most_memory = None if most_memory is None else int(most_memory * 2**30)
         self._observer = observer
         self.loads: list[Load] = []
         """What other programs took of the machine during each run."""
@@ -328,7 +331,7 @@ class Runner:
 
         The first trial may take all that is left, because nothing is known without it.
         """
-        usual, costs = Limits(), self.history.costs
+        usual, costs = Limits(memory=self._most_memory), self.history.costs
         whole = max(self._budget.unspent, 0) + GRACE_SECONDS
         if self.history.baseline is None and math.isfinite(whole):
             return replace(usual, start=whole, first_step=whole, window=whole)

@@ -179,6 +179,7 @@ class _Session:
             folder=self.request.out / "trials" / self.study.name,
             budget=budget,
             observer=self.observer,
+            most_memory=options.max_memory,
         )
         sampler, pruner = self.request.sampler, self.request.pruner
         return runner, Search(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -41,8 +42,8 @@ def test_the_busiest_program_is_named() -> None:
 def test_a_warning_says_how_much_and_who() -> None:
     """In one sentence, with what it means."""
     assert warning(load(1.3, busiest="python (pid 77)")) == (
-        "Other programs use 1.3 of 2 cores, mostly python (pid 77): timings will be noisier and "
-        "results less certain."
+        "Other programs use 1.3 of 2 cores, mostly python (pid 77): timings will be noisier. "
+        "Wait until it is quiet, or plan twice the time."
     )
 
 
@@ -54,7 +55,8 @@ def test_a_remark_speaks_of_the_past() -> None:
         "busy may not be best on a quiet one: if that is where you will train, search again there."
     )
     assert warning(load(stolen=0.4)) == (
-        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier and results less certain."
+        "The hypervisor withholds 0.4 of 2 cores: timings will be noisier. Wait until it is quiet, "
+        "or plan twice the time."
     )
 
 
@@ -82,6 +84,16 @@ def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1})
     found = read_counters()
     assert (found.busy, found.stolen) == (6.0, 4.0)
+
+
+def test_a_thread_of_the_kernel_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = SimpleNamespace(user=1.0, system=1.0)
+    seen = [
+        SimpleNamespace(pid=-pid, info={"name": name, "cpu_times": times, "cmdline": words})
+        for pid, name, words in [(1, "kworker/0:1", []), (2, "python", ["python", "-c", "1"])]
+    ]
+    monkeypatch.setattr(psutil, "process_iter", lambda _: seen)
+    assert dict(read_counters().others) == {"python (pid -2)": 2.0}
 
 
 def cpu_times_of(folder: Path) -> Callable[..., Any]:

@@ -8,9 +8,11 @@ from typing import NoReturn
 
 import pytest
 
+from autotune.engine import resolve
+from autotune.engine.load import Load
 from autotune.engine.local import LocalEngine
 from autotune.engine.lock import Holder, Notify, Wait
-from autotune.engine.resolve import new_engine, reserved_engine
+from autotune.engine.resolve import new_engine, reserved_engine, wait_for_quiet
 from autotune.errors import EngineError, Interrupted, UsageError
 from autotune.testing import FakeEngine
 from tests.fleet import fleet_package
@@ -107,3 +109,21 @@ def test_another_search_is_not_waited_for_if_that_is_not_wanted() -> None:
     refused = pytest.raises(EngineError, match=r"process 7.*theirs.*1 other came before.*until ")
     with refused, reserved_engine(Busy(), "mine", told.append, wait=False):
         pytest.fail("It was reserved.")
+
+
+@pytest.mark.parametrize(("busy", "told"), [([1.5, 1.5, 0.0], 1), ([0.0], 0)])
+def test_a_quiet_machine_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, busy: list[float], told: int
+) -> None:
+    """Until other programs have left the cores; what it waits for is told once."""
+    monkeypatch.setattr(resolve, "QUIET_POLL_SECONDS", 0.001)
+    loads = iter([None, *(Load(seconds=5, cores=2, busy=each, stolen=0) for each in busy)])
+    said: list[object] = []
+    wait_for_quiet(FakeEngine(lambda _: 1.0, load=lambda: next(loads)), 60.0, said.append)
+    assert len(said) == told
+    assert next(loads, "all looked at") == "all looked at"
+
+
+def test_a_machine_that_stays_busy_is_waited_for_no_longer_than_asked() -> None:
+    load = Load(seconds=5, cores=2, busy=1.5, stolen=0)
+    wait_for_quiet(FakeEngine(lambda _: 1.0, load=lambda: load), 0.01, print)

@@ -160,7 +160,9 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Re
     assert last.time.value == pytest.approx(last.needed.value / 4)
     assert last.time.low < last.time.value < last.time.high
     text = result.report()
-    assert text.index("Throughput against") < text.index("Time to the same loss with each batch")
+    assert text.index("Compared with one device") < text.index(
+        "Time to the same loss with each batch"
+    )
 
 
 @pytest.mark.parametrize("learning", [None, Learning(batch=32)])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from autotune.config import Configuration
@@ -38,6 +40,15 @@ def test_plain_data_goes_through_json(result: Result) -> None:
     assert found["best_distributed_speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
     assert len(found["trials"]) == len(result.trials)
     assert "windows" not in found["trials"][0]
+
+
+def test_what_is_printed_and_saved_fits_the_schema(result: Result, tmp_path: Path) -> None:
+    """All but the trials, which have a file of their own and are printed without their windows."""
+    fits = jsonschema_rs.validator_for(Result.model_json_schema(mode="serialization"))
+    saved = json.loads((result.save(tmp_path) / "result.json").read_text())
+    for found in (result.to_dict(), saved):
+        assert fits.is_valid({**found, "trials": []}), [*fits.iter_errors(found)]
+    assert not fits.is_valid({**saved, "trials": [], "verdict": "perhaps"})
 
 
 def test_a_figure_that_json_cannot_hold_is_null(changed: Changed, make_trial: MakeTrial) -> None:

@@ -1,0 +1,71 @@
+"""A time that an epoch is to take."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.options import SearchOptions
+from autotune.result.target import target_lines
+from autotune.stats import Interval
+
+from .conftest import GANG, Changed, step
+
+RATE = Interval(low=900.0, value=1000.0, high=1100.0)
+
+
+def predicted(hosts: int, seconds: float) -> Predicted:
+    steps = Interval(low=0.9 * seconds, value=seconds, high=1.1 * seconds)
+    return Predicted(hosts=hosts, seconds=steps, speedup=steps)
+
+
+DIAGNOSIS = Diagnosis(
+    one_device=step(GANG.on_one_device(), 64.0), predicted=(predicted(4, 0.128), predicted(8, 0.16))
+)
+"""By steps of 64 examples a worker, of which 4 machines make 2,000 a second, and 8 make 3,200."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            "2min",
+            ["An epoch takes 1 min 40 s (1 min 31 s to 1 min 51 s) as recommended; 2 min were"],
+        ),
+        (
+            "1min",
+            [
+                "1 min 40 s",
+                "4 machines are predicted to take 50 s (45 s to 55 s), at a price of 0.111;",
+            ],
+        ),
+        ("35s", ["1 min 40 s", "8 machines are predicted to take 31 s"]),
+        (
+            "10s",
+            ["1 min 40 s", "No more machines are predicted to do it: 8 come nearest, with 31 s"],
+        ),
+    ],
+)
+def test_a_target_is_compared_with_what_is_predicted(
+    changed: Changed, asked: str, told: list[str]
+) -> None:
+    """As recommended first, then on the fewest machines, then by how much nothing reaches it."""
+    result = changed(
+        options=SearchOptions(epoch_in=asked, price=2.0),
+        examples_per_second=RATE,
+        facts=changed().facts.model_copy(update={"examples": 100_000}),
+        best_distributed=GANG,
+        diagnosis=DIAGNOSIS,
+    )
+    found = [*target_lines(result)]
+    assert len(found) == len(told)
+    assert all(text in line for text, line in zip(told, found, strict=True))
+
+
+def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
+    """What would predict it is told."""
+    facts = changed().facts.model_copy(update={"examples": 100_000})
+    options = SearchOptions(epoch_in="1min")
+    *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))
+    assert "a search on two of them" in last
+    assert not [*target_lines(changed())]
