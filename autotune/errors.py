@@ -51,10 +51,26 @@ def in_words(error: Exception) -> str:
     return reason or str(error)
 
 
+def requirement(message: str, of: str = "") -> str:
+    """Return a message of pydantic in our words: `must be at least 1`, said of something."""
+    ours = {
+        "Value error, ": "",
+        "Input should be": f"{of} must be".lstrip(),
+        "a valid integer": "an integer",
+        "a valid boolean": "true or false",
+        "a valid ": "a ",
+        "greater than or equal to": "at least",
+        "less than or equal to": "at most",
+    }
+    for theirs, text in ours.items():
+        message = message.replace(theirs, text)
+    return message
+
+
 def first_mistake(error: ValidationError) -> str:
     """Return where the first thing stands that is wrong with a value, and what is wrong."""
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {requirement(first['msg'])}"
 
 
 class UsageError(AutotuneError):

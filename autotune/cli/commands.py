@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from io import TextIOWrapper
@@ -93,4 +94,8 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             # A result is worth more than a character that the terminal does not have.
             stream.reconfigure(errors="replace")
-    app()
+    try:
+        app()
+    finally:
+        # A further Ctrl-C would only replace the exit code.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

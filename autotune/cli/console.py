@@ -15,7 +15,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 from autotune.disk import is_of_the_disk, trouble
-from autotune.errors import AutotuneError, Interrupted, UsageError
+from autotune.errors import AutotuneError, Interrupted, UsageError, requirement
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
@@ -70,6 +70,10 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of the group."""
+        return without_types(super().get_params(ctx))
+
     def invoke(self, ctx: Any) -> Any:
         """Tell of an interruption, which typer passes over in silence."""
         try:
@@ -113,7 +117,9 @@ def _known(error: BaseException) -> AutotuneError:
 
 def _wrong_call(error: typer.TyperException) -> UsageError:
     """Return what typer finds wrong; nothing where it has shown the help instead."""
-    context, cause = getattr(error, "ctx", None), error.format_message()
+    context, cause = getattr(error, "ctx", None), requirement(error.format_message())
+    if context and context.info_name == "run" and cause.startswith("No such option"):
+        return UsageError(cause, "Options of train.py follow --: autotune run DIR -- --epochs 3")
     return UsageError(cause, f"Help: {context.command_path} --help" if context and cause else "")
 
 

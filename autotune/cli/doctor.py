@@ -129,7 +129,7 @@ def _check_code(
         report = _check(paths, settings)
     if edit == "diff":
         _show_difference(edits)
-    else:
+    elif report.complete or report.findings or output_format is not Format.TEXT:
         _show(report, output_format)
     for each in report.troubles:
         log(f"{each.level.capitalize()}: {each.text}")

@@ -9,13 +9,14 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import log, write_out
+from autotune.cli.run import OUT
 
 REPORT = "report.html"
 
 
 def script(
     *,
-    config: take.Saved,
+    config: take.Saved = OUT,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the program to this file instead of stdout."),
@@ -46,7 +47,7 @@ def report(
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
-    ] = Path("autotune-out"),
+    ] = OUT,
 ) -> None:
     """Write report.html again, from the other files of a result."""
     from autotune.result import Result

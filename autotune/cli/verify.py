@@ -11,6 +11,7 @@ from rich.text import Text
 
 from autotune.cli import options as take
 from autotune.cli.console import log, notices, show, write_out
+from autotune.cli.run import OUT
 
 if TYPE_CHECKING:
     from autotune.verification.answer import Verification
@@ -24,7 +25,7 @@ EXIT_CODES = (
 
 def verify(  # noqa: PLR0913 - one parameter for each option of the command
     *,
-    config: take.Saved,
+    config: take.Saved = OUT,
     seconds: Annotated[
         str,
         typer.Option(

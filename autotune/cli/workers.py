@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.console import log, show, table
+from autotune.cli.console import Command, Commands, log, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 
 app = typer.Typer(
+    cls=Commands,
     help="List and drain the workers of the service.",
     no_args_is_help=True,
 )
@@ -19,7 +20,7 @@ Name = Annotated[
 ]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def listing(*, settings: SettingsFile = None) -> None:
     """List the workers that are there."""
     from autotune.api.store.workers import there
@@ -34,7 +35,7 @@ def listing(*, settings: SettingsFile = None) -> None:
     show(table(heads, lines))
 
 
-@app.command()
+@app.command(cls=Command)
 def drain(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker end the job that it runs and take no other; it can be stopped then."""
     from autotune.api.store import workers
@@ -45,7 +46,7 @@ def drain(*, name: Name, settings: SettingsFile = None) -> None:
     log(f"Worker {name} takes no further job.{left}")
 
 
-@app.command()
+@app.command(cls=Command)
 def resume(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker that is drained take jobs again."""
     from autotune.api.store import workers

@@ -37,7 +37,7 @@ class Counters:
     own: float
     """Used by this process and all that descend from it, ended ones included."""
     others: Mapping[str, float]
-    """Used by each process that does not descend from this one: `python (pid 77)`."""
+    """Used by each program that does not descend from this process: `python (pid 77)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +129,10 @@ def warning(load: Load | None) -> str | None:
     taken = _taken(load, "use", "withholds")
     if not taken:
         return None
-    return f"{taken[:1].upper()}{taken[1:]}: timings will be noisier and results less certain."
+    return (
+        f"{taken[:1].upper()}{taken[1:]}: timings will be noisier. Wait until it is quiet, or plan "
+        "twice the time."
+    )
 
 
 def remark(load: Load | None) -> str | None:
@@ -162,14 +165,14 @@ def _divided() -> tuple[float, dict[str, float]]:
     """Return the processor time of this process's family, and of each process outside it."""
     family = {os.getpid(), *(each.pid for each in psutil.Process().children(recursive=True))}
     own, others = 0.0, {}
-    for each in psutil.process_iter(["name", "cpu_times"]):
+    for each in psutil.process_iter(["name", "cpu_times", "cmdline"]):
         times = each.info["cpu_times"]
         if times is None:
             continue
         if each.pid in family:
             # Whoever has ended is in the account of who waited for it, in the family too.
             own += times.user + times.system + times.children_user + times.children_system
-        else:
+        elif each.info["cmdline"]:  # A thread of the kernel has none, and works for others.
             others[f"{each.info['name']} (pid {each.pid})"] = times.user + times.system
     return own, others
 

@@ -44,7 +44,8 @@ _MEMORY = re.compile(
     r"|Dst tensor is not initialized|Cuda failure.*out of memory|std::bad_alloc"
 )
 _DISK = re.compile(r"No space left on device|Disk quota exceeded")
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_NOISE = re.compile(r"\x1b\[[0-9;]*m| with name 'None'")
+"""Colours, and how Keras names an input without a name."""
 
 
 class WorkersLost(Exception):
@@ -97,7 +98,7 @@ def _text(error: Mapping[str, Any]) -> str:
 
 def _gist(message: str) -> str:
     """Return the line of a message that says what is wrong."""
-    lines = [line.strip() for line in _ANSI.sub("", message).splitlines() if line.strip()]
+    lines = [line.strip() for line in _NOISE.sub("", message).splitlines() if line.strip()]
     if not lines:
         return "(no message)"
     if lines[0].startswith("in user code"):

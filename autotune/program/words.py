@@ -60,13 +60,11 @@ def _sentence(lines: Sequence[str]) -> str:
 
 def _purpose(workload: Workload) -> str:
     if workload.script:
-        return f"Run {_plain(workload.script.file)} with its fit as it was tuned."
+        file = workload.script.file
+        name = f" {file}" if re.fullmatch(PLAIN, file) else ""
+        return f"Run your script{name} with its fit as it was tuned."
     model, dataset = _name(workload.model), _name(workload.dataset)
     return f"Train the model of {model} on the examples of {dataset}."
-
-
-def _plain(text: str) -> str:
-    return text if re.fullmatch(PLAIN, text) else "the script"
 
 
 def _name(factory: Factory) -> str:

@@ -95,7 +95,7 @@ class Completed(Value):
 class Slower(Value):
     kind: Literal["slower"] = "slower"
     most: float
-    """Upper bound of its throughput, as a share of the single-device throughput."""
+    """Upper bound of its score, as a share of that of the best single device."""
 
 
 class BudgetEnded(Value):

@@ -117,6 +117,8 @@ class Row(NamedTuple):
     entry: Entry
     chosen: bool
     """Whether it is the recommended one."""
+    challenger: bool
+    """Whether it is the distributed one that the answer is about."""
     name: str
     whose: str
     """Whose settings these are without a search; empty for nobody's."""
@@ -128,11 +130,14 @@ class Row(NamedTuple):
 
     @property
     def compared(self) -> bool:
-        """Whether others are compared with it: the recommended one, one device, your own."""
-        return self.chosen or bool(self.whose) or self.entry.speedup == ITSELF
+        """Whether the answer is about it, or others are compared with it."""
+        answered = self.chosen or self.challenger
+        return answered or bool(self.whose) or self.entry.speedup == ITSELF
 
 
-def row_of(entry: Entry, *, chosen: bool = False, own: bool = False) -> Row:
+def row_of(
+    entry: Entry, *, chosen: bool = False, own: bool = False, challenger: bool = False
+) -> Row:
     origins = (each for each in entry.origins if not own or each is not Origin.SCRIPT)
     whose = ", ".join([*([OWN] if own else []), *(WHOSE[each] for each in origins)])
     ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
@@ -141,6 +146,7 @@ def row_of(entry: Entry, *, chosen: bool = False, own: bool = False) -> Row:
     return Row(
         entry=entry,
         chosen=chosen,
+        challenger=challenger,
         name=in_short(entry.configuration),
         whose=whose,
         outcome="recommended"
@@ -268,10 +274,12 @@ class ResultView:
     @cached_property
     def rows(self) -> list[Row]:
         """All that has shown a speed, the best first."""
-        chosen, own = self.result.configuration, self.result.evidence.default
+        found, chosen = self.result.evidence, self.result.configuration
+        own, challenger = found.default, found.decision.challenger
         return [
-            row_of(each, chosen=each.configuration == chosen, own=each.configuration == own)
+            row_of(each, chosen=c == chosen, own=c == own, challenger=c == challenger)
             for each in self.result.compared
+            for c in [each.configuration]
         ]
 
     @cached_property
@@ -322,7 +330,9 @@ class ResultView:
         """How many trials there were, how they ended, and what the ranges mean."""
         result = self.result
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
-        return f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
+        text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
+        of = result.evidence.quantity
+        return text if of == "throughput" else f"{text} Ratios are of {of}."
 
     @property
     def spent(self) -> str:
@@ -343,7 +353,10 @@ class ResultView:
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
             yield NextStep("Train:", f"python {shlex.quote(str(program))}", self._epochs())
         if "train.patch" in files:
-            yield NextStep("Or:", f"patch -p1 < {shlex.quote(str(files['train.patch']))}")
+            speed = result.patch_speed
+            remark = f"  # {speed:.2f} times as fast as train.py" if speed else ""
+            patch = f"patch -p1 < {shlex.quote(str(files['train.patch']))}"
+            yield NextStep("Or:", patch, remark)
         if "report.html" in files:
             yield NextStep("Why:", str(files["report.html"]))
         again = "run the same command with --resume"

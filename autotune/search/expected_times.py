@@ -36,7 +36,7 @@ def with_times(
     default = own_default(candidates.one_device, plan.facts, options)
     challengers = one_of_each_strategy(default, candidates.distributed)
     enough, most = (
-        prepared + _with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
+        prepared + with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
         if challengers
         else None
         for rounds in (FEW_ROUNDS, MANY_ROUNDS)
@@ -66,7 +66,7 @@ def _seconds_to_verdict(
     return explored + rounds * (one + challenger) + challenger + REFERENCE_RUNS * one
 
 
-def _with_profile(seconds: float, options: SearchOptions) -> float:
+def with_profile(seconds: float, options: SearchOptions) -> float:
     """Return the budget of which the profile leaves so many seconds."""
     if not options.diagnose:
         return seconds

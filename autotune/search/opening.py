@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +67,12 @@ def claims(folder: Path) -> Iterator[Claim]:
 
 def _lock(path: Path, study: str, held: ExitStack) -> None:
     try:
-        # The file stays: if it were removed, two searches could lock two files of one name.
         file = held.enter_context(path.open("a"))
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(file.fileno()).st_nlink:
+            held.callback(_remove, path)  # While it is still locked.
+        else:  # The search that held it has removed it meanwhile.
+            _lock(path, study, held)
     except BlockingIOError as exc:
         raise UsageError(
             f"Study {study!r} in {path.parent} is in use by another search.",
@@ -78,6 +82,11 @@ def _lock(path: Path, study: str, held: ExitStack) -> None:
         raise OutputError(
             f"{path} cannot be locked: {exc.strerror or exc}.", "Choose another --out."
         ) from exc
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # The lock falls all the same.
+        path.unlink()
 
 
 def open_study(

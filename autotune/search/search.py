@@ -23,6 +23,7 @@ from autotune.search.bounds import Bounds
 from autotune.search.certification import Certification
 from autotune.search.design import groups, own_default, plain
 from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
+from autotune.search.expected_times import FEW_ROUNDS, with_profile
 from autotune.search.findings import Findings
 from autotune.search.history import History
 from autotune.search.probes import time_exchanges, time_without_input
@@ -510,9 +511,10 @@ class Search:
         """Return the further seconds that are likely to give an answer; None beyond a day."""
         if not now.several:
             return None
-        rounds = 1.0
+        made = min(now.runs[now.gain.one], now.runs[self._leader(now)])
+        rounds = max(FEW_ROUNDS - made, 1.0)
         while self._assured(now, rounds) < LIKELY:
             rounds *= 1.5
             if rounds > MOST_ROUNDS:
                 return None
-        return rounds * self._round_seconds(now)
+        return with_profile(rounds * self._round_seconds(now), self._options)

@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from autotune.config import accepts, axes, default_of, describe, schema_of
-from autotune.errors import ConfigurationError, SpaceError, in_words
+from autotune.errors import ConfigurationError, SpaceError, in_words, requirement
 from autotune.machine import Machine
 from autotune.strategies import strategies
 from autotune.text import closest, hint
@@ -138,18 +138,18 @@ def _in_words(name: str, kind: str, message: str) -> str:
         return f"there is no {name!r}. {hint(name, Space.model_fields)}"
     if kind in _WORDS:
         return f"{repr(name) if name else 'a space'} {_WORDS[kind]}"
-    return message.removeprefix("Value error, ").replace("Input should be", f"{name!r} is")
+    return requirement(message, repr(name))
 
 
 _WORDS = {
     "missing": "is missing",
     "too_short": "is empty",
-    "model_type": "is a mapping of names to values",
-    "dict_type": "is a mapping of names to values",
-    "tuple_type": "is a list",
-    "string_type": "is a text",
+    "model_type": "must be a mapping of names to values",
+    "dict_type": "must be a mapping of names to values",
+    "tuple_type": "must be a list",
+    "string_type": "must be a text",
 }
-"""What a part of a space is or lacks, by pydantic's name of the mistake."""
+"""What a part of a space lacks or must be, by pydantic's name of the mistake."""
 
 
 @cache
@@ -297,7 +297,7 @@ def _refused(name: str, value: Scalar) -> str | None:
         return None
     close = closest(str(value), map(str, schema_of(name).get("enum", ())))
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
-    why = why.replace("Input should be", "it is")
+    why = requirement(why, "it")
     return f"axis {name!r} cannot be {value!r}: {why}.{meant} {describe(name)}"
 
 

@@ -68,16 +68,16 @@ EXPECTED = Noise(sd=0.06, degrees=4.0)
 3 to 16 % were seen on two shared cores."""
 
 
-def pooled_noise(groups: Iterable[Sequence[float]], expected: Noise = EXPECTED) -> Noise:
-    """Return the noise, estimated from repeats and drawn towards what was expected.
+def pooled_noise(groups: Iterable[Sequence[float]]) -> Noise:
+    """Return the noise, estimated from repeats and drawn towards what is expected.
 
     A scaled inverse chi-squared prior on the variance, with the residuals of each group around
     its own mean added to it. A group holds log(rate) of the runs of a configuration.
     """
     squares, freedom = squared_residuals(groups)
-    degrees = expected.degrees + freedom
+    degrees = EXPECTED.degrees + freedom
     return Noise(
-        sd=math.sqrt((expected.degrees * expected.sd**2 + squares) / degrees), degrees=degrees
+        sd=math.sqrt((EXPECTED.degrees * EXPECTED.sd**2 + squares) / degrees), degrees=degrees
     )
 
 

@@ -115,7 +115,10 @@ class _Check:
         saved = self.saved
         if not all(each.module or each.pickled for each in saved.workload.factories.values()):
             return saved.facts
-        self.observer(Preparing(what="Calling model_fn and dataset_fn"))
+        what = "Calling model_fn and dataset_fn"
+        if script := saved.workload.script:
+            what = f"Running {script.file} up to its fit"
+        self.observer(Preparing(what=what))
         own = saved.configuration.for_factories()
         facts = self.engine.execute(InspectionRequest(saved.workload, offered=own))
         return facts.model_copy(update={"learning": saved.facts.learning})
@@ -204,7 +207,7 @@ def _against_defaults(saved: SavedConfiguration, where: Situation) -> Question |
         holds_above=1.0,
         fails_below=1.0,
         mine="the recommended settings are",
-        theirs="the Keras defaults",
+        theirs=f"the Keras defaults at a batch of {batch}",
     )
 
 

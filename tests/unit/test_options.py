@@ -70,6 +70,11 @@ def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, o
         options_from(given)
 
 
+def test_a_wrong_value_is_told_in_our_words() -> None:
+    with pytest.raises(UsageError, match=r"^--max-trials: must be at least 1, not 0\.$"):
+        options_from({"max_trials": 0})
+
+
 def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r"no option margn.*mean margin"):
         SearchOptions(margn=0.1)  # type: ignore[call-arg]

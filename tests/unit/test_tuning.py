@@ -88,10 +88,10 @@ class Model:
 @pytest.mark.parametrize(
     ("call", "more", "words"),
     [
-        ((3, 4), {}, "model_fn is no function, but of the class builtins.int"),
-        ((Model(), CALL[1]), {}, "model_fn is no function, but of the class keras"),
-        ((CALL[0], [1]), {}, "dataset_fn is no function"),
-        (CALL, {"callbacks_fn": ()}, "callbacks_fn is no function"),
+        ((3, 4), {}, "model_fn is an int, not a function"),
+        ((Model(), CALL[1]), {}, "model_fn is a Model, not a function"),
+        ((CALL[0], [1]), {}, "dataset_fn is a list, not a function"),
+        (CALL, {"callbacks_fn": ()}, "callbacks_fn is a tuple, not a function"),
         (("mine.py:model_fun", CALL[1]), {}, "mine.py has no 'model_fun'.*mean model_fn"),
         ((CALL[0], "mine:data_fn"), {}, "mine.py has no 'data_fn'"),
         (CALL, {"callbacks_fn": "mine.py:callback_fn"}, "mine.py has no 'callback_fn'"),

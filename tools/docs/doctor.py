@@ -48,7 +48,15 @@ exclude = ["legacy", "*_pb2.py"]
 target-version = "2.15"
 ```
 
-As a hook of pre-commit, the repository offers `autotune-doctor`.
+As a hook of pre-commit, in a project's `.pre-commit-config.yaml`:
+
+```text
+repos:
+  - repo: URL  # of this repository
+    rev: COMMIT
+    hooks:
+      - id: autotune-doctor
+```
 
 A rule speaks up only where it can follow every name to what it stands for, within the one file.
 What it cannot follow it leaves alone, so silence is no proof. Only two things are told by their

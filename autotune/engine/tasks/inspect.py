@@ -149,7 +149,7 @@ def _order(factory: Factory) -> dict[str, Any]:
 def _error(complaint: Mapping[str, Any]) -> WorkloadError:
     cause, raised = complaint["cause"], complaint["error"]
     if raised:
-        cause = cause.replace(ERROR, reason_text(explain(raised)))
+        cause = cause.replace(ERROR, reason_text(explain(raised)).rstrip("."))
     error = _KINDS[complaint["kind"]](cause, complaint["next_step"])
     return with_detail(error, raised["detail"] if raised else "")
 

@@ -32,6 +32,11 @@ def test_help_names_every_command_and_exit_code(run: Run) -> None:
         assert word in text
 
 
+@pytest.mark.parametrize("words", [(), ("serve",), ("serve", "api"), ("workers", "list")])
+def test_help_shows_no_type_of_a_flag(run: Run, words: tuple[str, ...]) -> None:
+    assert "bool" not in run(*words, "--help").stdout
+
+
 @pytest.mark.parametrize("axis", ["workers", "strategy"])
 def test_help_quotes_the_declaration_of_an_axis(
     run: Run, monkeypatch: pytest.MonkeyPatch, axis: str
@@ -53,7 +58,8 @@ def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Pa
     """Byte for byte, and nothing else on stdout; with --out in a file, whose folder must exist."""
     tune()
     program, saved = (folder / "autotune-out/train.py").read_bytes(), "autotune-out/config.yaml"
-    assert run("script", saved).stdout_bytes == program
+    for named in ((), ("autotune-out",), (saved,)):
+        assert run("script", *named).stdout_bytes == program
     assert run("script", saved, "--out", "again.py").stdout == ""
     assert (folder / "again.py").read_bytes() == program
     done = run("script", saved, "--out", "nowhere/again.py")

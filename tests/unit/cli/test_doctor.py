@@ -55,6 +55,7 @@ def test_a_file_that_cannot_be_checked_is_exit_code_two(
     assert done.exit_code == 2
     assert broken in done.stderr
     assert NAME in done.stdout
+    assert run("doctor", broken).stdout == ""
 
 
 def test_an_unknown_rule_in_a_comment_is_a_warning(run: Run, bad: Path) -> None:

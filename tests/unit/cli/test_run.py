@@ -65,6 +65,11 @@ def test_what_cannot_be_started_is_told(alone: Path, tmp_path: Path) -> None:
         command_for(alone, [], Place.SLURM)
 
 
+def test_an_option_of_the_program_is_told_where_to_stand() -> None:
+    done = CliRunner().invoke(app, ["run", "out", "--epochs", "3"])
+    assert (done.exit_code, "autotune run DIR -- --epochs 3" in done.stderr) == (2, True)
+
+
 def test_hosts_are_for_ssh_alone(workers: Path) -> None:
     with pytest.raises(UsageError, match="slurm chooses them"):
         command_for(workers, [], Place.SLURM, hosts="a,b")

@@ -89,6 +89,8 @@ def test_a_model_function_that_was_forgotten_is_told(run: Run, folder: Path) -> 
     done = run("tune", "mine.py", "mine.py:dataset_fn")
     assert done.exit_code == 2
     assert "autotune tune mine.py:model_fn mine.py:dataset_fn" in done.stderr
+    assert "mine.py:model_fn mine.py:dataset_fn" in run("tune", "mine.py", "mine.py").stderr
+    assert run("tune", ".").stderr.startswith("Error: . is a folder.")
     (folder / "whole.py").write_text("model.fit(1)")
     assert "whole script" not in run("tune", "whole.py", "--fit", "9", "--", "data:part").stderr
 
@@ -232,7 +234,9 @@ def test_sigterm_is_taken_as_ctrl_c(tune: Run, engine: FakeEngine) -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_ctrl_c_before_anything_ran(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_before_anything_ran(
+    tune: Run, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
     """While the factories are looked at there is nothing to save."""
 
     def stop(*_: object) -> None:
@@ -241,6 +245,7 @@ def test_ctrl_c_before_anything_ran(tune: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("autotune.search.tune.tune", stop)
     done = tune()
     assert (done.exit_code, done.stderr.strip()) == (130, "Error: Interrupted.")
+    assert not (folder / "autotune-out").exists()
 
 
 def test_resume_goes_on(tune: Run) -> None:

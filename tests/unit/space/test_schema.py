@@ -47,12 +47,12 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
         ({"strategies": ["one_device"], "axes": {"prefetch": []}}, "'prefetch' has no values"),
         ({"strategies": ["one_device"], "axes": {"per_replica_batch": [0]}}, "cannot be 0"),
         ({"strategies": ["one_device"], "axes": {"per_replica_batch": ["8"]}}, "cannot be '8'"),
-        ({"strategies": ["one_device"], "axes": {"xla": [1]}}, "cannot be 1"),
+        ({"strategies": ["one_device"], "axes": {"xla": [1]}}, "it must be true or false."),
         ({"strategies": ["one_device"], "axes": {"shard_policy": ["some"]}}, "cannot be 'some'"),
         ({"strategies": ["one_device"], "axes": {"prefetch": [2, 2]}}, "has duplicate values"),
         ({"strategies": ["one_device"], "axes": {"strategy": ["x"]}}, "list strategies under"),
         ({"strategies": ["one_device"], "oops": 1}, "oops"),
-        (["one_device"], "a space is a mapping"),
+        (["one_device"], "a space must be a mapping"),
     ],
 )
 def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:
@@ -87,7 +87,7 @@ def test_all_mistakes_of_a_file_are_told_with_their_lines(tmp_path: Path) -> Non
         (WRONG, ["line 1: Unknown strategy 'mirored'", "line 2: there is no 'oops'", "line 4: "]),
         (WRONG_AXES, ["line 3: axis 'per_replica_batch' cannot be 0", "Did you mean memory?"]),
         ("strategies: [one_device\n", ["line 2: expected", "for what begins in line 1"]),
-        ("strategies: 3", ["line 1: 'strategies' is a list"]),
+        ("strategies: 3", ["line 1: 'strategies' must be a list"]),
     ]:
         path.write_text(text)
         with pytest.raises(SpaceError) as caught:

@@ -100,7 +100,7 @@ def test_without_a_distributed_rival_the_defaults_are_one(
     engine = FakeEngine(table({ALONE: 1500.0, Configuration(): 1000.0}), between=0.03)
     found = verify(save(Verdict.ONE_DEVICE, best_distributed=distributed), engine=engine)
     assert (found.answer, found.challenger) == (Answer.HOLDS, Configuration())
-    assert found.summary.endswith("as fast as the Keras defaults.")
+    assert found.summary.endswith("as fast as the Keras defaults at a batch of 32.")
     assert any("cannot run here" in note for note in found.notes) is bool(distributed)
 
 

@@ -28,12 +28,13 @@ def main(argv=None, callbacks=()):
     args = parse_arguments(argv, __file__, __doc__, epochs=10, steps=EXAMPLES / BATCH_SIZE)
     keras.utils.set_random_seed(args.seed)
     model = model_fn()
-    # Outright, because what Keras does by itself depends on strategy and device.
+    # Set here, because Keras's own choice depends on the strategy and the device.
     model.jit_compile, model.steps_per_execution = False, STEPS_PER_EXECUTION
     model.fit(
         make_dataset(),
         epochs=args.epochs,
         steps_per_epoch=args.steps_per_epoch,
+        shuffle=False,
         callbacks=[*callbacks_of(args), *callbacks],
         verbose=args.verbose,
     )

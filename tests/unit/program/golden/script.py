@@ -1,4 +1,4 @@
-"""Run whole.py with its fit as it was tuned.
+"""Run your script whole.py with its fit as it was tuned.
 
 One device, 8 examples per step.
 Run: python train.py
@@ -50,7 +50,7 @@ def main(argv=None, callbacks=()):
         epochs = call.epochs if args.epochs is None else args.epochs
         asked = 1 if call.verbose == "auto" else int(call.verbose)
         verbose = asked if args.verbose is None else args.verbose
-        # Outright, because what Keras does by itself depends on strategy and device.
+        # Set here, because Keras's own choice depends on the strategy and the device.
         model.jit_compile, model.steps_per_execution = False, STEPS_PER_EXECUTION
         steps = args.steps_per_epoch or math.ceil(examples_of(call) / BATCH_SIZE)
         keras.Model.fit(
@@ -59,6 +59,7 @@ def main(argv=None, callbacks=()):
             epochs=epochs,
             initial_epoch=call.initial_epoch,
             steps_per_epoch=steps,
+            shuffle=False,
             callbacks=[
                 *call.all_callbacks(validates=args.validation),
                 *callbacks_of(args, turn=len(script.calls)),
