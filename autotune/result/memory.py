@@ -23,7 +23,9 @@ def memory_lines(result: ResultData) -> Iterator[str]:
     # What a GPU holds is none of its process's resident memory.
     if not used or result.machine.gpus:
         return
-    yield f"The processes held {size(used)} at their peak, {used / whole:.0%} of the memory."
+    # Pages that a trial shares with the process that it is forked from count only once touched.
+    held = f"{size(used)} at their peak, {used / whole:.0%} of the memory"
+    yield f"The processes held {held}, beside the libraries of TensorFlow (some 300 MiB)."
     if most := largest_batch(peaks, SHARE * whole):
         yield (
             f"By the peaks at batches of {min(peaks):,} to {max(peaks):,}, one of about {most:,} "
