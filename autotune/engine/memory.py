@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 import psutil
@@ -55,7 +56,7 @@ class MemoryGauge:
         self._next_sample = 0.0
         self._next_family = 0.0
         self.peak = 0
-        """Largest sum so far."""
+        """Largest sum so far, as if each had loaded its libraries by itself."""
 
     def exceeded(self) -> bool:
         """Take a sample if it is time, and return whether the processes hold too much."""
@@ -64,10 +65,21 @@ class MemoryGauge:
         self._next_sample = self._now() + EVERY
         self._refresh_family()
         resident = self._sum(lambda process: process.memory_info().rss)
-        self.peak = max(self.peak, resident)
+        self.peak = max(self.peak, self._sum(self._by_itself))
         # Pages shared with the fork server count once per process in `resident`. What is exact is
         # slow, and stops the process while it is read, so it is asked only when it decides.
         return resident > self.most and self._sum(lambda p: p.memory_full_info().pss) > self.most
+
+    def _by_itself(self, process: psutil.Process) -> int:
+        """Return what a process would hold if nobody had loaded its libraries before."""
+        memory = process.memory_info()
+        return int(memory.rss - memory.shared + max(memory.shared, self._libraries))
+
+    @cached_property
+    def _libraries(self) -> int:
+        with suppress(psutil.Error):
+            return int(psutil.Process(self._ancestor).memory_info().shared)
+        return 0
 
     def _refresh_family(self) -> None:
         begun = self._now()

@@ -23,9 +23,7 @@ def memory_lines(result: ResultData) -> Iterator[str]:
     # What a GPU holds is none of its process's resident memory.
     if not used or result.machine.gpus:
         return
-    # Pages that a trial shares with the process that it is forked from count only once touched.
-    held = f"{size(used)} at their peak, {used / whole:.0%} of the memory"
-    yield f"The processes held {held}, beside the libraries of TensorFlow (some 300 MiB)."
+    yield f"The processes held {size(used)} at their peak, {used / whole:.0%} of the memory."
     if most := largest_batch(peaks, SHARE * whole):
         yield (
             f"By the peaks at batches of {min(peaks):,} to {max(peaks):,}, one of about {most:,} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autotune.engine import memory
@@ -11,11 +12,12 @@ from autotune.engine.memory import MemoryGauge
 
 
 class Process:
-    """Stands for a process that holds some memory, partly shared."""
+    """Stands for a process that holds some memory, partly shared, and some pages of libraries."""
 
-    def __init__(self, rss: int, pss: int) -> None:
+    def __init__(self, rss: int, pss: int, shared: int = 10) -> None:
         self.rss = rss
         self.pss = pss
+        self.shared = shared
 
     def memory_info(self) -> Process:
         return self
@@ -34,9 +36,11 @@ def test_shared_pages_count_once_when_it_matters(
 ) -> None:
     """A ceiling is passed only if the exact sum passes it."""
     monkeypatch.setattr(memory, "_descendants", lambda _: [Process(100, 50), Process(100, 50)])
+    monkeypatch.setattr(psutil, "Process", lambda _: Process(60, 60, shared=40))
     gauge = MemoryGauge(1, most)
     assert gauge.exceeded() is (verdict == "exceeded")
-    assert gauge.peak == 200
+    # Each would have loaded the libraries of the process that both are forked from.
+    assert gauge.peak == 2 * (100 - 10 + 40)
 
 
 @pytest.mark.parametrize(
