@@ -117,6 +117,8 @@ class Search:
         self._believed_of = 0
         self._proposed: Configuration | None = None
         """What the search's own sampler proposes."""
+        self._reported: Configuration | None = None
+        """What runs once to its end, because its figure is told beside the answer."""
         self._own_sampler = sampler is None
         runner.study.use(
             sampler or PosteriorSampler(self._parameters_proposed),
@@ -207,7 +209,7 @@ class Search:
         again = bool(self._history.scores(configuration))
         first = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         stage = Stage.REPEAT if again else first
-        self._runner.run(configuration, stage, prunes=not again)
+        self._runner.run(configuration, stage, prunes=not again and configuration != self._reported)
 
     def _reference(self) -> Reference | None:
         """Return what a run is compared with; None while there is nothing."""
@@ -430,11 +432,10 @@ class Search:
     def _reported_besides(self, now: Belief) -> Configuration | None:
         """Return what is told beside the answer and has to run: own settings, own batch."""
         arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
-        repeats = len(self._history.scores(self._default)) < FEWEST
-        # A run that was stopped has shown enough: it is slower.
-        wanted = ((self._default, repeats), (arm, arm not in self._history.tried))
-        for each, lacks in wanted:
+        for each, runs in ((self._default, FEWEST), (arm, 1)):
+            lacks = each and len(self._history.scores(each)) < runs and each != self._reported
             if each and lacks and self._affords(each):
+                self._reported = each if each == arm else None
                 return None if self._excluded(each) else each
         return None
 
