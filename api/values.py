@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
 
@@ -294,6 +294,16 @@ class JobOutcome(Value):
     reason: str | None = None
     recommendation: str | None = None
     code_changed: bool = False
+
+
+def answer_of(result: Result) -> dict[str, Any]:
+    """Return what a job keeps of its result's answer, by its fields."""
+    gain = result.gain_over_yours
+    return {
+        "verdict": result.verdict,
+        "gain_over_yours": gain and gain.value,
+        "summary": result.summary,
+    }
 
 
 class Mistake(Described):

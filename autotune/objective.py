@@ -197,7 +197,7 @@ class Scorer:
         """Return an interval of scores as one of figures."""
         if self.objective.direction == "maximize":
             return scores
-        return Interval(low=1 / scores.high, value=1 / scores.value, high=1 / scores.low)
+        return scores.under(1)
 
     def _score(self, value: float | None) -> float | None:
         minimized = self.objective.direction == "minimize"

@@ -26,7 +26,7 @@ from autotune.api.http.problems import handle
 from autotune.api.identity import FOLDERS
 from autotune.api.requests import ListQuery
 from autotune.api.states import State
-from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page
+from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, answer_of
 from autotune.errors import ConfigurationError
 from autotune.result import Result
 from autotune.result.saved import RESULT
@@ -180,9 +180,7 @@ def _job(folder: Path, result: Result) -> Job:
         created_at=ended - result.seconds,
         started_at=ended - result.seconds,
         ended_at=ended,
-        verdict=result.verdict,
-        gain_over_yours=result.gain_over_yours.value if result.gain_over_yours else None,
-        summary=result.summary,
+        **answer_of(result),
         reason=None,
     )
 

@@ -29,7 +29,7 @@ from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
-from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo
+from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
 from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Chore, Inspection, remove_old, sweep
@@ -318,9 +318,7 @@ def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> 
         case messages.Found(recommendation=result):
             return JobOutcome(
                 state=State.DONE,
-                verdict=result.verdict,
-                gain_over_yours=result.gain_over_yours.value if result.gain_over_yours else None,
-                summary=result.summary,
+                **answer_of(result),
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
         case messages.GaveUp(reason=reason, interrupted=False):

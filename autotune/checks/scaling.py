@@ -61,7 +61,7 @@ def predict(
         seconds = _between(
             *(draws[1] + x for x in (_low(added, number), ring, _high(added, number)))
         )
-        speedup = _over(number * steps[1].value, seconds)
+        speedup = seconds.under(number * steps[1].value)
         found.append(Predicted(hosts=number, seconds=seconds, speedup=speedup))
     return found
 
@@ -123,9 +123,3 @@ def _between(low: np.ndarray, middle: np.ndarray, high: np.ndarray) -> Interval:
     """Return the middle of what is likeliest, between the ends of all that is possible."""
     ends = [np.quantile(np.minimum(low, high), 0.025), np.quantile(np.maximum(low, high), 0.975)]
     return Interval(low=ends[0], value=np.clip(np.median(middle), *ends), high=ends[1])
-
-
-def _over(amount: float, seconds: Interval) -> Interval:
-    return Interval(
-        low=amount / seconds.high, value=amount / seconds.value, high=amount / seconds.low
-    )

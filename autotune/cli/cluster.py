@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import Command, Commands, log, show, write_out
+from autotune.cli.console import log, show, write_out
 from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Links = Mapping[tuple[str, str], Link | None]
 
 app = typer.Typer(
-    cls=Commands,
     help="Check whether the machines of a cluster can train together.",
     no_args_is_help=True,
 )
@@ -46,7 +45,7 @@ def _group() -> None:
     """Keep `check` a command of its own, though it is the only one."""
 
 
-@app.command(cls=Command)
+@app.command()
 def check(
     *,
     model: Annotated[

@@ -63,10 +63,15 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
 for panel, commands in PANELS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
-app.add_typer(cluster_app, name="cluster", rich_help_panel="Tune")
-app.add_typer(serve_app, name="serve", rich_help_panel="Operate")
-app.add_typer(keys_app, name="keys", rich_help_panel="Operate")
-app.add_typer(workers_app, name="workers", rich_help_panel="Operate")
+for name, panel, group in (
+    ("cluster", "Tune", cluster_app),
+    ("serve", "Operate", serve_app),
+    ("keys", "Operate", keys_app),
+    ("workers", "Operate", workers_app),
+):
+    for each in group.registered_commands:
+        each.cls = Command
+    app.add_typer(group, name=name, cls=Commands, rich_help_panel=panel)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

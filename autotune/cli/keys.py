@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autotune.cli.console import Command, Commands, log, show, table, write_out
+from autotune.cli.console import log, show, table, write_out
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from autotune.api.store.auth import Key
 
 app = typer.Typer(
-    cls=Commands,
     help="Create, list and revoke API keys of the service.",
     no_args_is_help=True,
 )
@@ -28,7 +27,7 @@ DAY_SECONDS = 86400.0
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)]
 
 
-@app.command(cls=Command)
+@app.command()
 def create(
     *,
     name: Annotated[
@@ -64,7 +63,7 @@ def create(
     write_out(f"{made.secret}\n")
 
 
-@app.command("list", cls=Command)
+@app.command("list")
 def listing(*, settings: SettingsFile = None) -> None:
     """List all keys, including revoked and expired ones."""
     from autotune.api.store.auth import Keyring
@@ -75,7 +74,7 @@ def listing(*, settings: SettingsFile = None) -> None:
     show(table(heads, map(_line, found)))
 
 
-@app.command(cls=Command)
+@app.command()
 def revoke(
     *,
     key: KeyId,

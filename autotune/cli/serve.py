@@ -15,14 +15,12 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from autotune.cli.console import Command, Commands, log, write_out
+from autotune.cli.console import log, write_out
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
 
-app = typer.Typer(
-    cls=Commands, help="Run the tuning service: API and worker together, or one of them."
-)
+app = typer.Typer(help="Run the tuning service: API and worker together, or one of them.")
 
 Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
@@ -69,7 +67,7 @@ def everything(
     raise typer.Exit(supervise(parts, log))
 
 
-@app.command(cls=Command)
+@app.command()
 def api(
     *,
     context: typer.Context,
@@ -88,7 +86,7 @@ def api(
     serve(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
 
 
-@app.command(cls=Command)
+@app.command()
 def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run only a worker, which processes one job at a time."""
     from autotune.api.work.worker import main

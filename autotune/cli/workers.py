@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.console import Command, Commands, log, show, table
+from autotune.cli.console import log, show, table
 from autotune.cli.database import service_database
 from autotune.cli.options import SettingsFile
 
 app = typer.Typer(
-    cls=Commands,
     help="List and drain the workers of the service.",
     no_args_is_help=True,
 )
@@ -20,7 +19,7 @@ Name = Annotated[
 ]
 
 
-@app.command("list", cls=Command)
+@app.command("list")
 def listing(*, settings: SettingsFile = None) -> None:
     """List the workers that are there."""
     from autotune.api.store.workers import there
@@ -35,7 +34,7 @@ def listing(*, settings: SettingsFile = None) -> None:
     show(table(heads, lines))
 
 
-@app.command(cls=Command)
+@app.command()
 def drain(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker end the job that it runs and take no other; it can be stopped then."""
     from autotune.api.store import workers
@@ -46,7 +45,7 @@ def drain(*, name: Name, settings: SettingsFile = None) -> None:
     log(f"Worker {name} takes no further job.{left}")
 
 
-@app.command(cls=Command)
+@app.command()
 def resume(*, name: Name, settings: SettingsFile = None) -> None:
     """Have a worker that is drained take jobs again."""
     from autotune.api.store import workers

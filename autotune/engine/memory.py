@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -64,16 +65,16 @@ class MemoryGauge:
             return False
         self._next_sample = self._now() + EVERY
         self._refresh_family()
-        resident = self._sum(lambda process: process.memory_info().rss)
-        self.peak = max(self.peak, self._sum(self._by_itself))
+        held = self._each(lambda process: process.memory_info())
+        # What each would hold if nobody had loaded its libraries before.
+        alone = (each.rss + max(self._libraries - each.shared, 0) for each in held)
+        self.peak = max(self.peak, sum(alone))
         # Pages shared with the fork server count once per process in `resident`. What is exact is
         # slow, and stops the process while it is read, so it is asked only when it decides.
-        return resident > self.most and self._sum(lambda p: p.memory_full_info().pss) > self.most
-
-    def _by_itself(self, process: psutil.Process) -> int:
-        """Return what a process would hold if nobody had loaded its libraries before."""
-        memory = process.memory_info()
-        return int(memory.rss - memory.shared + max(memory.shared, self._libraries))
+        if sum(each.rss for each in held) <= self.most:
+            return False
+        exact = self._each(lambda process: process.memory_full_info())
+        return bool(sum(each.pss for each in exact) > self.most)
 
     @cached_property
     def _libraries(self) -> int:
@@ -88,12 +89,12 @@ class MemoryGauge:
             ended = self._now()
             self._next_family = ended + max(_FAMILY_EVERY, (ended - begun) / _FAMILY_SHARE)
 
-    def _sum(self, measure: Callable[[psutil.Process], int]) -> int:
-        total = 0
+    def _each(self, measure: Callable[[psutil.Process], Any]) -> list[Any]:
+        found = []
         for each in self._family:
             with suppress(psutil.Error):  # It has ended.
-                total += measure(each)
-        return total
+                found.append(measure(each))
+        return found
 
 
 def _descendants(pid: int) -> Sequence[psutil.Process]:

@@ -75,6 +75,8 @@ def reserved_engine(
 
 def wait_for_quiet(engine: Engine, seconds: float, notify: Notify) -> None:
     """Wait until other programs leave the cores of an engine, for so many seconds at most."""
+    if not seconds:
+        return
     engine.load()
     until, notified = time.monotonic() + seconds, False
     while (left := until - time.monotonic()) > 0:

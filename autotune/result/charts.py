@@ -212,7 +212,7 @@ def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
         learning_rate=f"{learning_rate_factor(known, batch):.2g}",
         examples_per_second=arms.other.examples_per_second,
         needed=Interval(**needed._asdict()),
-        time=Interval(low=1 / progress.high, value=1 / progress.value, high=1 / progress.low),
+        time=progress.under(1),
         answer=answer(found),
     )
 

@@ -34,8 +34,9 @@ def memory_lines(result: ResultData) -> Iterator[str]:
 def _peaks(result: ResultData) -> Mapping[int, float]:
     """Return the largest peak by batch, of those that are like the recommended one otherwise."""
     found: dict[int, float] = defaultdict(float)
+    mine = result.config.values()
     for trial in result.trials:
-        theirs, mine = trial.configuration.values(), result.config.values()
+        theirs = trial.configuration.values()
         if trial.measured and all(theirs.get(name) == mine.get(name) for name in ALIKE):
             batch = trial.configuration.per_replica_batch
             found[batch] = max(found[batch], trial.peak_memory)

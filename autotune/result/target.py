@@ -21,7 +21,7 @@ def target_lines(result: ResultData) -> Iterator[str]:
     if not rate or not examples:
         yield "How long an epoch takes is not known: --examples says how many there are."
         return
-    epoch = _over(examples, rate)
+    epoch = rate.under(examples)
     asked = f"{roughly(wanted)} {'was' if wanted == 1 else 'were'} asked for"
     yield f"An epoch takes {_in_words(epoch)} as recommended; {asked}."
     if epoch.value > wanted:
@@ -35,7 +35,7 @@ def _on_more_machines(result: ResultData, examples: int, wanted: float) -> str:
         return "More machines are predicted by a search on two of them at least: --engine ray."
     batch = best.per_replica_batch
     epochs = {
-        each.hosts: _over(examples, _over(each.hosts * batch, each.seconds))
+        each.hosts: each.seconds.under(each.hosts * batch).under(examples)
         for each in found.predicted
     }
     enough = [hosts for hosts, epoch in epochs.items() if epoch.value <= wanted]
@@ -51,11 +51,6 @@ def _on_more_machines(result: ResultData, examples: int, wanted: float) -> str:
     costs = f", at a price of {hosts * epoch.value / 3600 * price:.3g}" if price else ""
     text = f"{hosts} machines are predicted to take {_in_words(epoch)}{costs}"
     return f"{text}; none of it was measured."
-
-
-def _over(amount: float, by: Interval) -> Interval:
-    """Return examples a second by the seconds they take, or these by the rate."""
-    return Interval(low=amount / by.high, value=amount / by.value, high=amount / by.low)
 
 
 def _in_words(seconds: Interval) -> str:

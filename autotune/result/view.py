@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
-from autotune.objective import Score, Scorer, objective_named, throughput_of
+from autotune.objective import MAX_THROUGHPUT, Score, Scorer, objective_named, throughput_of
 from autotune.plan import Plan
 from autotune.program import EPOCHS
 from autotune.reason import Outcome
@@ -275,11 +275,14 @@ class ResultView:
     def rows(self) -> list[Row]:
         """All that has shown a speed, the best first."""
         found, chosen = self.result.evidence, self.result.configuration
-        own, challenger = found.default, found.decision.challenger
         return [
-            row_of(each, chosen=c == chosen, own=c == own, challenger=c == challenger)
+            row_of(
+                each,
+                chosen=each.configuration == chosen,
+                own=each.configuration == found.default,
+                challenger=each.configuration == found.decision.challenger,
+            )
             for each in self.result.compared
-            for c in [each.configuration]
         ]
 
     @cached_property
@@ -332,7 +335,7 @@ class ResultView:
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
         text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
         of = result.evidence.quantity
-        return text if of == "throughput" else f"{text} Ratios are of {of}."
+        return text if of == MAX_THROUGHPUT.title else f"{text} Ratios are of {of}."
 
     @property
     def spent(self) -> str:

@@ -117,8 +117,8 @@ class Search:
         self._believed_of = 0
         self._proposed: Configuration | None = None
         """What the search's own sampler proposes."""
-        self._reported: Configuration | None = None
-        """What runs once to its end, because its figure is told beside the answer."""
+        self._reported: set[Configuration] = set()
+        """What ran once more, to its end, because its figure is told beside the answer."""
         self._own_sampler = sampler is None
         runner.study.use(
             sampler or PosteriorSampler(self._parameters_proposed),
@@ -209,7 +209,8 @@ class Search:
         again = bool(self._history.scores(configuration))
         first = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         stage = Stage.REPEAT if again else first
-        self._runner.run(configuration, stage, prunes=not again and configuration != self._reported)
+        whole = again or configuration in self._reported
+        self._runner.run(configuration, stage, prunes=not whole)
 
     def _reference(self) -> Reference | None:
         """Return what a run is compared with; None while there is nothing."""
@@ -433,9 +434,10 @@ class Search:
         """Return what is told beside the answer and has to run: own settings, own batch."""
         arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
         for each, runs in ((self._default, FEWEST), (arm, 1)):
-            lacks = each and len(self._history.scores(each)) < runs and each != self._reported
-            if each and lacks and self._affords(each):
-                self._reported = each if each == arm else None
+            if each is None or each in self._reported or not self._affords(each):
+                continue
+            if len(self._history.scores(each)) < runs:
+                self._reported.add(each)
                 return None if self._excluded(each) else each
         return None
 

@@ -25,6 +25,10 @@ class Interval(Value):
         """Return it for a figure of which only a share may be left."""
         return self.model_copy(update={"low": self.low * share})
 
+    def under(self, amount: float) -> Interval:
+        """Return an amount divided by it, such as the seconds of so many examples at a rate."""
+        return Interval(low=amount / self.high, value=amount / self.value, high=amount / self.low)
+
     def widened(self, error: float) -> Interval:
         """Return it with another standard error of its logarithm, independent of its own."""
         if not error:

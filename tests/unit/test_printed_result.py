@@ -75,7 +75,7 @@ def test_the_file_has_the_speedup_of_the_table(
     known = [e.speedup for e in rows if e.outcome is Outcome.MEASURED]
     (told, *_) = [e.speedup for e in rows if e.configuration == best] or known or [None]
     assert result.best_distributed_speedup == told
-    assert told or distributed < 0.5, "only what is far slower need not be compared"
+    assert bool(told) is (distributed > 0.1), "nothing was compared"
     if told:
         assert kept["best_distributed_speedup"]["value"] == pytest.approx(told.value, rel=1e-3)
         assert f"{told.value:.2f} (" in str(result)

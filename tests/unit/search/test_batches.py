@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -134,18 +135,23 @@ def test_a_ratio_of_batches_is_that_of_two_rows_that_differ_in_nothing_else(
         assert figures[2] / figures[0] > max(one.high / one.value, other.high / other.value) - 0.02
 
 
+def known(*means: float, sds: Sequence[float]) -> Joint:
+    """Return a posterior of one hypothesis, under which configurations say nothing of others."""
+    return Joint(
+        rows=tuple(range(len(means))),
+        means=np.array([means]),
+        covariances=np.diag(np.square(sds))[None],
+        noises=np.full((1, len(means)), 0.01),
+    )
+
+
 def test_what_nobody_measured_at_the_own_batch_does_not_hold_back_another() -> None:
     """The settings that would help the own batch as much may not run any more."""
     own, cached, other = 0, 1, 2
-    known = Joint(
-        rows=(own, cached, other),
-        means=np.array([[0.0, 4.3, 4.2]]),
-        covariances=np.diag(np.square([0.1, 0.5, 0.1]))[None],
-        noises=np.full((1, 3), 0.01),
-    )
-    allowed, _ = admitted(known, [[own, cached, other], []], [True, True, False], [2, 0, 2])
+    joint, mine = known(0.0, 4.3, 4.2, sds=(0.1, 0.5, 0.1)), [True, True, False]
+    allowed, _ = admitted(joint, [[own, cached, other], []], mine, [2, 0, 2])
     assert other in allowed
-    allowed, question = admitted(known, [[own, cached, other], []], [True, True, False], [2, 2, 2])
+    allowed, question = admitted(joint, [[own, cached, other], []], mine, [2, 2, 2])
     assert other not in allowed
     assert question is None
 
@@ -153,14 +159,9 @@ def test_what_nobody_measured_at_the_own_batch_does_not_hold_back_another() -> N
 def test_several_runs_of_other_batches_speak_for_each_other() -> None:
     """None of them has to run twice, but one run alone decides nothing."""
     own, larger, largest = 0, 1, 2
-    known = Joint(
-        rows=(own, larger, largest),
-        means=np.array([[0.0, 2.0, 2.1]]),
-        covariances=np.diag(np.square([0.1, 0.1, 0.1]))[None],
-        noises=np.full((1, 3), 0.01),
-    )
-    kinds, mine = [[own, larger, largest], []], [True, False, False]
-    assert admitted(known, kinds, mine, [2, 1, 1]) == ({own, larger, largest}, None)
-    allowed, question = admitted(known, kinds, mine, [2, 1, 0])
+    joint, mine = known(0.0, 2.0, 2.1, sds=(0.1, 0.1, 0.1)), [True, False, False]
+    kinds = [[own, larger, largest], []]
+    assert admitted(joint, kinds, mine, [2, 1, 1]) == ({own, larger, largest}, None)
+    allowed, question = admitted(joint, kinds, mine, [2, 1, 0])
     assert larger not in allowed
     assert question == (larger, own)
