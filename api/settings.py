@@ -35,14 +35,15 @@ from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle, log
 from autotune.api.needs import Labels
 from autotune.api.workloads import (
+    GROUP,
     Declared,
     Registered,
     Registry,
     check_bounded,
-    installed,
     registered,
 )
 from autotune.errors import first_mistake
+from autotune.installed import load_plugins
 from autotune.machine import Machine
 from autotune.value import Value
 
@@ -201,7 +202,7 @@ class Settings(BaseSettings):
     def registered(self) -> dict[str, Registered]:
         declared = {**_examples(self.root if self.examples else None), **self.workloads}
         with _registering("An installed package's workload"):
-            found = installed()
+            found = load_plugins(GROUP, Registered)
         for name, each in declared.items():
             with _registering(f"The workload {name!r}"):
                 found[name] = registered(each)

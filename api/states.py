@@ -45,10 +45,9 @@ HELD = frozenset({State.RUNNING, State.CANCELLING})
 UNFINISHED = frozenset(State) - FINAL
 
 
-def transition(before: State, after: State) -> State:
+def check_transition(before: State, after: State) -> None:
     if after not in NEXT[before]:
         raise IllegalTransition(
             f"A job that is {before} cannot become {after}.",
             "Fetch the job again; its state may have changed.",
         )
-    return after

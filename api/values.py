@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
 
@@ -14,6 +14,7 @@ from autotune.api.events import Event
 from autotune.api.needs import Label, Needs
 from autotune.api.states import State
 from autotune.config import Configuration
+from autotune.events import Event as SearchEvent
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
@@ -178,7 +179,6 @@ class JobDetail(Value):
     trials: tuple[Trial, ...]
     events: tuple[JobEvent, ...]
     """The latest ones, oldest first."""
-    now: float
     spent: float
     recommendation: Result | None
 
@@ -275,6 +275,25 @@ class ClaimedJob(Value):
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
     """Why it cannot be run, if a record of it is damaged."""
+
+
+class AttemptReport(Value):
+    """What one message of an attempt's process adds to the record, all at once."""
+
+    kind: Literal["report"] = "report"
+    number: int = 0
+    """Of the message, as the worker counts; each is recorded once, however often it is tried."""
+    events: tuple[Annotated[SearchEvent, Field(discriminator="kind")], ...] = ()
+    trial: Trial | None = None
+    """A trial that ended."""
+    running: Configuration | None = None
+    """The configuration that runs from now on; None where the message does not change it."""
+    idle: bool = False
+    """Nothing runs any more."""
+    began: bool = False
+    """The machine is free and the search begins."""
+    study: str | None = None
+    """What the study was made for, once it is there and its trials may be resumed."""
 
 
 class OrphanedProcesses(Value):

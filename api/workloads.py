@@ -24,7 +24,6 @@ from pydantic import (
 
 from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.errors import first_mistake
-from autotune.installed import load_plugins
 from autotune.space import Space
 from autotune.text import hint
 from autotune.value import Scalar, Value
@@ -202,10 +201,6 @@ def _is_within(text: str) -> bool:
     """Whether a text names a file by a path that goes only down."""
     path = Path(text.partition(":")[0])
     return is_script(str(path)) and not path.is_absolute() and ".." not in path.parts
-
-
-def installed() -> dict[str, Registered]:
-    return load_plugins(GROUP, Registered)
 
 
 def check_bounded(name: str, workload: Registered) -> None:

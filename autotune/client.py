@@ -21,15 +21,7 @@ from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import (
-    Job,
-    JobEvent,
-    Page,
-    Problem,
-    SeenWorker,
-    WorkersAnswer,
-    selectors,
-)
+from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer, selectors
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions
@@ -234,11 +226,9 @@ class Client:
         self._http.close()
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections."""
         self.close()
 
     def _ask(self, method: str, path: str, answer: type[Answer], **more: Any) -> Answer:
@@ -382,15 +372,12 @@ def _connection(url: str, key: str | None) -> dict[str, Any]:
     key = key if key is not None else os.environ.get(KEY, "")
     try:
         address = httpx.URL(url)
-    except httpx.InvalidURL as exc:
-        raise _no_address(url) from exc
+    except httpx.InvalidURL:
+        address = httpx.URL()
     if address.scheme not in ("http", "https") or not address.host:
-        raise _no_address(url)
+        message = f"{url!r} is no address of a service."
+        raise UsageError(message, "For example: http://localhost:8321")
     if not (key.isascii() and key.isprintable()):
         raise UsageError("The API key has characters that no key has.", "Copy it again.")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return {"base_url": address, "headers": headers, "timeout": _TIMEOUT}
-
-
-def _no_address(url: str) -> UsageError:
-    return UsageError(f"{url!r} is no address of a service.", "For example: http://localhost:8321")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     ValidationError,
@@ -27,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from autotune.config import describe
 from autotune.errors import UsageError, requirement
 from autotune.text import as_text, hint, one_line, parse_seconds
-from autotune.value import WHOLE, Value
+from autotune.value import WHOLE, Described
 
 MARGIN = 0.03
 """A gain below this share has no practical relevance, unless the user says so."""
@@ -118,14 +117,12 @@ _SEARCH = Option(group=Group.SEARCH)
 _BOUNDS = Option(group=Group.BOUNDS)
 
 
-class SearchOptions(Value):
+class SearchOptions(Described):
     """How long to search, within which bounds, and what counts as a gain.
 
     Raises:
         UsageError: A value is out of bounds, or no option has this name.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     budget: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = 180.0
     """Time limit of the whole search: 90s, 3min or 1h30min; none requires `max_trials`."""

@@ -230,7 +230,7 @@ class Tuner:
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
                 warnings.filterwarnings("ignore", "IProgress not found")
-                from autotune.search.ending import uninterrupted  # noqa: PLC0415 - see above
+                from autotune.search.stopping import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
             result = tune(request, engine, notify)
@@ -294,7 +294,11 @@ def _workload(
     callbacks_fn: FactoryLike | None,
 ) -> Workload:
     if isinstance(model_fn, Script) or (isinstance(model_fn, str) and is_script(model_fn)):
-        _check_alone(dataset_fn, model_args, dataset_args, callbacks_fn)
+        if any((dataset_fn, model_args, dataset_args, callbacks_fn)):
+            raise UsageError(
+                "A script brings its own data, arguments and callbacks.",
+                "Pass nothing beside it; what stands behind -- goes to the script.",
+            )
         return script_workload(
             script_from_text(model_fn) if isinstance(model_fn, str) else model_fn
         )
@@ -308,14 +312,6 @@ def _workload(
         dataset=_factory("dataset_fn", dataset_fn, dataset_args),
         callbacks=None if callbacks_fn is None else _factory("callbacks_fn", callbacks_fn, None),
     )
-
-
-def _check_alone(*given: object) -> None:
-    if any(given):
-        raise UsageError(
-            "A script brings its own data, arguments and callbacks.",
-            "Pass nothing beside it; what stands behind -- goes to the script.",
-        )
 
 
 def _request(

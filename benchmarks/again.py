@@ -14,18 +14,11 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
-from autotune.search.turns import Turns
+from autotune.verification.contest import Turns
 
 
 def in_turns(result: Result, arms: Sequence[Configuration], *, rounds: int, seed: int = 0) -> Turns:
-    """Return rounds of fresh runs.
-
-    Args:
-        result: Of a search of the same workload on this machine.
-        arms: What runs once in each round.
-        rounds: How many.
-        seed: Of the order.
-    """
+    """Return rounds of fresh runs, after a search of the same workload on this machine."""
     subject = Subject(workload=result.workload, facts=result.facts, machine=result.machine)
     with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
         budget = Budget(SearchOptions(budget=None), engine.now, engine.now())

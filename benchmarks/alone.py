@@ -12,13 +12,7 @@ from autotune.search.request import Subject
 
 
 def request_alone(configuration: Configuration, subject: Subject, folder: Path) -> TrialRequest:
-    """Return what an engine needs to run a configuration once.
-
-    Args:
-        configuration: What to run.
-        subject: What is trained, and on which machine.
-        folder: Of the run.
-    """
+    """Return what an engine needs to run a configuration once."""
     return trial_request(
         configuration,
         subject.workload,

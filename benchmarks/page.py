@@ -6,9 +6,9 @@ a line that names the commit of those that they replace, which git keeps, and wh
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,56 +26,61 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Where figures go.
+    """Where figures go."""
 
-    Attributes:
-        path: The file, which may hold figures of another commit.
-        head: Title and explanations, in Markdown.
-        since: What changed since the figures that are there, in a sentence or two.
-    """
-
-    path: Path
+    path: Path | None
+    """The file, which may hold figures of another commit; None: none was asked for."""
     head: str
+    """Title and explanations, in Markdown."""
     since: str
+    """What changed since the figures that are there, in a sentence or two."""
+    commit: str
+    """Of the code that is measured."""
 
-    def write(self, figures: Sequence[str], commit: str) -> None:
+    def show(self, figures: Sequence[str]) -> None:
+        """Print the figures, and write them where that was asked for."""
+        print("\n".join(figures))
+        self.write(figures)
+
+    def write(self, figures: Sequence[str]) -> None:
         """Replace the figures, and draw the plot that shows them."""
-        old = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        before = self._before(old, commit)
-        lines = [self.head.strip(), "", f"{NOW}{commit}", "", *before, *figures]
+        if self.path is None:
+            return
+        before = self._before(_text(self.path))
+        lines = [self.head.strip(), "", f"{NOW}{self.commit}", "", *before, *figures]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
         draw(self.path)
 
-    def _before(self, old: str, commit: str) -> list[str]:
+    def _before(self, old: str) -> list[str]:
         """Return the line about the figures that are replaced; parts of one commit keep theirs."""
         found = commit_of(old)
-        if found == commit:
+        if found == self.commit:
             kept = re.search(rf"^{REPLACED}.+$", old, re.MULTILINE)
             return [kept[0], ""] if kept else []
         line = f"{REPLACED}{found} stood here before. Changed since: {self.since}"
         return [line, ""] if found else []
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a command that writes a page."""
+def parser_of(command: str) -> ArgumentParser:
+    """Return a parser for a command that writes a page, whose docstring is its help."""
+    parser = ArgumentParser(description=command, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="the page to write; default: none")
     parser.add_argument("--since", default="", help="what changed since its present figures")
+    return parser
 
 
-def page_of(options: argparse.Namespace, head: str, commit: str) -> Page | None:
-    """Return the page that was asked for, None without one.
+def page_of(options: Namespace, head: str) -> Page:
+    """Return where the figures of the present code go.
 
     Raises:
-        SystemExit: It holds figures of another commit, and nobody said what changed since.
+        SystemExit: There are figures of another commit, and nobody said what changed since.
     """
-    if options.out is None:
-        return None
-    path: Path = options.out
-    found = commit_of(path.read_text(encoding="utf-8")) if path.exists() else None
-    if found not in {None, commit} and not options.since:
-        raise SystemExit(f"{path} has figures of {found}: say with --since what changed.")
-    return Page(path=path, head=head, since=options.since)
+    page = Page(path=options.out, head=head, since=options.since, commit=this_commit())
+    found = commit_of(_text(page.path)) if page.path else None
+    if found not in {None, page.commit} and not page.since:
+        raise SystemExit(f"{page.path} has figures of {found}: say with --since what changed.")
+    return page
 
 
 def commit_of(text: str) -> str | None:
@@ -102,6 +107,10 @@ def in_words(machine: Machine) -> str:
         f"{machine} ({machine.processor}), Python {machine.python}, "
         f"TensorFlow {machine.tensorflow}, Keras {machine.keras}"
     )
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _git(*arguments: str) -> str:

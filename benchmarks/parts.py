@@ -1,4 +1,4 @@
-"""Figures that are measured in parts: a row for each workload, kept as it is done."""
+"""Figures that are measured in parts: rows in a file, each kept as it is done."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Part(Value):
     workload: str
 
 
+R = TypeVar("R", bound=Value)
 P = TypeVar("P", bound=Part)
 
 
-def read_rows(path: Path, kind: type[P], commit: str) -> list[P]:
-    """Return the rows of a commit."""
+def read_rows(path: Path, kind: type[R]) -> list[R]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [row for row in map(kind.model_validate_json, lines) if row.commit == commit]
+    return [*map(kind.model_validate_json, lines)]
 
 
-def add_row(path: Path, row: Part) -> None:
-    """Keep a row beside the others."""
+def add_rows(path: Path, *rows: Value) -> None:
+    """Keep rows beside the others: at once, so that all of them are there or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        file.write(row.model_dump_json() + "\n")
+        file.write("".join(f"{row.model_dump_json()}\n" for row in rows))
 
 
 def run_missing(
@@ -44,19 +44,14 @@ def run_missing(
 ) -> list[P]:
     """Run the workloads that have no row at a commit, print each row, and return all of them.
 
-    Args:
-        path: Where they are kept.
-        kind: Of the rows.
-        commit: What another one has measured is measured again.
-        workloads: By name.
-        make: Returns the row of one.
-        minutes: After which none is begun.
+    Begin none after so many minutes.
     """
     ends = time.monotonic() + 60 * minutes
-    known = {row.workload for row in read_rows(path, kind, commit)}
+    found = [row for row in read_rows(path, kind) if row.commit == commit]
+    known = {row.workload for row in found}
     for name in workloads:
         if name not in known and time.monotonic() < ends:
-            row = make(name)
-            add_row(path, row)
-            print(row, flush=True)
-    return read_rows(path, kind, commit)
+            found.append(make(name))
+            add_rows(path, found[-1])
+            print(found[-1], flush=True)
+    return found

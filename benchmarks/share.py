@@ -1,9 +1,9 @@
-"""How often something happened, with an interval that holds for none and for all as well."""
+"""Figures with their intervals: how often something happened, and geometric means."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -23,7 +23,6 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share itself."""
         return self.count / self.of
 
     @property
@@ -36,9 +35,31 @@ class Share:
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
     def __str__(self) -> str:
-        """Return it as text, with its interval."""
         low, high = self.interval
         return f"{self.count} of {self.of} ({low:.1%} to {high:.1%})"
+
+
+ITSELF = Interval(low=1.0, value=1.0, high=1.0)
+"""What anything is as a multiple of itself."""
+
+
+def scaled(interval: Interval, factor: float) -> Interval:
+    low, value, high = (factor * each for each in (interval.low, interval.value, interval.high))
+    return Interval(low=low, value=value, high=high)
+
+
+def covers(interval: Interval | None, truth: float) -> bool | None:
+    """Return whether an interval holds the truth; None where there is none."""
+    return None if interval is None else interval.low <= truth <= interval.high
+
+
+def ratio_in_turns(mine: Mapping[int, float], other: Mapping[int, float]) -> Interval | None:
+    """Return one rate as a multiple of another; None unless both are known of two turns.
+
+    The scatter of the pairs alone gives the interval, and nothing that autotune believes.
+    """
+    logs = [math.log(mine[turn] / other[turn]) for turn in mine.keys() & other.keys()]
+    return log_interval(logs) if len(logs) >= 2 else None
 
 
 def log_interval(logs: Sequence[float]) -> Interval:

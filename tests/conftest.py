@@ -19,10 +19,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 SEARCHES = tuple(
     f"tests/acceptance/test_{name}.py"
-    for name in (
-        *("tune", "verify", "interrupt", "script", "equal_terms", "own_strategy", "field_search"),
-        "bad_input",
-    )
+    for name in ("tune", "verify", "interrupt", "scripts", "bad_input")
 )
 """Files whose searches of this machine would wait for each other."""
 LONG = (

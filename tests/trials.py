@@ -16,13 +16,19 @@ from autotune.testing.contract import Behaviour
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload
 
-PROGRAMS = Path(__file__).parent / "integration" / "engine" / "programs"
 UNUSED = Factory(name="unused", module="unused")
+
+
+def text_of(program: str) -> str:
+    folder = Path(__file__).parent / "integration" / "engine" / "programs"
+    return (folder / f"{program}.py").read_text()
+
+
 BEHAVIOURS = {
     Behaviour.MEASURED: "fit",
     Behaviour.GROUP: "gang",
     Behaviour.FAILED: "raises",
-    Behaviour.NAN: "nan",
+    Behaviour.NAN: text_of("ticks").replace("LOSS = 1.0", "LOSS = float('nan')"),
     Behaviour.OUT_OF_MEMORY: "eats",
     Behaviour.HUNG: "hangs",
     Behaviour.CRASHED: "dies",
@@ -41,10 +47,9 @@ def stop_at_once(_: Sequence[Window]) -> Stop:
 
 def request_for(program: str, folder: Path, **fields: Any) -> TrialRequest:
     """Return a request for one of the programs, or for a program's text."""
-    text = program if "\n" in program else (PROGRAMS / f"{program}.py").read_text()
     defaults = {
         "configuration": Configuration(),
-        "script": text,
+        "script": program if "\n" in program else text_of(program),
         "workload": Workload(model=UNUSED, dataset=UNUSED),
         "roles": (Role(),),
         "folder": folder,

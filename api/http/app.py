@@ -14,9 +14,7 @@ from typing import Any
 import uvicorn
 from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
@@ -27,13 +25,13 @@ from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from autotune.api.errors import ServiceError, SettingsError
+from autotune.api.errors import SettingsError
 from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import Envelope, is_request_id
 from autotune.api.http.page import rendering, routes
-from autotune.api.http.problems import DOCUMENTED, handle
-from autotune.api.http.service import Service, open_service
+from autotune.api.http.problems import DOCUMENTED, HANDLED, handle
+from autotune.api.http.service import Service
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
 from autotune.installed import VERSION
@@ -43,8 +41,6 @@ DESCRIPTION = (
     "and its training program. Errors are problem details (RFC 9457)."
 )
 PARTS = (tunings, files, operating, routes, rendering)
-HANDLED = (ServiceError, RequestValidationError, HTTPException)
-"""What the framework hands to a handler; anything else the envelope answers."""
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
@@ -126,7 +122,7 @@ def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: boo
     sys.setswitchinterval(SWITCH_SECONDS)
     os.umask(PRIVATE)
     with listening(host, port) as listener:
-        service = open_service(settings.model_copy(update={"web": web}), keys=keys)
+        service = Service(settings.model_copy(update={"web": web}), keys=keys)
         config = uvicorn.Config(
             create_app(service),
             proxy_headers=False,  # The application heeds those of the proxies that it knows.

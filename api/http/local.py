@@ -19,10 +19,10 @@ from starlette.responses import Response
 from autotune.api.errors import NotFound, no_such_job
 from autotune.api.http import files
 from autotune.api.http.access import LOOPBACK
-from autotune.api.http.app import HANDLED, listening
+from autotune.api.http.app import listening
 from autotune.api.http.middleware import HEADERS
 from autotune.api.http.page import rendering, routes
-from autotune.api.http.problems import handle
+from autotune.api.http.problems import HANDLED, handle
 from autotune.api.identity import FOLDERS
 from autotune.api.requests import ListQuery
 from autotune.api.states import State
@@ -109,7 +109,6 @@ class Folders:
             job=job,
             trials=result.trials,
             events=(),
-            now=job.created_at,
             spent=result.seconds,
             recommendation=result,
         )
@@ -125,13 +124,11 @@ class Folders:
         return result.model_copy(update={"trials": trials})
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
-        del project
-        folder = self._folder(job_id)
-        result = _result(folder)
-        found = next((each for each in result.trials if each.number == number), None)
+        trials = self.recommendation(job_id, project).trials
+        found = next((each for each in trials if each.number == number), None)
         if found is None:
             raise NotFound("There is no such trial.", "Take a number from the list of trials.")
-        return _with_output(found, folder / "trials" / result.study)
+        return found
 
     def _folder(self, job_id: str) -> Path:
         folder = self._found().get(job_id)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import median
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import log
@@ -46,22 +46,16 @@ class Metrics:
         self._latency.labels(known, route).observe(seconds)
 
     def text(self, jobs: Jobs) -> bytes:
-        own = CollectorRegistry()
-        own.register(_OfJobs(jobs))
-        return generate_latest(self._registry) + generate_latest(own)
+        return generate_latest(self._registry) + generate_latest(_OfJobs(jobs))
 
 
-class _OfJobs(Collector):
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    def describe(self) -> list[Metric]:
-        """Return nothing, so that registering does not ask the database."""
-        return []
+@dataclass(frozen=True)
+class _OfJobs:
+    jobs: Jobs
 
     def collect(self) -> Iterator[Metric]:
         try:
-            found = [*_job_metrics(self._jobs)]
+            found = [*_job_metrics(self.jobs)]
         except DatabaseUnavailable:
             log("The metrics do not include jobs.", logging.WARNING)
             found = []

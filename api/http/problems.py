@@ -23,6 +23,8 @@ from autotune.api.errors import DiskFull, ServiceError
 from autotune.api.log import known, log
 from autotune.api.values import Mistake, Problem
 
+HANDLED = (ServiceError, RequestValidationError, HTTPException)
+"""What the framework hands to a handler; anything else the envelope answers."""
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
 LONGEST_PLACE = 100
@@ -95,16 +97,6 @@ def problem(
     )
 
 
-def answer(what: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    extra = dict(headers or {})
-    if what.code in RETRY_AFTER:
-        extra["Retry-After"] = str(RETRY_AFTER[what.code])
-    if what.status == 401:
-        extra["WWW-Authenticate"] = "Bearer"
-    content = what.model_dump(mode="json", exclude_defaults=True)
-    return JSONResponse(content, what.status, headers=extra, media_type=MEDIA_TYPE)
-
-
 def response_to(error: Exception, route: str = "none") -> Response:
     """Return the response for any error.
 
@@ -113,7 +105,13 @@ def response_to(error: Exception, route: str = "none") -> Response:
     what = _problem_of(error)
     if what.status >= 500:
         _note(error, what, route)
-    return answer(what, error.headers if isinstance(error, HTTPException) else None)
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    if what.code in RETRY_AFTER:
+        headers["Retry-After"] = str(RETRY_AFTER[what.code])
+    if what.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    content = what.model_dump(mode="json", exclude_defaults=True)
+    return JSONResponse(content, what.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 async def handle(request: Request, error: Exception) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -12,24 +11,22 @@ from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import Streams
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
-from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs, open_database
 from autotune.api.store.workers import known_machine
-from autotune.api.workloads import Registry
 from autotune.machine import Machine
 
 
-@dataclass(frozen=True, kw_only=True)
 class Service:
-    settings: Settings
-    database: Database
-    registry: Registry
-    devices: str
-    jobs: Jobs
-    keyring: Keyring | None
-    """None: callers need no key."""
-    metrics: Metrics
-    streams: Streams
+    def __init__(self, settings: Settings, *, keys: bool) -> None:
+        self.settings = settings
+        self.registry = settings.registry()
+        self.database = open_database(settings)
+        self.devices = settings.named_devices()
+        self.jobs = Jobs(self.database, self.registry, settings.quotas, settings.machine)
+        self.keyring = Keyring(self.database) if keys else None
+        """None: callers need no key."""
+        self.metrics = Metrics()
+        self.streams = Streams(self.jobs, settings.web, self.metrics)
 
     def machine(self) -> Machine:
         """Return what jobs are measured on: these devices, or else those of any worker."""
@@ -46,23 +43,6 @@ class Service:
     def close(self) -> None:
         self.streams.close()
         self.database.close()
-
-
-def open_service(settings: Settings, *, keys: bool) -> Service:
-    registry = settings.registry()
-    database = open_database(settings)
-    jobs = Jobs(database, registry, settings.quotas, settings.machine)
-    metrics = Metrics()
-    return Service(
-        settings=settings,
-        database=database,
-        registry=registry,
-        devices=settings.named_devices(),
-        jobs=jobs,
-        keyring=Keyring(database) if keys else None,
-        metrics=metrics,
-        streams=Streams(jobs, settings.web, metrics),
-    )
 
 
 async def service_of(request: Request) -> Service:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from autotune.api.errors import Superseded, no_such_job
 from autotune.api.events import Event, brief
-from autotune.api.states import NEXT, State, transition
+from autotune.api.states import NEXT, State, check_transition
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import LeaseToken
@@ -47,7 +47,7 @@ def advance(
     `before` is its state, `attempt` the number of its attempts, as the transaction has read them.
     """
     if step.to is not None:
-        transition(before, step.to)
+        check_transition(before, step.to)
     condition = jobs.c.state == before
     if attempt is not None:
         condition &= jobs.c.attempt == attempt

@@ -7,8 +7,6 @@ it writes is refused once the lease is over.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -18,7 +16,6 @@ from sqlalchemy import (
     and_,
     case,
     exists,
-    false,
     func,
     insert,
     or_,
@@ -27,7 +24,7 @@ from sqlalchemy import (
 )
 
 from autotune.api.errors import UnreadableRecord
-from autotune.api.events import Claimed, Ended, Event, Released
+from autotune.api.events import Claimed, Ended, Released
 from autotune.api.states import State
 from autotune.api.store.advance import (
     CANCELLED,
@@ -38,12 +35,13 @@ from autotune.api.store.advance import (
     state_for_change,
     superseded,
 )
-from autotune.api.store.database import Database, Now, live, lock
+from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
 from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
 from autotune.api.store.usage import count_trial
 from autotune.api.values import (
+    AttemptReport,
     ClaimedJob,
     JobOutcome,
     LeaseToken,
@@ -65,25 +63,6 @@ LOST = "lost"
 """How an attempt ended whose worker was not heard of any more."""
 DIED = "died"
 """How an attempt ended whose process died."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttemptReport:
-    """What one message of an attempt's process adds to the record, all at once."""
-
-    number: int
-    """Of the message; each is recorded once, however often it is tried."""
-    events: Sequence[Event] = ()
-    trial: Trial | None = None
-    """A trial that ended."""
-    running: Configuration | None = None
-    """The configuration that runs from now on; None where the message does not change it."""
-    idle: bool = False
-    """Nothing runs any more."""
-    began: bool = False
-    """The search begins."""
-    study: str | None = None
-    """What the study was made for."""
 
 
 def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
@@ -111,7 +90,7 @@ def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
     """Lengthen the lease; return the state of the job, which may have been cancelled."""
     job = update(jobs).where(_is_current(token)).values(expires_at=Now() + lease_seconds)
     with database.writing() as connection:
-        _lock_devices(connection, token.devices)
+        lock(connection, f"devices {token.devices}")
         state = connection.execute(job.returning(jobs.c.state)).scalar()
         if state is None:
             raise superseded()
@@ -123,10 +102,7 @@ def renew(database: Database, token: LeaseToken, lease_seconds: float) -> State:
 
 def status(database: Database, token: LeaseToken) -> State:
     with database.reading() as connection:
-        state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
-    if state is None:
-        raise superseded()
-    return State(state)
+        return _state(connection, token)
 
 
 def note_process(database: Database, token: LeaseToken, identity: ProcessIdentity) -> None:
@@ -149,7 +125,7 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
             row |= {"number": report.trial.number, "record": report.trial.model_dump_json()}
             connection.execute(insert(trials).values(**row))
             count_trial(connection, report.trial.outcome)
-            columns |= _status(report.trial)
+            columns |= _progress(report.trial)
         if report.study is not None:
             columns["study"] = report.study
         if report.began:
@@ -187,8 +163,7 @@ def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> S
 
 def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
     """Return the attempts on a host that are over and of which something may be left."""
-    current = and_(jobs.c.attempt == attempts.c.number, live(jobs.c.expires_at))
-    over = ~func.coalesce(current, false())
+    over = or_(jobs.c.attempt != attempts.c.number, lapsed(jobs.c.expires_at))
     query = select(attempts).join(jobs, jobs.c.id == attempts.c.job_id)
     query = query.where(attempts.c.host == host, attempts.c.swept.is_(False), over)
     with database.reading() as connection:
@@ -219,12 +194,17 @@ def _is_current(token: LeaseToken) -> ColumnElement[bool]:
     return and_(jobs.c.id == token.job_id, jobs.c.attempt == token.attempt, live(jobs.c.expires_at))
 
 
+def _state(connection: Connection, token: LeaseToken) -> State:
+    state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
+    if state is None:
+        raise superseded()
+    return State(state)
+
+
 def _hold(connection: Connection, token: LeaseToken) -> State:
     """Take the job's row for a transaction, if the attempt may write; return the state."""
-    state = state_for_change(connection, token.job_id)
-    if connection.execute(select(jobs.c.id).where(_is_current(token))).first() is None:
-        raise superseded()
-    return state
+    state_for_change(connection, token.job_id)
+    return _state(connection, token)
 
 
 def _count_message(connection: Connection, token: LeaseToken, report: AttemptReport) -> bool:
@@ -239,7 +219,7 @@ def _count_message(connection: Connection, token: LeaseToken, report: AttemptRep
     return bool(connection.execute(update(attempts).where(*expected).values(values)).rowcount)
 
 
-def _status(trial: Trial) -> dict[str, Cell]:
+def _progress(trial: Trial) -> dict[str, Cell]:
     columns: dict[str, Cell] = {"trials": jobs.c.trials + 1}
     reached = trial.examples_per_second
     if trial.measured and reached is not None:
@@ -265,17 +245,12 @@ def _end_attempt(connection: Connection, token: LeaseToken, ending: str) -> None
 def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
     ended = Released(attempt=token.attempt, reason=reason)
     if state is State.CANCELLING:
-        events: list[Event] = [ended, Ended(state=State.CANCELLED, reason=CANCELLED)]
+        last = Ended(state=State.CANCELLED, reason=CANCELLED)
         columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
-        return Step(to=State.CANCELLED, events=events, columns=columns)
+        return Step(to=State.CANCELLED, events=[ended, last], columns=columns)
     # What was not measured anywhere may be measured on any devices.
     devices = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
     return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})
-
-
-def _lock_devices(connection: Connection, devices: str) -> None:
-    """Let nobody claim devices while their lease is renewed; SQLite has one writer anyway."""
-    lock(connection, f"devices {devices}")
 
 
 def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
@@ -288,41 +263,34 @@ def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
 def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     # One after the other: of two at once both would find the same job.
     lock(connection, "queue")
-    _lock_devices(connection, info.devices)
+    # Nor is the lease of the devices renewed meanwhile.
+    lock(connection, f"devices {info.devices}")
     row = None if _is_unfit(connection, info) else next_job(connection, info)
     if row is None:
         return None
     token = LeaseToken(
         job_id=row.id, attempt=row.attempt + 1, devices=info.devices, worker=info.worker
     )
-    code = (info.workloads or {}).get(row.workload)
+    taken = _taken(row, token, lease_seconds, (info.workloads or {}).get(row.workload))
     # Whoever changes it at this moment may end between finding and taking it.
-    if not _take_job(connection, row, token, Now() + lease_seconds, code):
+    if not advance(connection, row.id, State(row.state), taken, attempt=row.attempt):
         return None
     marker = _begin_attempt(connection, token, info)
     return _claimed(connection, token, marker)
 
 
-def _take_job(
-    connection: Connection,
-    row: Row[Any],
-    token: LeaseToken,
-    until: ColumnElement[float],
-    code: str | None,
-) -> bool:
-    before = State(row.state)
-    after = State.CANCELLING if before is State.CANCELLING else State.RUNNING
+def _taken(row: Row[Any], token: LeaseToken, lease_seconds: float, code: str | None) -> Step:
+    after = State.CANCELLING if row.state == State.CANCELLING else State.RUNNING
     columns: dict[str, Cell] = {
         "attempt": token.attempt,
         "devices": token.devices,
-        "expires_at": until,
+        "expires_at": Now() + lease_seconds,
         "reason": None,
         "started_at": func.coalesce(jobs.c.started_at, Now()),
         # Which code is measured; what goes on after trials must go on with theirs.
         "code": case((or_(jobs.c.code.is_(None), jobs.c.trials == 0), code), else_=jobs.c.code),
     }
-    step = Step(to=after, events=[Claimed(attempt=token.attempt, kept=row.trials)], columns=columns)
-    return advance(connection, token.job_id, before, step, attempt=row.attempt)
+    return Step(to=after, events=[Claimed(attempt=token.attempt, kept=row.trials)], columns=columns)
 
 
 def _begin_attempt(connection: Connection, token: LeaseToken, info: WorkerInfo) -> str:

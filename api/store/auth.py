@@ -13,16 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    RowMapping,
-    Select,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, select, update
 
 from autotune.api.errors import KeyRefused, NotFound
 from autotune.api.identity import Caller, Scope
@@ -36,8 +27,7 @@ SESSION = f"{PREFIX}session_"
 """Begins the secret of a session, which a browser shows in place of the key."""
 FIRST = "first"
 """Name of the key that is made at the first start, and of its project."""
-_FORM = re.compile(rf"(?:{PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
-_SESSION_FORM = re.compile(rf"{SESSION}[\w-]{{43}}", re.ASCII)
+_FORM = re.compile(rf"({PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
 MOST_SESSIONS = 20
 """Of one key; the oldest end."""
 
@@ -133,7 +123,8 @@ class Keyring:
 
 
 def is_session(secret: str) -> bool:
-    return _SESSION_FORM.fullmatch(secret) is not None
+    found = _FORM.fullmatch(secret)
+    return found is not None and found[1] == SESSION
 
 
 def digest(secret: str) -> str:

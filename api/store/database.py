@@ -46,7 +46,6 @@ MOST_WRITERS = 30
 """Writers of one process that may wait; fewer than its threads, so that readers find one."""
 TURN_SECONDS = 2.0
 """Longest wait of others to be one of them."""
-_WRITES = "autotune_writes"
 _DISK_FULL = "53100"
 
 
@@ -57,9 +56,7 @@ class Database:
         self._url = url
         self._turns = BoundedSemaphore(MOST_WRITERS)
         self.full = False
-        reader, writer = _engines(url)
-        self._writer = writer.execution_options(**{_WRITES: True})
-        self._reader = reader.execution_options(**{_WRITES: False})
+        self._reader, self._writer = _engines(url)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -139,13 +136,16 @@ def _engines(url: str) -> tuple[Engine, Engine]:
     Who reads sees one state of the database. SQLite has one writer at a time: those of this process
     wait for its connection in turn, and take none of the readers'.
     """
-    engine = _engine(url)
+    engine = _engine(url, begin="BEGIN")
     if engine.dialect.name != "sqlite":
         return engine.execution_options(isolation_level="REPEATABLE READ"), engine
     return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
 
 
-def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
+def _engine(
+    url: str, seconds: int = BUSY_SECONDS, begin: str = "BEGIN IMMEDIATE", **pool: int
+) -> Engine:
+    """Return an engine; how it begins, and its pool, are of SQLite alone."""
     unusable = SettingsError(
         "The database URL must be a file of SQLite, or PostgreSQL.",
         "Use sqlite:///path/to/file or postgresql://user@host/name.",
@@ -155,7 +155,7 @@ def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
         backend = made.get_backend_name()
         # A query could make a database in memory of a file, one for each connection.
         if backend == "sqlite" and made.database not in (None, "", ":memory:") and not made.query:
-            return _sqlite(url, seconds, **pool)
+            return _sqlite(url, seconds, begin, **pool)
         if backend == "postgresql":
             return _postgresql(url, seconds)
     except (ArgumentError, NoSuchModuleError, ImportError) as exc:
@@ -163,10 +163,11 @@ def _engine(url: str, seconds: int = BUSY_SECONDS, **pool: int) -> Engine:
     raise unusable
 
 
-def _sqlite(url: str, seconds: int, **pool: int) -> Engine:
+def _sqlite(url: str, seconds: int, begin: str, **pool: int) -> Engine:
     engine = create_engine(url, connect_args={"timeout": seconds}, hide_parameters=True, **pool)
     event.listen(engine, "connect", lambda made, _: _prepare_sqlite(made, seconds))
-    event.listen(engine, "begin", _begin_sqlite)
+    # A transaction that reads first and writes then could not take the lock without a conflict.
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
@@ -174,8 +175,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, seconds: int) -> None:
     # Python's module would begin transactions by rules of its own.
     connection.isolation_level = None
     _keep_log(connection, seconds)
-    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
 def _keep_log(connection: sqlite3.Connection, seconds: int) -> None:
@@ -193,12 +194,6 @@ def _keep_log(connection: sqlite3.Connection, seconds: int) -> None:
             sleep(RETRY_SECONDS)
         else:
             return
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A transaction that reads first and writes then could not take the lock without a conflict.
-    writes = connection.get_execution_options().get(_WRITES, True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _postgresql(url: str, seconds: int) -> Engine:

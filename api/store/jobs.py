@@ -14,7 +14,7 @@ from autotune.api.errors import (
     OtherSchema,
     SettingsError,
 )
-from autotune.api.events import Cancelling, Ended, Event, Queued
+from autotune.api.events import Cancelling, Ended, Queued
 from autotune.api.log import note
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
@@ -28,16 +28,7 @@ from autotune.api.store.queue import waiting
 from autotune.api.store.tables import jobs, labels, trials
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
-from autotune.api.values import (
-    Job,
-    JobDetail,
-    JobEvent,
-    Page,
-    SeenWorker,
-    Tuning,
-    read,
-    selectors,
-)
+from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read, selectors
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -60,11 +51,7 @@ class Jobs:
     """
 
     def __init__(
-        self,
-        database: Database,
-        registry: Registry,
-        quotas: Quotas,
-        machine: Machine | None = None,
+        self, database: Database, registry: Registry, quotas: Quotas, machine: Machine | None = None
     ) -> None:
         self._database = database
         self._registry = registry
@@ -158,13 +145,12 @@ class Jobs:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(Now(), reading.spent(job_id, by_now=True), jobs.c.recommendation)
-            now, seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
+            query = select(reading.spent(job_id, by_now=True), jobs.c.recommendation)
+            seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
             return JobDetail(
                 job=job,
                 trials=reading.read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
                 events=reading.read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
-                now=now,
                 spent=seconds,
                 recommendation=kept and reading.whole(connection, job_id, kept),
             )
@@ -248,8 +234,8 @@ def _cancel(connection: Connection, job_id: str) -> bool:
         return False
     step = Step(to=State.CANCELLING, events=[Cancelling()])
     if state is State.QUEUED:
-        added: list[Event] = [Cancelling(), Ended(state=State.CANCELLED, reason=CANCELLED)]
-        step = Step(to=State.CANCELLED, events=added, columns={"ended_at": Now()})
+        ended = Ended(state=State.CANCELLED, reason=CANCELLED)
+        step = Step(to=State.CANCELLED, events=[Cancelling(), ended], columns={"ended_at": Now()})
     return advance(connection, job_id, state, step)
 
 

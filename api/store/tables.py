@@ -11,10 +11,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
-    Column,
-    ForeignKey,
     Index,
-    Integer,
     MetaData,
     Text,
     UniqueConstraint,
@@ -157,11 +154,7 @@ class Labels(Base, table=True):
     project: str = Field(primary_key=True)
     label: str = Field(primary_key=True)
     """`name:text`."""
-    seq: int = Field(
-        sa_column=Column(
-            "seq", Integer, ForeignKey("jobs.seq", ondelete="CASCADE"), primary_key=True
-        )
-    )
+    seq: int = Field(primary_key=True, foreign_key="jobs.seq", ondelete="CASCADE")
 
 
 class Workers(Base, table=True):

@@ -18,6 +18,7 @@ from autotune import events
 from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation, Network
 from autotune.api.log import log
+from autotune.api.values import AttemptReport
 from autotune.api.work import messages, processes
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
@@ -91,10 +92,10 @@ def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result
     if order.study is not None:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), messages.STUDY, order.study, order.kept)
-    engine = interruptible(new_engine(order.engine), send, order.excluded)
+    engine = cast("Engine", Interruptible(new_engine(order.engine), send, order.excluded))
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
-        send(messages.Begun(network=str(network)))
+        send(AttemptReport(began=True, events=(events.Notice(text=str(network)),)))
         reach(FailPoint.TUNING)
         request = TuningRequest(
             workload=_workload(order),
@@ -146,7 +147,7 @@ def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
 
     def observe(event: events.Event) -> None:
         if isinstance(event, events.Planned):
-            send(messages.Studied(study=made_for(_url(order), messages.STUDY)))
+            send(AttemptReport(study=made_for(_url(order), messages.STUDY)))
         send(event)
         if event.kind in _POINTS:
             reach(_POINTS[event.kind])
@@ -157,16 +158,13 @@ def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
 _EXCLUDED = Excluded(deaths=messages.MOST_DEATHS)
 
 
-def interruptible(engine: Engine, send: Send, excluded: Collection[Configuration]) -> Engine:
-    """Return an engine that sends what it runs, stays interrupted, and runs nothing excluded.
+class Interruptible(Wrapper):
+    """An engine that sends what it runs, stays interrupted, and runs nothing excluded.
 
     Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
     this one comes again before the next run.
     """
-    return cast("Engine", _Interruptible(engine, send, excluded))
 
-
-class _Interruptible(Wrapper):
     def __init__(self, engine: Engine, send: Send, excluded: Collection[Configuration]) -> None:
         super().__init__(engine)
         self._send = send
@@ -185,9 +183,9 @@ class _Interruptible(Wrapper):
             return self._engine.execute(task, watch)
         if trial.configuration in self._excluded:
             return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_EXCLUDED))
-        self._send(messages.RunBegun(configuration=trial.configuration))
+        self._send(AttemptReport(running=trial.configuration))
         answer = self._engine.execute(task, watch)
-        self._send(messages.RunOver())
+        self._send(AttemptReport(idle=True))
         return answer
 
     def _go_on(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -25,23 +26,20 @@ from autotune.engine.resolve import new_engine
 from autotune.machine import Machine
 
 
-class Chore:
-    """Does something when it is asked to, but not again before some time has passed."""
+def at_most_every(
+    seconds: float, do: Callable[[], None], clock: Callable[[], float] = time.monotonic
+) -> Callable[[], None]:
+    """Return what does something, but not again before its time; an error puts nothing off."""
+    due = -math.inf
 
-    def __init__(
-        self, do: Callable[[], None], seconds: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._do = do
-        self._seconds = seconds
-        self._clock = clock
-        self._due: float | None = None
+    def do_if_due() -> None:
+        nonlocal due
+        now = clock()
+        if now >= due:
+            do()
+            due = now + seconds
 
-    def do_if_due(self) -> None:
-        """Do it the first time, and then whenever it is time to; an error puts nothing off."""
-        now = self._clock()
-        if self._due is None or now >= self._due:
-            self._do()
-            self._due = now + self._seconds
+    return do_if_due
 
 
 def sweep(database: Database, host: str) -> bool:

@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from autotune.api.isolation import Isolation
+from autotune.api.values import AttemptReport
 from autotune.config import Configuration
 from autotune.disk import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
@@ -34,12 +35,7 @@ UNUSABLE = "The service's disk or database is unavailable; contact the operator.
 NO_ENGINE = "The service's engine could not run the search; contact the operator."
 LONGEST_REASON = LONGEST_DETAIL = 2000
 _OF_SQLITE = frozenset(
-    {
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_CANTOPEN,
-    }
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 )
 
 
@@ -60,34 +56,6 @@ class SearchOrder(Value):
     study: str | None = None
     """What their study was made for."""
     excluded: tuple[Configuration, ...] = ()
-
-
-class Begun(Value):
-    """The machine is free and the search begins."""
-
-    kind: Literal["begun"] = "begun"
-    network: str = ""
-    """Which network it has, in a sentence for whoever follows the job."""
-
-
-class Studied(Value):
-    """The study is there; its trials may be resumed."""
-
-    kind: Literal["studied"] = "studied"
-    study: str
-
-
-class RunBegun(Value):
-    """The engine is about to run a configuration."""
-
-    kind: Literal["run_begun"] = "run_begun"
-    configuration: Configuration
-
-
-class RunOver(Value):
-    """The engine has run it, and is still alive."""
-
-    kind: Literal["run_over"] = "run_over"
 
 
 class Found(Value):
@@ -118,10 +86,7 @@ class Stuck(Value):
 
 
 FinalMessage = Found | GaveUp | Stuck
-Message = Annotated[
-    Event | Begun | Studied | RunBegun | RunOver | FinalMessage,
-    Field(discriminator="kind"),
-]
+Message = Annotated[Event | AttemptReport | FinalMessage, Field(discriminator="kind")]
 message = TypeAdapter[Message](Message)
 
 

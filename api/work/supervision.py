@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from autotune import events
 from autotune.api.errors import DatabaseUnavailable
@@ -16,9 +16,8 @@ from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import ClaimedJob
-from autotune.api.work import messages
-from autotune.api.work.messages import Begun, FinalMessage, Message
+from autotune.api.values import AttemptReport, ClaimedJob
+from autotune.api.work.messages import FinalMessage, Message
 from autotune.api.work.tuner import Tuner
 
 Result = TypeVar("Result")
@@ -101,15 +100,13 @@ class EndCause(StrEnum):
 
 
 class Supervision:
-    def __init__(
-        self, lease: Lease, tuner: Tuner, *, seconds: float, stopping: Callable[[], bool]
-    ) -> None:
+    def __init__(self, lease: Lease, tuner: Tuner, stopping: Callable[[], bool]) -> None:
         self._lease = lease
         self._tuner = tuner
-        self._seconds = seconds
         self._stopping = stopping
+        self._seconds = tuner.order.options.budget or lease.claimed.job.seconds
         self._heard = 0
-        self._unwritten: deque[attempts.AttemptReport] = deque()
+        self._unwritten: deque[AttemptReport] = deque()
         self._began: float | None = None
         self._deadline = 0.0
         self.asked: EndCause | None = None
@@ -133,9 +130,9 @@ class Supervision:
     def _hear(self, received: list[Message]) -> None:
         for each in received:
             self._heard += 1
-            report = attempts.AttemptReport(number=self._heard, **content(each))
-            self._unwritten.append(report)
-            if isinstance(each, Begun):
+            report = _report_of(each)
+            self._unwritten.append(report.model_copy(update={"number": self._heard}))
+            if report.began:
                 self._began = time.monotonic()
             elif isinstance(each, FinalMessage):
                 self.final = each
@@ -183,18 +180,11 @@ class Supervision:
             self._lease.keep()
 
 
-def content(what: Message) -> dict[str, Any]:
-    """Return what a message adds to the record: fields of a report."""
-    match what:
-        case messages.Begun(network=text):
-            return {"began": True, "events": (events.Notice(text=text),) if text else ()}
-        case messages.Studied(study=study):
-            return {"study": study}
-        case messages.RunBegun(configuration=configuration):
-            return {"running": configuration}
-        case messages.RunOver():
-            return {"idle": True}
-        case messages.Found() | messages.GaveUp() | messages.Stuck():
-            return {}  # Recorded with the end of the job, once nothing of it is left.
-    trial = what.trial if isinstance(what, events.TrialEnded) else None
-    return {"trial": trial, "events": (what,)}
+def _report_of(what: Message) -> AttemptReport:
+    if isinstance(what, AttemptReport):
+        return what
+    if isinstance(what, FinalMessage):
+        return AttemptReport()  # It is recorded with the job's end, once nothing of it is left.
+    return AttemptReport(
+        events=(what,), trial=what.trial if isinstance(what, events.TrialEnded) else None
+    )

@@ -17,7 +17,6 @@ from typing import Any
 
 import psutil
 
-from autotune.api.isolation import Isolation
 from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
@@ -52,20 +51,19 @@ class Tuner:
     process with that thread.
     """
 
-    def __init__(
-        self, marker: str, places: Places, folder: Path, isolation: Isolation, *, adopts: bool
-    ) -> None:
+    def __init__(self, marker: str, places: Places, order: SearchOrder, *, adopts: bool) -> None:
+        self.order = order
         self._marker = marker
         self._places = places
         self._adopts = adopts
         self._received = b""
-        with (folder / "search.log").open("ab") as output:
+        with (order.out / "search.log").open("ab") as output:
             self._channel, theirs = os.pipe()
             paths = [str(Path(each).absolute()) for each in sys.path]
             program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(theirs)]
             try:
                 self._process = subprocess.Popen(
-                    [*program, isolation, json.dumps(paths)],
+                    [*program, order.isolation, json.dumps(paths)],
                     env=_environment(os.environ, marker),
                     cwd=places.root,
                     pass_fds=[theirs],
@@ -88,11 +86,11 @@ class Tuner:
     def ended(self) -> int | None:
         return self._process.poll()
 
-    def go(self, order: SearchOrder) -> None:
+    def go(self) -> None:
         channel = self._process.stdin
         with suppress(BrokenPipeError):
             if channel is not None:
-                channel.write(order.model_dump_json().encode() + b"\n")
+                channel.write(self.order.model_dump_json().encode() + b"\n")
                 channel.close()
 
     def listen(self, seconds: float) -> list[Message]:

@@ -32,11 +32,10 @@ from autotune.api.store.queue import mark_unserved
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
 from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.housekeeping import Chore, Inspection, remove_old, sweep
+from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old, sweep
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
 from autotune.api.workloads import Registered, Registry
-from autotune.config import Configuration
 from autotune.text import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
@@ -60,16 +59,18 @@ class Worker:
         self._registry = settings.registry()
         self._adopts = adopts
         self._places = Places(settings)
-        self._removing = Chore(self._remove, REMOVE_SECONDS)
         self._checkouts = Checkouts(settings.data / "checkouts")
-        self._fetching = Chore(self._fetch, FETCH_SECONDS)
-        self._showing = Chore(self._show, workers.SEEN_SECONDS / 4)
+        self._chores = (
+            at_most_every(workers.SEEN_SECONDS / 4, self._show),
+            at_most_every(FETCH_SECONDS, self._fetch),
+            at_most_every(REMOVE_SECONDS, self._remove),
+        )
         self._stop = Event()
         self._name = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._devices = settings.named_devices()
         self._host = processes.this_host()
         self._inspection = Inspection(settings, self._devices, database)
-        self._inspecting = Chore(self._inspection.inspect, INSPECT_SECONDS)
+        self._inspect_if_due = at_most_every(INSPECT_SECONDS, self._inspection.inspect)
         self._shown: WorkerInfo | None = None
 
     def stop(self) -> None:
@@ -83,7 +84,7 @@ class Worker:
         while not self._stop.is_set():
             self._tidy()
             if not self._run_one_if_it_can():
-                self._inspecting.do_if_due()
+                self._inspect_if_due()
                 self._stop.wait(self._settings.patience.idle)
         with suppress(DatabaseUnavailable):
             workers.leave(self._database, self._info())
@@ -100,9 +101,9 @@ class Worker:
         )
 
     def _tidy(self) -> None:
-        for each in (self._showing, self._fetching, self._removing):
+        for do_if_due in self._chores:
             with suppress(DatabaseUnavailable):
-                each.do_if_due()
+                do_if_due()
 
     def _show(self) -> None:
         check_schema(self._database)
@@ -154,15 +155,13 @@ class Worker:
             return self._finish(lease, refused)
         try:
             what = order(claimed, self._registry, self._settings, self._checkouts)
-            place = folder(claimed, self._settings)
-            place.mkdir(parents=True, exist_ok=True)
-            network = self._settings.network
-            tuner = Tuner(claimed.marker, self._places, place, network, adopts=self._adopts)
+            what.out.mkdir(parents=True, exist_ok=True)
+            tuner = Tuner(claimed.marker, self._places, what, adopts=self._adopts)
         except InvalidTuning as exc:
             return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
             return self._stuck(lease, messages.detail(exc))
-        return self._tune(lease, tuner, what)
+        return self._tune(lease, tuner)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
         if claimed.job.state is State.CANCELLING:
@@ -175,17 +174,16 @@ class Worker:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
-    def _tune(self, lease: Lease, tuner: Tuner, what: messages.SearchOrder) -> State:
+    def _tune(self, lease: Lease, tuner: Tuner) -> State:
         with _ended_at_last(tuner, lease):
             reach(FailPoint.STARTED)
             identity = tuner.identity
             if identity is not None:
                 lease.insist(lambda: attempts.note_process(self._database, lease.token, identity))
                 reach(FailPoint.RECORDED)
-                tuner.go(what)
+                tuner.go()
                 reach(FailPoint.ORDERED)
-            seconds = what.options.budget or lease.claimed.job.seconds
-            supervision = Supervision(lease, tuner, seconds=seconds, stopping=self._stop.is_set)
+            supervision = Supervision(lease, tuner, self._stop.is_set)
             cause = supervision.follow()
             code = tuner.ended
         reach(FailPoint.GONE)
@@ -274,6 +272,7 @@ def order(
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
+    deaths = Counter(claimed.killers)
     return messages.SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
@@ -282,12 +281,12 @@ def order(
         dataset_arguments=of_dataset,
         space=request.space,
         options=request.options.model_copy(update={"budget": left}),
-        out=folder(claimed, settings).absolute(),
+        out=(jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute(),
         engine=settings.engine,
         isolation=settings.network,
         kept=claimed.kept if claimed.study else (),
         study=claimed.study,
-        excluded=excluded(claimed.killers),
+        excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
     )
 
 
@@ -300,17 +299,8 @@ def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
     return str(files.absolute() / text)
 
 
-def folder(claimed: ClaimedJob, settings: Settings) -> Path:
-    return jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)
-
-
 def jobs_folder(settings: Settings) -> Path:
     return settings.data / "jobs"
-
-
-def excluded(killers: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
-    deaths = Counter(killers)
-    return tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS)
 
 
 def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:

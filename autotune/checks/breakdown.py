@@ -143,6 +143,8 @@ def breakdown(
     shares, left = _taken_apart(configuration, timed)
     whole = seconds.get(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
+    hidden = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
+    own = Experiment.ALONE if configuration.distributed else Experiment.HELD
     return Breakdown(
         configuration=configuration,
         milliseconds=1000 * whole,
@@ -150,8 +152,8 @@ def breakdown(
         callbacks=tuple(callbacks),
         unexplained=timed.share(left) if shares and left else None,
         exchange_alone=timed.share({Experiment.EXCHANGE: 1}),
-        hidden=timed.share(_HIDDEN),
-        fixed=_fixed(configuration, timed),
+        hidden=timed.share(hidden),
+        fixed=timed.share({Experiment.HALF: 2, own: -1}, of=own),
     )
 
 
@@ -174,12 +176,6 @@ def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterato
         yield Share(part=part, share=Interval(**ends))
 
 
-_INPUT: Terms = {Experiment.STEP: 1, Experiment.HELD: -1}
-_ADDED: Terms = {Experiment.HELD: 1, Experiment.APART: -1}
-_BESIDE: Terms = {Experiment.APART: 1, Experiment.ALONE: -1}
-_HIDDEN: Terms = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
-
-
 def _taken_apart(configuration: Configuration, timed: Timings) -> tuple[list[Share], Terms]:
     """Return the parts that are known, and what they leave over of the step."""
     shares, left = [], Counter[Experiment]({Experiment.STEP: 1})
@@ -192,11 +188,11 @@ def _taken_apart(configuration: Configuration, timed: Timings) -> tuple[list[Sha
 
 
 def _parts(configuration: Configuration, timed: Timings) -> Iterator[tuple[Part, Terms]]:
-    yield Part.INPUT, _INPUT
+    yield Part.INPUT, {Experiment.STEP: 1, Experiment.HELD: -1}
     if configuration.distributed:
-        yield Part.EXCHANGE, _ADDED
+        yield Part.EXCHANGE, {Experiment.HELD: 1, Experiment.APART: -1}
         yield Part.COMPUTE, {Experiment.ALONE: 1}
-        yield Part.SHARING, _BESIDE
+        yield Part.SHARING, {Experiment.APART: 1, Experiment.ALONE: -1}
     elif {Experiment.HELD, Experiment.CALLS} <= timed.seconds.keys():
         yield from _with_calls(configuration.steps_per_execution)
     else:
@@ -208,12 +204,6 @@ def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
     factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
     yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
     yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
-
-
-def _fixed(configuration: Configuration, timed: Timings) -> Interval | None:
-    """Return what of a step on one replica does not depend on the batch, as a share of it."""
-    full = Experiment.ALONE if configuration.distributed else Experiment.HELD
-    return timed.share({Experiment.HALF: 2, full: -1}, of=full)
 
 
 def straggler(seconds: Sequence[float]) -> Straggler | None:
@@ -249,12 +239,10 @@ def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Stra
 def _without_slowest(seconds: Sequence[float], together: float) -> list[float]:
     """Return the gain without the slowest, whatever the exchange consists of."""
     count, (*_, next_one, slowest) = len(seconds), sorted(seconds)
-    exchange = max(together - slowest, 0.0)
-    left = count - 1
-    bytes_ = (left - 1) / left * count / left
+    exchange, left = max(together - slowest, 0.0), count - 1
     neighbours = (left - 1) / left
     unchanged = 1.0 if left > 1 else 0.0
     return [
         left / count * max(together, slowest) / (next_one + part * exchange)
-        for part in (unchanged, bytes_, neighbours)
+        for part in (unchanged, neighbours * count / left, neighbours)
     ]

@@ -7,27 +7,18 @@ batches that these have read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.axis import Place
+from autotune.checks import replicas
 from autotune.checks.certificate import Certificate, Check, Finding, failed, see, undecided
-from autotune.checks.replicas import (
-    check_elements,
-    check_equal,
-    check_examples,
-    check_places,
-    check_random,
-    check_sizes,
-    check_start,
-    needs_whole,
-)
 from autotune.checks.trajectory import NAME, Steps, check_trajectory
 from autotune.config import Configuration, axes, default_of
 from autotune.engine.base import Engine, Limits
 from autotune.engine.reasons import is_memory
-from autotune.engine.tasks.observe import Observation, ObservationRequest, Reader
+from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
 from autotune.reason import CheckKind, Raised, Reason, Seen
@@ -90,31 +81,26 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
     if seen.failure is not None:
         check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
         return Certificate(checks=(check,), seconds=seen.seconds)
-    count = needs_whole(_readers(seen), repeatable=candidate.facts.repeatable)
+    repeatable = candidate.facts.repeatable
+    readers = [reader for rank in seen.ranks for reader in rank.readers]
+    count = replicas.needs_whole(readers, repeatable=repeatable)
     alone = engine.execute(_reference_run(candidate, run, folder / "reference", count=count))
-    checks = _checks(candidate, run, seen, alone)
-    return Certificate(checks=tuple(checks), seconds=seen.seconds + alone.seconds)
-
-
-def _checks(
-    candidate: Candidate, run: ObservationRequest, seen: Observation, alone: Observation
-) -> list[Check]:
-    readers, repeatable = _readers(seen), candidate.facts.repeatable
     units = "workers" if len(run.trial.roles) == len(readers) > 1 else "replicas"
-    return [
-        check_examples(readers, alone.whole, repeatable=repeatable, units=units),
-        check_sizes(readers, candidate.configuration.per_replica_batch),
-        check_elements(readers),
-        check_random(seen.ranks),
-        check_places(seen.ranks),
+    checks = (
+        replicas.check_examples(readers, alone.whole, repeatable=repeatable, units=units),
+        replicas.check_sizes(readers, candidate.configuration.per_replica_batch),
+        replicas.check_elements(readers),
+        replicas.check_random(seen.ranks),
+        replicas.check_places(seen.ranks),
         *_training(candidate, seen, alone),
-    ]
+    )
+    return Certificate(checks=checks, seconds=seen.seconds + alone.seconds)
 
 
 def _training(candidate: Candidate, seen: Observation, alone: Observation) -> Iterator[Check]:
     """Yield what is said of the training, up to a mistake: the rest only follows from it."""
     steps = len(seen.ranks[0].losses) * candidate.configuration.steps_per_execution
-    for check in (check_start(seen.ranks), check_equal(seen.ranks, steps)):
+    for check in (replicas.check_start(seen.ranks), replicas.check_equal(seen.ranks, steps)):
         yield check
         if check.finding is Finding.FAILED:
             return
@@ -138,10 +124,6 @@ def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, ste
 def _refuses(why: Reason) -> bool:
     """Return whether one device cannot train with the batches, however much memory it has."""
     return isinstance(why, Raised) and not is_memory({"kind": why.error, "message": why.message})
-
-
-def _readers(seen: Observation) -> Sequence[Reader]:
-    return [reader for rank in seen.ranks for reader in rank.readers]
 
 
 def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:

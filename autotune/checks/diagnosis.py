@@ -1,15 +1,52 @@
-"""What was found out about the best single device and the best distributed configuration."""
+"""What was found out about the best single device and the best distributed configuration.
+
+From which batch, with which network, or up to how many gradients distribution would pay: a step of
+b examples takes one device a + c b seconds. P replicas take a + g c b + x for b examples each: x
+for what the exchange of the gradients adds, g >= 1 for what they take from each other on shared
+cores. They pay where that is less than the step of one device with all P b examples, a + c P b:
+from the batch b = x / (c (P - g)) on. With larger batches more of the exchange may hide behind the
+computing, so it may pay earlier. On machines of their own g is one, and x is a latency and the
+bytes that a ring moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the
+bandwidth.
+
+A step on more hosts than were measured: where each of n hosts computes as long as one alone, it
+takes that and x(n) = a (n - 1) + b (n - 1) / n for a ring's exchange: a for a neighbour more,
+whatever the bytes, b for twice the gradients over the bandwidth. If all were bytes, x would follow
+the ring through the fewest hosts measured; if all were latency, the straight line through the two
+largest numbers of them. What lies between is held possible, widened by the noise of the
+measurements. None of it was measured, so no configuration wins by it.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
 from autotune.checks.breakdown import Breakdown
+from autotune.checks.experiment import Experiment, Seconds
 from autotune.checks.remedies import Advice
 from autotune.config import Configuration
-from autotune.stats import Interval
+from autotune.stats import Interval, Noise
 from autotune.value import Value
 
 BEYOND = 1e12
 """Stands for infinity, which JSON has not."""
+DRAWS = 2000
+FARTHEST = 8
+"""A batch so many times as large as the measured one is the farthest that is reported."""
+NEEDED = (Experiment.HELD, Experiment.APART, Experiment.ALONE, Experiment.HALF)
+MORE_HOSTS = (4, 8, 16, 32, 64)
+"""For which a search predicts; farther than that nothing follows from a few."""
+NORMAL = 1.96
+"""Standard errors to either end of a 95 % interval."""
+PAYLOAD = 0.956
+"""Share of a link's rate that is left for gradients; headers of Ethernet, IP, TCP take the rest."""
+
+Draws = Mapping[Experiment, np.ndarray]
+Steps = Mapping[int, Interval]
+"""Seconds of a step on so many hosts, each with the same batch."""
 
 
 class BreakEven(Value):
@@ -49,3 +86,168 @@ class Diagnosis(Value):
     """Of the best distributed configuration on more hosts than there are, a worker on each."""
     advice: tuple[Advice, ...] = ()
     """What helps where a step waits for its input, the most promising first."""
+
+
+def break_even(
+    configuration: Configuration, seconds: Seconds, *, gradient_bytes: int, noise: Noise
+) -> BreakEven | None:
+    """Return where a distributed configuration would begin to pay; None if the timings do not tell.
+
+    The bytes of gradients are what a replica gives to be added up in a step, 0 if that is unknown;
+    the noise is that between runs, and the intervals follow from it.
+    """
+    if not {*NEEDED} <= seconds.keys():
+        return None
+    draws = _possible_timings(seconds, noise)
+    farthest = configuration.per_replica_batch * FARTHEST
+    batch = _interval(np.maximum(_ratio(_added(draws), _saved(configuration, draws)), 1.0))
+    return BreakEven(
+        configuration=configuration,
+        batch=batch if batch and batch.value <= farthest else None,
+        farthest=farthest,
+        bandwidth=_bandwidth(configuration, draws, gradient_bytes),
+        gradient_bytes=_gradients(configuration, draws, gradient_bytes),
+    )
+
+
+def _possible_timings(seconds: Seconds, noise: Noise) -> Draws:
+    random = np.random.default_rng(0)
+    return {
+        each: seconds[each] * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd)
+        for each in (*NEEDED, Experiment.LATENCY)
+        if each in seconds
+    }
+
+
+def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
+    """Return c, which is not positive where a larger batch takes no longer."""
+    batch = configuration.per_replica_batch
+    return (draws[Experiment.ALONE] - draws[Experiment.HALF]) / (batch - batch // 2)
+
+
+def _added(draws: Draws) -> np.ndarray:
+    """Return x."""
+    added: np.ndarray = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
+    return added
+
+
+def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
+    """Return c (P - g)."""
+    batch, each = configuration.per_replica_batch, _per_example(configuration, draws)
+    # What the replicas' own examples take beside each other, g c b.
+    beside = draws[Experiment.APART] - (draws[Experiment.ALONE] - each * batch)
+    crowding = np.maximum(beside / (each * batch), 1.0)
+    saved: np.ndarray = each * (configuration.replicas - crowding)
+    return saved
+
+
+def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
+    latency = draws.get(Experiment.LATENCY)
+    if latency is None or not size or configuration.replicas_per_worker > 1:
+        return None
+    replicas, each = configuration.replicas, _per_example(configuration, draws)
+    spare = each * configuration.per_replica_batch * (replicas - 1) - latency
+    return _interval(_ratio(np.full(DRAWS, 2 * _share(replicas) * size), spare))
+
+
+def _gradients(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
+    """Return up to how many bytes of gradients it pays: what the exchange adds falls with them."""
+    latency = draws.get(Experiment.LATENCY)
+    if latency is None or not size:
+        return None
+    spare = _saved(configuration, draws) * configuration.per_replica_batch - latency
+    return _interval(_ratio(size * np.maximum(spare, 0.0), _added(draws) - latency))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Return a quotient of positive numbers; infinite where the lower one is not positive."""
+    return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf)
+
+
+def _interval(draws: np.ndarray) -> Interval | None:
+    low, value, high = np.quantile(draws, (0.025, 0.5, 0.975), method="nearest").tolist()
+    if not math.isfinite(value):
+        return None
+    return Interval(low=low, value=value, high=min(high, BEYOND))
+
+
+def predict(
+    steps: Steps, hosts: Sequence[int], *, gradient_bytes: int = 0, bandwidth: float | None = None
+) -> list[Predicted]:
+    """Return what a step would take on more hosts, from those measured: on one, and on several.
+
+    The bytes of gradients are what a host gives to be added up in a step, 0 if that is unknown. The
+    bandwidth, in bytes a second that a host can send, tells bytes from latency, which two hosts
+    alone do not, and three not certainly.
+    """
+    several = sorted(number for number in steps if number > 1)
+    if 1 not in steps or not several:
+        return []
+    draws = _possible_steps(steps)
+    added = {number: np.maximum(draws[number] - draws[1], 0.0) for number in several}
+    moved = 2 * gradient_bytes / (bandwidth * PAYLOAD) if bandwidth else 0.0
+    latency, size = _ring(added, moved)
+    found = []
+    for number in hosts:
+        ring = latency * (number - 1) + size * _share(number)
+        seconds = _between(
+            *(draws[1] + x for x in (_low(added, number), ring, _high(added, number)))
+        )
+        speedup = seconds.under(number * steps[1].value)
+        found.append(Predicted(hosts=number, seconds=seconds, speedup=speedup))
+    return found
+
+
+def _possible_steps(steps: Steps) -> Mapping[int, np.ndarray]:
+    random = np.random.default_rng(0)
+    found = {}
+    for number, step in sorted(steps.items()):
+        deviation = math.log(step.high / step.low) / (2 * NORMAL)
+        found[number] = step.value * np.exp(random.standard_normal(DRAWS) * deviation)
+    return found
+
+
+def _share(hosts: int) -> float:
+    return (hosts - 1) / hosts
+
+
+def _ring(added: Mapping[int, np.ndarray], moved: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a and b, neither negative, from what the exchange adds on each number of hosts.
+
+    By the link's bandwidth, b should be what is moved; 0 if that is unknown.
+    """
+    (first, least), (last, most) = min(added.items()), max(added.items())
+    if first == last:
+        size = np.minimum(moved or np.inf, least / _share(first))
+        return (least - size * _share(first)) / (first - 1), size
+    if moved:
+        size = np.full(DRAWS, moved)
+    else:
+        size = (least * (last - 1) - most * (first - 1)) / (
+            _share(first) * (last - 1) - _share(last) * (first - 1)
+        )
+    # What comes nearest to both where that takes more than all there is.
+    size = np.clip(size, 0.0, np.sqrt(least / _share(first) * most / _share(last)))
+    left = [(x - size * _share(n)) / (n - 1) for n, x in ((first, least), (last, most))]
+    return np.maximum((left[0] + left[1]) / 2, 0.0), size
+
+
+def _low(added: Mapping[int, np.ndarray], hosts: int) -> np.ndarray:
+    """Return what the exchange adds if it is all bytes."""
+    first, least = min(added.items())
+    return least * _share(hosts) / _share(first)
+
+
+def _high(added: Mapping[int, np.ndarray], hosts: int) -> np.ndarray:
+    """Return what the exchange adds if every host more costs as much as the last."""
+    (last, most), *before = sorted(added.items(), reverse=True)
+    number, less = before[0] if before else (1, np.zeros(DRAWS))
+    each = np.maximum(most - less, 0.0) / (last - number)
+    line: np.ndarray = most + (hosts - last) * each
+    return line
+
+
+def _between(low: np.ndarray, middle: np.ndarray, high: np.ndarray) -> Interval:
+    """Return the middle of what is likeliest, between the ends of all that is possible."""
+    ends = [np.quantile(np.minimum(low, high), 0.025), np.quantile(np.maximum(low, high), 0.975)]
+    return Interval(low=ends[0], value=np.clip(np.median(middle), *ends), high=ends[1])

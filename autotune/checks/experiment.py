@@ -1,10 +1,7 @@
 """The runs that take a step apart: each is the configuration itself with one thing changed.
 
-They are the experiments that a profiler's reader would make by hand: the same step on a batch that
-is held in memory (what is left out is the input), with more steps for each call (the call), with
-half of the batch (what does not depend on the batch), by the same replicas without the exchange of
-their gradients (what it adds), on one replica alone (what comes with the others), and the exchange
-of the gradients without any training.
+They are the experiments that a profiler's reader would make by hand. What two of them differ by is
+what the thing takes that one lacks: the input, the call, the exchange, the other replicas.
 
 Noise multiplies. With errors e of log(seconds), a sum of shares c t / t_0 is off by that of
 c t / t_0 (e - e_0).
@@ -93,30 +90,22 @@ def variant(
     configuration: Configuration, experiment: Experiment, facts: WorkloadFacts
 ) -> Variant | None:
     """Return what an experiment runs; None where there is no such thing."""
-    changed = _changed(configuration, experiment)
-    if changed is None:
-        return None
-    only_bytes = {Experiment.EXCHANGE: facts.dense_gradient_bytes, Experiment.LATENCY: 0}
-    return Variant(
-        configuration=changed,
-        held=experiment is not Experiment.STEP,
-        exchanges=experiment is not Experiment.APART,
-        only_bytes=only_bytes.get(experiment),
-    )
-
-
-def _changed(configuration: Configuration, experiment: Experiment) -> Configuration | None:
+    alone = configuration.on_one_device()
     match experiment:
+        case Experiment.STEP:
+            return Variant(configuration=configuration, held=False)
+        case Experiment.APART:
+            return Variant(configuration=configuration, exchanges=False)
         case Experiment.CALLS:
-            other = MANY_STEPS if configuration.steps_per_execution == 1 else 1
-            return configuration.but(steps_per_execution=other)
+            steps = MANY_STEPS if configuration.steps_per_execution == 1 else 1
+            return Variant(configuration=configuration.but(steps_per_execution=steps))
         case Experiment.ALONE:
-            return configuration.on_one_device()
+            return Variant(configuration=alone)
         case Experiment.HALF:
             half = configuration.per_replica_batch // 2
-            alone = configuration.on_one_device()
-            return alone.but(per_replica_batch=half) if half else None
-    return configuration
+            return Variant(configuration=alone.but(per_replica_batch=half)) if half else None
+    only_bytes = {Experiment.EXCHANGE: facts.dense_gradient_bytes, Experiment.LATENCY: 0}
+    return Variant(configuration=configuration, only_bytes=only_bytes.get(experiment))
 
 
 class Timings(NamedTuple):

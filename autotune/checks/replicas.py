@@ -168,7 +168,8 @@ def check_equal(ranks: Sequence[RankObservation], steps: int) -> Check:
         if variable.kind != "random" and not variable.apart:
             column = _column(ends, index)
             if not _equal(variable, column, steps):
-                return failed(EQUAL, _drift(variable, column, _begun(copies[0], index), steps))
+                begun = copies[0].start[index] if index < len(copies[0].start) else None
+                return failed(EQUAL, _drift(variable, column, begun, steps))
     return passed(EQUAL, see(CheckKind.EQUAL_REPLICAS, replicas=len(copies), steps=steps))
 
 
@@ -200,10 +201,6 @@ def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:
         return True
     most = PROCESSORS * steps * variable.epsilon * max(math.hypot(*each) for each in column)
     return max(math.dist(column[0], each) for each in column) <= most
-
-
-def _begun(copy: Copy, index: int) -> Numbers | None:
-    return copy.start[index] if index < len(copy.start) else None
 
 
 def _copies(ranks: Sequence[RankObservation]) -> list[Copy]:

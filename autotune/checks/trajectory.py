@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.tasks.observe import Numbers, RankObservation, Variable
+from autotune.engine.tasks.observe import RankObservation, Variable
 from autotune.reason import CheckKind, Seen
 from autotune.value import Scalar
 
@@ -49,13 +49,9 @@ class Deviation:
         return SAFETY * self.spread + self.rounding
 
     @property
-    def share(self) -> float:
-        return self.delta / self.moved if self.moved else 0.0
-
-    @property
     def figures(self) -> dict[str, Scalar]:
-        explained = self.tolerance / self.moved if self.moved else 0.0
-        return {"share": self.share, "explained": explained}
+        moved = self.moved or math.inf
+        return {"share": self.delta / moved, "explained": self.tolerance / moved}
 
     @property
     def plain_mistake(self) -> bool:
@@ -84,7 +80,7 @@ def check_trajectory(
     steps = taken.count
     if unlike := _unlike(rank, references):
         return undecided(NAME, see(unlike))
-    parts = deviations(rank, references, taken)
+    parts = _deviations(rank, references, taken)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
         return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
@@ -104,36 +100,28 @@ def check_trajectory(
     return passed(NAME, same, *_logged(rank, references), *left_out_note)
 
 
-def deviations(
+def _deviations(
     rank: RankObservation, references: Sequence[RankObservation], taken: Steps
 ) -> list[tuple[Deviation, str]]:
     """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
     mine, runs = rank.copies[0].end, [each.copies[0] for each in references]
     found: list[tuple[Deviation, str]] = []
     for index, variable in enumerate(rank.variables):
-        if variable.kind in ("trainable", "optimizer") and variable.epsilon:
-            start = runs[0].start[index] if index < len(runs[0].start) else None
-            theirs = [each.end[index] for each in runs]
-            found.append((_deviation(variable, mine[index], theirs, start, taken), variable.kind))
+        if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
+            continue
+        end, *others = (each.end[index] for each in runs)
+        size = math.hypot(*end)
+        # Optimizers may have no variables before the first step.
+        moved = math.dist(end, runs[0].start[index]) if index < len(runs[0].start) else size
+        deviation = Deviation(
+            name=variable.name,
+            delta=math.dist(mine[index], end),
+            spread=max((math.dist(each, end) for each in others), default=0.0),
+            rounding=_rounding(variable, size, moved, taken),
+            moved=moved,
+        )
+        found.append((deviation, variable.kind))
     return found
-
-
-def _deviation(
-    variable: Variable,
-    mine: Numbers,
-    theirs: Sequence[Numbers],
-    start: Numbers | None,
-    taken: Steps,
-) -> Deviation:
-    end, *others = theirs
-    moved = math.dist(end, start) if start else math.hypot(*end)
-    return Deviation(
-        name=variable.name,
-        delta=math.dist(mine, end),
-        spread=max((math.dist(each, end) for each in others), default=0.0),
-        rounding=_rounding(variable, math.hypot(*end), moved, taken),
-        moved=moved,
-    )
 
 
 def _rounding(variable: Variable, size: float, moved: float, taken: Steps) -> float:

@@ -15,10 +15,6 @@ from autotune.errors import EngineError
 
 _CONNECT_SECONDS = 60.0
 _LEAVE_SECONDS = 10.0
-_REMEDY = (
-    "Run autotune on a machine of the cluster (`ray start --address=...`), and check the address "
-    "and the token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH)."
-)
 
 
 class Node(NamedTuple):
@@ -75,11 +71,8 @@ class BridgeClient:
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
         self._helper = Helper(
-            "autotune.engine.ray_bridge",
-            address,
-            environment={"RAY_USAGE_STATS_ENABLED": "0"},
+            "autotune.engine.ray_bridge", address, environment={"RAY_USAGE_STATS_ENABLED": "0"}
         )
-        self._connection = self._helper.channel
         threading.Thread(target=self._receive, daemon=True).start()
 
     def nodes(self) -> list[Node]:
@@ -97,7 +90,7 @@ class BridgeClient:
             number = next(self._numbers)
             self._calls[number] = future
             try:
-                self._connection.send(Call(number, agent, method, arguments))
+                self._helper.channel.send(Call(number, agent, method, arguments))
             except OSError:
                 self._calls.pop(number, None)
                 future.set_exception(Gone("the connection to the cluster has ended"))
@@ -107,7 +100,7 @@ class BridgeClient:
         """End the connection, and with it the agents; may be called twice."""
         # The other thread is reading from it, so it is not closed under its hands.
         with self._sending, suppress(OSError):
-            copy = os.dup(self._connection.fileno())
+            copy = os.dup(self._helper.channel.fileno())
             with socket.socket(fileno=copy) as ours:
                 ours.shutdown(socket.SHUT_RDWR)
         self._helper.wait(_LEAVE_SECONDS)
@@ -115,20 +108,17 @@ class BridgeClient:
     def _receive(self) -> None:
         with suppress(EOFError, OSError):
             while True:
-                answer: Answer = self._connection.recv()
-                self._settle(answer)
+                answer: Answer = self._helper.channel.recv()
+                future = self._calls.pop(answer.number)
+                if answer.error is None:
+                    future.set_result(answer.value)
+                else:
+                    future.set_exception(answer.error)
         with self._sending:
-            self._connection.close()
+            self._helper.channel.close()
             left, self._calls = self._calls, {}
         for each in left.values():
             each.set_exception(Gone("the connection to the cluster has ended"))
-
-    def _settle(self, answer: Answer) -> None:
-        future = self._calls.pop(answer.number)
-        if answer.error is None:
-            future.set_result(answer.value)
-        else:
-            future.set_exception(answer.error)
 
     def _refused(self, error: Exception) -> EngineError:
         said = str(error) or self._helper.last_words()
@@ -136,5 +126,6 @@ class BridgeClient:
         where = "this machine is part of" if self._address == "auto" else f"at {self._address}"
         return EngineError(
             f"The Ray cluster {where} refused or did not answer: {first}.",
-            _REMEDY,
+            "Run autotune on a machine of the cluster (`ray start --address=...`), and check the "
+            "address and the token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH).",
         )

@@ -46,8 +46,6 @@ class Step(StrEnum):
 
 
 class EventWriter:
-    """Appends events to a file."""
-
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o644)

@@ -66,7 +66,6 @@ class ForkClient:
             raise _unusable(self._helper.last_words() or "the process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:
-        """Start a child and return its process id."""
         self._unanswered += 1
         self._send({"fork": order})
         self._wait_for_answers()
@@ -127,7 +126,11 @@ class ForkClient:
         elif "ready" in message:
             self._ready = True
         elif "backend" in message:
-            raise _without_tensorflow(message["backend"])
+            raise EngineError(
+                f"Keras computes with {message['backend']} in this environment; tf.distribute "
+                "needs TensorFlow.",
+                'Set KERAS_BACKEND=tensorflow, or "backend" in ~/.keras/keras.json.',
+            )
         elif "failed" in message:
             raise _unusable(message["failed"])
         else:
@@ -148,13 +151,6 @@ def _unusable(why: str) -> EngineError:
     return EngineError(
         f"TensorFlow cannot be imported: {why}.",
         'Check that `python -c "import tensorflow, keras"` works in this environment.',
-    )
-
-
-def _without_tensorflow(backend: str) -> EngineError:
-    return EngineError(
-        f"Keras computes with {backend} in this environment; tf.distribute needs TensorFlow.",
-        'Set KERAS_BACKEND=tensorflow, or "backend" in ~/.keras/keras.json.',
     )
 
 

@@ -33,13 +33,7 @@ _PATIENCE = 5.0
 """Longest wait, in seconds, for killed strays to go."""
 
 
-class OtherBackend(Exception):
-    """Keras computes with what its text names, which is not TensorFlow."""
-
-
 class ForkServer:
-    """Forks children on request and reports their end."""
-
     def __init__(self, channel: Connection) -> None:
         self._channel = channel
         self._tuner = os.getppid()
@@ -133,37 +127,35 @@ def main(arguments: list[str]) -> None:
     # Orphans of a trial, whatever session they made for themselves, become children of this one.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        _import_everything()
-    except OtherBackend as exc:
-        channel.send({"backend": str(exc)})
-        return
+        backend = _import_everything()
     except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
         channel.send({"failed": f"{type(exc).__name__}: {exc}"})
+        return
+    if backend != _BACKEND:
+        channel.send({"backend": backend})
         return
     channel.send({"ready": os.getpid()})
     ForkServer(channel).serve()
 
 
-def _import_everything() -> None:
-    _check_backend(os.environ.get("KERAS_BACKEND") or _BACKEND)
+def _import_everything() -> str:
+    """Return what Keras computes with; all else is imported only where that is TensorFlow."""
+    backend = os.environ.get("KERAS_BACKEND") or _BACKEND
+    if backend != _BACKEND:
+        return backend
     # What is imported stays: looking through it for garbage takes a quarter of the time.
     gc.disable()
     import keras  # noqa: PLC0415 - its import takes seconds: after the pipe
 
-    # Its file of settings may name another one too.
-    _check_backend(keras.backend.backend())
+    backend = str(keras.backend.backend())  # Its file of settings may name another one too.
+    if backend == _BACKEND:
+        from autotune.engine.child import process  # noqa: F401, PLC0415 - so that no child has to
 
-    from autotune.engine.child import process  # noqa: F401, PLC0415 - so that no child has to
-
-    # Pages that the collector does not touch stay shared with the children.
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-
-
-def _check_backend(name: str) -> None:
-    if name != _BACKEND:
-        raise OtherBackend(name)
+        # Pages that the collector does not touch stay shared with the children.
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+    return backend
 
 
 def _has_exited(pid: int) -> bool:

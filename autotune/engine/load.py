@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -111,25 +111,10 @@ def together(loads: Sequence[Load]) -> Load | None:
     )
 
 
-class Meter:
-    """Tells what others took since it was last read."""
-
-    def __init__(self, read: Callable[[], Counters] = read_counters) -> None:
-        self._read = read
-        self._last: Counters | None = None
-
-    def read(self) -> Load | None:
-        """Return what others took, and begin anew; None at the first call."""
-        first, self._last = self._last, self._read()
-        return None if first is None else between(first, self._last)
-
-
 def warning(load: Load | None) -> str | None:
     """Return what to say of it before a search, or None if it is not worth a word."""
     taken = _taken(load, "use", "withholds")
-    if not taken:
-        return None
-    return (
+    return taken and (
         f"{taken[:1].upper()}{taken[1:]}: timings will be noisier. Wait until it is quiet, or plan "
         "twice the time."
     )
@@ -138,19 +123,17 @@ def warning(load: Load | None) -> str | None:
 def remark(load: Load | None) -> str | None:
     """Return what to say of it after a search, or None if it is not worth a word."""
     taken = _taken(load, "used", "withheld")
-    if not taken:
-        return None
-    return (
+    return taken and (
         f"During the search, on average, {taken}; this made timings noisier, and what is best on a "
         "machine this busy may not be best on a quiet one: if that is where you will train, search "
         "again there."
     )
 
 
-def _taken(load: Load | None, use: str, withhold: str) -> str:
-    """Return a clause on what can have disturbed timings; empty where nothing can."""
+def _taken(load: Load | None, use: str, withhold: str) -> str | None:
+    """Return a clause on what can have disturbed timings; None where nothing can."""
     if load is None or not load.noticeable:
-        return ""
+        return None
     parts = []
     cores = plural(load.cores, "core")
     if load.busy >= _NAMEABLE:

@@ -19,7 +19,7 @@ from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go
 from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient, ForkServerDied
 from autotune.engine.group import ONE, Environment, LocalGroup
-from autotune.engine.load import Load, Meter
+from autotune.engine.load import Counters, Load, between, read_counters
 from autotune.engine.lock import Notify, exclusive
 from autotune.engine.reasons import is_of_the_disk
 from autotune.engine.tasks.inspect import DevicesRequest, why_ended
@@ -93,7 +93,7 @@ class LocalEngine(ProcessEngine):
         """The process that has imported TensorFlow; None before it was first needed."""
         self._machine: Machine | None = None
         self._reserved = False
-        self._meter = Meter()
+        self._counters: Counters | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -112,7 +112,8 @@ class LocalEngine(ProcessEngine):
                 self._reserved = False
 
     def load(self) -> Load | None:
-        return self._meter.read()
+        last, self._counters = self._counters, read_counters()
+        return between(last, self._counters) if last else None
 
     def machine(self) -> Machine:
         self._machine = self._machine or self.on_hosts(DevicesRequest())

@@ -10,6 +10,7 @@ one does not look what they are, so no library's lock is used: it would write th
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import stat
 import struct
@@ -172,7 +173,7 @@ class Claim:
         self._places = places
         self._shared = shared
         self._began = time.monotonic()
-        self._idle_since: float | None = None
+        self._idle_since = math.inf
         self._file: int | None = None
         self._place = 0
         self.locks = False
@@ -188,7 +189,9 @@ class Claim:
             return None
         before = [_holder(file, each) for each in range(1, self._place) if _is_held(file, each)]
         if (not before or self._is_idle(file)) and flocked(file):
-            self._hold(file)
+            self.locks = True
+            _write(file, 0, self._signature())
+            _leave_queue(file)
             return None
         holder = _holder(file)
         if self._shared and holder and holder.what == self._what and not _is_free(file):
@@ -217,16 +220,8 @@ class Claim:
     def _is_idle(self, file: int) -> bool:
         """Whether the machine has been free for so long that those before do not take it."""
         now = time.monotonic()
-        if not _is_free(file):
-            self._idle_since = None
-        elif self._idle_since is None:
-            self._idle_since = now
-        return self._idle_since is not None and now - self._idle_since >= IDLE_SECONDS
-
-    def _hold(self, file: int) -> None:
-        self.locks = True
-        _write(file, 0, self._signature())
-        _leave_queue(file)
+        self._idle_since = min(self._idle_since, now) if _is_free(file) else math.inf
+        return now - self._idle_since >= IDLE_SECONDS
 
     def _signature(self) -> str:
         now = time.time()

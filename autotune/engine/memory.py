@@ -49,10 +49,9 @@ def kernel_kills(statistics: Path = Path("/proc/vmstat")) -> int:
 class MemoryGauge:
     """Samples the memory of all processes that descend from a fork server, orphans too."""
 
-    def __init__(self, ancestor: int, most: int, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, ancestor: int, most: int) -> None:
         self._ancestor = ancestor
         self.most = most
-        self._now = now
         self._family: Sequence[psutil.Process] = ()
         self._next_sample = 0.0
         self._next_family = 0.0
@@ -61,9 +60,9 @@ class MemoryGauge:
 
     def exceeded(self) -> bool:
         """Take a sample if it is time, and return whether the processes hold too much."""
-        if self._now() < self._next_sample:
+        if time.monotonic() < self._next_sample:
             return False
-        self._next_sample = self._now() + EVERY
+        self._next_sample = time.monotonic() + EVERY
         self._refresh_family()
         held = self._each(lambda process: process.memory_info())
         # What each would hold if nobody had loaded its libraries before.
@@ -83,10 +82,10 @@ class MemoryGauge:
         return 0
 
     def _refresh_family(self) -> None:
-        begun = self._now()
+        begun = time.monotonic()
         if begun >= self._next_family:
             self._family = _descendants(self._ancestor)
-            ended = self._now()
+            ended = time.monotonic()
             self._next_family = ended + max(_FAMILY_EVERY, (ended - begun) / _FAMILY_SHARE)
 
     def _each(self, measure: Callable[[psutil.Process], Any]) -> list[Any]:

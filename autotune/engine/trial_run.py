@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from autotune.engine import events, reasons
@@ -41,15 +40,12 @@ _PHASE_AFTER = {
 
 
 class Ending(NamedTuple):
-    """Why a trial ends."""
-
     outcome: Outcome
     reason: Reason
     detail: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trouble:
+class Trouble(NamedTuple):
     """An error that a process reported, or its unexpected end."""
 
     at: float
@@ -141,12 +137,8 @@ class TrialRun:
 
     def _error(self, member: int, event: Event) -> Trouble:
         outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
-        reason = reasons.explain(event, self._name(member))
-        ending, consequence = (
-            Ending(outcome, reason, event["detail"]),
-            reasons.is_consequence(event),
-        )
-        return Trouble(at=event["at"], ending=ending, consequence=consequence)
+        ending = Ending(outcome, reasons.explain(event, self._name(member)), event["detail"])
+        return Trouble(at=event["at"], ending=ending, consequence=reasons.is_consequence(event))
 
     def _death(self, member: int, found: Exit) -> Trouble:
         reason = found.model_copy(update={"process": self._name(member)})
@@ -180,8 +172,7 @@ class TrialRun:
         return RunResult.model_validate({**self._reported, **seen})
 
     def _name(self, member: int) -> str:
-        roles = self._roles
-        return roles[member].name if len(roles) > 1 else ""
+        return self._roles[member].name if len(self._roles) > 1 else ""
 
 
 class Watchdog:
@@ -231,13 +222,10 @@ class WorkerSteps:
     def callbacks(self) -> tuple[tuple[str, float], ...]:
         """Return what each callback of the first process takes of a step, the heaviest first."""
         late = self._windows[0][int(len(self._windows[0]) * EARLY) :]
-        seconds: dict[str, float] = defaultdict(float)
+        steps, seconds = sum(each["steps"] for each in late), Counter[str]()
         for each in late:
-            for name, taken in each.get("callbacks", {}).items():
-                seconds[name] += taken
-        steps = sum(each["steps"] for each in late)
-        heaviest = sorted(seconds.items(), key=lambda each: -each[1])
-        return tuple((name, taken / steps) for name, taken in heaviest)
+            seconds.update(each.get("callbacks", {}))
+        return tuple((name, taken / steps) for name, taken in seconds.most_common())
 
 
 def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:

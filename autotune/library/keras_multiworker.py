@@ -25,6 +25,7 @@ import tensorflow as tf
 
 import keras_training
 from keras_input import batches_in_order
+from keras_training import Validation, compute_once, reset_metrics
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
@@ -135,8 +136,9 @@ def fit(
     if seed is not None:
         tf.random.set_seed(seed + worker)
     verbose = verbose if worker == 0 else 0
+    validating = [Validation(validation_data, evaluate)] if validation_data is not None else []
     watchers = keras.callbacks.CallbackList(
-        [*([Validation(validation_data)] if validation_data is not None else []), *callbacks],
+        [*validating, *callbacks],
         add_history=True,
         add_progbar=verbose > 0,
         model=model,
@@ -172,16 +174,10 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) ->
 
     @tf.function(autograph=False)
     def create(batch: Any) -> None:
-        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
-        y_pred = model(x, training=False)
-        if model.loss is not None:
-            model.compute_loss(x, y, y_pred, sample_weight)
-        model.compute_metrics(x, y, y_pred, sample_weight)
+        compute_once(model, batch)
 
     strategy.run(create, args=(next(iter(batches)),))
-    if model.optimizer is not None:
-        with strategy.scope():
-            model.optimizer.build(model.trainable_variables)
+    keras_training.build_optimizer(model)
 
 
 def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches: Any) -> None:
@@ -283,12 +279,6 @@ def train(
 
 
 @tf.function(autograph=False)
-def reset_metrics(model: keras.Model) -> None:
-    """Begin to count anew."""
-    model.reset_metrics()
-
-
-@tf.function(autograph=False)
 def logs_of_all(
     strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
 ) -> dict[str, Any]:
@@ -304,23 +294,6 @@ def logs_of_all(
 def any_worker_stops(strategy: tf.distribute.Strategy, asked: tf.Tensor) -> tf.Tensor:
     """Return whether a callback of any worker wants to stop, because then all of them must."""
     return strategy.reduce("SUM", asked, axis=None) > 0
-
-
-class Validation(keras.callbacks.Callback):
-    """Evaluates the model after each epoch, and adds the figures to those of the training."""
-
-    def __init__(self, data: Any) -> None:
-        """Take what `Model.fit` takes as `validation_data`."""
-        super().__init__()
-        arrays = isinstance(data, (tuple, list))
-        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Evaluate it."""
-        x, y, sample_weight = self.data
-        found = evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
-        if logs is not None:
-            logs.update({f"val_{name}": value for name, value in found.items()})
 
 
 # With several workers Keras 3 can neither evaluate nor predict (keras-team/keras#20585). Here each

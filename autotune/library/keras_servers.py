@@ -15,6 +15,7 @@ import keras
 import tensorflow as tf
 
 from keras_input import batches_in_order
+from keras_training import Validation, build_optimizer, compute_once, reset_metrics
 
 AHEAD = 2
 """Calls of the training step that wait in each worker while it runs one."""
@@ -78,8 +79,9 @@ def fit(
     # Outright, because what Keras does by itself depends on strategy and device.
     model.jit_compile, model.steps_per_execution = False, 1
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+    validating = [Validation(validation_data, evaluate)] if validation_data is not None else []
     watchers = keras.callbacks.CallbackList(
-        [*([Validation(validation_data)] if validation_data is not None else []), *callbacks],
+        [*validating, *callbacks],
         add_history=True,
         add_progbar=verbose > 0,
         model=model,
@@ -107,14 +109,10 @@ def build(strategy: tf.distribute.Strategy, model: keras.Model, batches: tf.data
     if type(model).call is keras.Model.call:
         model.built = True  # Only its train_step knows what to do with a batch.
         return
-    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(next(iter(batches)))
+    batch = next(iter(batches))
     with strategy.scope():
-        y_pred = model(x, training=False)
-        if model.loss is not None:
-            model.compute_loss(x, y, y_pred, sample_weight)
-        model.compute_metrics(x, y, y_pred, sample_weight)
-        if model.optimizer is not None:
-            model.optimizer.build(model.trainable_variables)
+        compute_once(model, batch)
+    build_optimizer(model)
 
 
 def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Callable[..., Any]:
@@ -214,12 +212,6 @@ def train(
     watchers.on_train_end(logs)
 
 
-@tf.function(autograph=False)
-def reset_metrics(model: keras.Model) -> None:
-    """Begin to count anew."""
-    model.reset_metrics()
-
-
 def logs_of_all(model: keras.Model, logs: dict[str, Any], lost: float) -> dict[str, Any]:
     """Return the metrics over all workers; of a train_step of your own its last values."""
     metrics = model.get_metrics_result()
@@ -228,20 +220,12 @@ def logs_of_all(model: keras.Model, logs: dict[str, Any], lost: float) -> dict[s
     return {**logs, "lost_updates": lost}
 
 
-class Validation(keras.callbacks.Callback):
-    """Evaluates the model in the chief after each epoch, and adds the figures to the training's."""
-
-    def __init__(self, data: Any) -> None:
-        """Take what `Model.fit` takes as `validation_data`."""
-        super().__init__()
-        arrays = isinstance(data, (tuple, list))
-        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Evaluate it."""
-        reset_metrics(self.model)
-        found: dict[str, Any] = {}
-        for batch in batches_in_order(*self.data):
-            found = self.model.test_step(batch)
-        if logs is not None:
-            logs.update({f"val_{name}": float(value) for name, value in found.items()})
+def evaluate(
+    model: keras.Model, x: Any, y: Any, *, sample_weight: Any, **_: Any
+) -> dict[str, float]:
+    """Return the model's figures on some data, found in the chief."""
+    reset_metrics(model)
+    found: dict[str, Any] = {}
+    for batch in batches_in_order(x, y, sample_weight):
+        found = model.test_step(batch)
+    return {name: float(value) for name, value in found.items()}

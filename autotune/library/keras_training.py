@@ -13,6 +13,8 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -90,13 +92,8 @@ def parse_arguments(
     whole = None if steps is None else math.ceil(steps)
     add("--steps-per-epoch", type=int, default=whole, help="default: all examples once")
     add("--seed", type=int, default=0, help="default: 0")
-    add(
-        *("--verbose",),
-        type=int,
-        choices=(0, 1, 2),
-        default=verbose,
-        help=f"default: {own if verbose is None else verbose}",
-    )
+    shown = own if verbose is None else verbose
+    add("--verbose", type=int, choices=(0, 1, 2), default=verbose, help=f"default: {shown}")
     add("--no-validation", dest="validation", action="store_false", help="train only")
     add(
         *("--callbacks", "-c"),
@@ -310,6 +307,39 @@ def build_optimizer(model: keras.Model) -> None:
             model.optimizer.build(model.trainable_variables)
 
 
+def compute_once(model: keras.Model, batch: Any) -> None:
+    """Compute predictions, loss and metrics of a batch, which creates the variables of all."""
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
+    y_pred = model(x, training=False)
+    if model.loss is not None:
+        model.compute_loss(x, y, y_pred, sample_weight)
+    model.compute_metrics(x, y, y_pred, sample_weight)
+
+
+@tf.function(autograph=False)  # Outside a graph each variable would cost milliseconds.
+def reset_metrics(model: keras.Model) -> None:
+    """Have the metrics begin to count anew."""
+    model.reset_metrics()
+
+
+class Validation(keras.callbacks.Callback):
+    """Evaluates the model after each epoch, and adds the figures to those of the training."""
+
+    def __init__(self, data: Any, evaluate: Callable[..., dict[str, Any]]) -> None:
+        """Take what `Model.fit` takes as `validation_data`, and what does as `Model.evaluate`."""
+        super().__init__()
+        arrays = isinstance(data, (tuple, list))
+        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
+        self.evaluate = evaluate
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Evaluate the model."""
+        x, y, sample_weight = self.data
+        found = self.evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
+        if logs is not None:
+            logs.update({f"val_{name}": value for name, value in found.items()})
+
+
 def shorten_last_calls(model: keras.Model, steps: int) -> None:
     """Have the last call of an epoch of so many steps run only those that are left.
 
@@ -365,17 +395,13 @@ def spread_random_streams(model: keras.Model, *, restored: bool = False) -> None
 
 def cache_in_file(dataset: tf.data.Dataset) -> tf.data.Dataset:
     """Return a dataset that keeps its examples in a file from the first epoch on."""
-    return dataset.cache(str(Path(tempfile.mkdtemp(dir=_cache_folder()), "examples")))
+    return dataset.cache(str(Path(tempfile.mkdtemp(dir=_caches().name), "examples")))
 
 
-_caches: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def _cache_folder() -> str:
+@cache
+def _caches() -> tempfile.TemporaryDirectory[str]:
     # It goes with this process: kept for longer, it would serve stale examples.
-    if not _caches:
-        _caches.append(tempfile.TemporaryDirectory(prefix="autotune-cache-"))
-    return _caches[0].name
+    return tempfile.TemporaryDirectory(prefix="autotune-cache-")
 
 
 def scaled(
@@ -409,31 +435,19 @@ def scaled(
     return [rate, *callbacks]
 
 
+@dataclass(eq=False)
 class ScaledSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """A schedule over as many examples as at the usual batch, and multiplied.
+    """A schedule over as many examples as at the usual batch, and multiplied."""
 
-    Args:
-        own: The schedule.
-        factor: By which it is multiplied in the end.
-        batch: Examples of a step.
-        usual_batch: Those of a step for which the schedule was made.
-        warm_up: Examples until it is multiplied in full.
-    """
-
-    def __init__(
-        self,
-        own: keras.optimizers.schedules.LearningRateSchedule,
-        factor: float,
-        batch: int,
-        usual_batch: int,
-        warm_up: int,
-    ) -> None:
-        """Take the schedule."""
-        self.own = own
-        self.factor = factor
-        self.batch = batch
-        self.usual_batch = usual_batch
-        self.warm_up = warm_up
+    own: keras.optimizers.schedules.LearningRateSchedule
+    factor: float
+    """By which it is multiplied in the end."""
+    batch: int
+    """Examples of a step."""
+    usual_batch: int
+    """Those of a step for which the schedule was made."""
+    warm_up: int
+    """Examples until it is multiplied in full."""
 
     def __call__(self, step: Any) -> Any:
         """Return the learning rate of a step."""
@@ -467,23 +481,7 @@ class ScaledSchedules(keras.callbacks.Callback):
         self.warm_up = warm_up
         self.own: keras.optimizers.schedules.LearningRateSchedule | None = None
 
-    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Scale it."""
-        self.scale()
-
-    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Scale it."""
-        self.scale()
-
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Put the model's own back."""
-        self.restore()
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Put the model's own back."""
-        self.restore()
-
-    def scale(self) -> None:
+    def scale(self, number: int = 0, logs: dict[str, Any] | None = None) -> None:
         """Put the scaled schedule in, unless it is there."""
         if self.own is None:
             optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
@@ -493,11 +491,14 @@ class ScaledSchedules(keras.callbacks.Callback):
                 self.own, self.factor, self.batch, self.usual_batch, warm_up
             )
 
-    def restore(self) -> None:
+    def restore(self, number: int = 0, logs: dict[str, Any] | None = None) -> None:
         """Put the model's own back."""
         if self.own is not None:
             self.model.optimizer.learning_rate = self.own
             self.own = None
+
+    on_epoch_begin = on_train_batch_begin = scale
+    on_epoch_end = on_train_batch_end = restore
 
 
 class ScaledRate(keras.callbacks.Callback):

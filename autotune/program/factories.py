@@ -11,7 +11,7 @@ from textwrap import indent
 
 from autotune.program.text import Import, call, imports_in, literal, sections
 from autotune.workload import Factory, Workload, bound_names, is_dotted_name
-from autotune.workload.source import Source
+from autotune.workload.source import Source, first_line
 
 
 @dataclass(kw_only=True)
@@ -56,7 +56,8 @@ class _Preamble:
         else:
             self.meanings |= meanings
             self._add_parts(source, imports, definitions)
-            self._assign(role, source)
+            text = _guarded(source)
+            self.assignments += [f"{role} = {text}"] * (text != role)
 
     def _clash(self, role: str, source: Source, meanings: dict[str, object]) -> bool:
         """Whether a name would stand for two things in the program."""
@@ -81,11 +82,6 @@ class _Preamble:
         path = module.replace(".", "/")
         if root is not None and path not in self.roots.setdefault(root, []):
             self.roots[root].append(path)
-
-    def _assign(self, role: str, source: Source) -> None:
-        text = _guarded(source)
-        if text != role:
-            self.assignments.append(f"{role} = {text}")
 
     def context(self) -> dict[str, object]:
         return {
@@ -162,13 +158,9 @@ def _stub(role: str, source: Source) -> str:
 
 def _definitions_in(text: str) -> list[str]:
     """Return the texts of all but the imports at the top level of a source."""
-    lines, found = text.splitlines(), []
-    for node in ast.parse(text).body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-            first = min([node.lineno, *(each.lineno for each in decorators)])
-            found.append("\n".join(lines[first - 1 : node.end_lineno]))
-    return found
+    lines, body = text.splitlines(), ast.parse(text).body
+    others = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
+    return ["\n".join(lines[first_line(each) - 1 : each.end_lineno]) for each in others]
 
 
 def _own_scope(role: str, source: Source) -> str:

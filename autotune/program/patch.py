@@ -8,7 +8,7 @@ of the script stays as it is, character by character.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import unified_diff
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
-from autotune.program.text import literal
+from autotune.program.text import fill_in, literal
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import strategy, update_batch
 from autotune.strategies.mirrored import OPERATIONS
@@ -53,15 +53,7 @@ class _Refused(Exception):
 def patch_for(
     path: str, text: str, configuration: Configuration, facts: WorkloadFacts, machine: Machine
 ) -> Patch:
-    """Return how a script trains as a configuration says.
-
-    Args:
-        path: Of the script, from the folder where autotune ran.
-        text: Of the script.
-        configuration: One process.
-        facts: Of the script's `fit`.
-        machine: Says whether replicas are on GPUs.
-    """
+    """Return how a script trains as a configuration says; its path is from where autotune ran."""
     try:
         _check(configuration, facts)
         module = MetadataWrapper(cst.parse_module(text))
@@ -84,48 +76,10 @@ def patch_for(
 def program_of(path: str, arguments: Sequence[str], changed: str, fit: FitFacts, steps: int) -> str:
     """Return a program that trains as a changed script does, for a trial.
 
-    Args:
-        path: Of the script, from the folder where autotune ran.
-        arguments: Of its command line.
-        changed: Its text.
-        fit: Its call of `fit`, before the change.
-        steps: Of a call of the training step.
+    The call of `fit` is that before the change; the steps are those of a call of the training step.
     """
-    return _PROGRAM.format(
-        path=path,
-        arguments=tuple(arguments),
-        changed=changed,
-        of=fit.of,
-        line=fit.line,
-        steps=steps,
-    )
-
-
-_PROGRAM = '''\
-"""Train as a changed script does."""
-
-import keras
-
-from keras_script import Script
-from keras_training import parse_arguments
-
-STEPS_PER_EXECUTION = {steps}
-CHANGED = {changed!r}
-script = Script(
-    __file__, {path!r}, {arguments!r}, fit={line}, of={of!r}, read=lambda _: CHANGED
-)
-
-
-def main(argv=None, callbacks=()):
-    args = parse_arguments(argv, __file__, __doc__)
-
-    def train_by(call):
-        given = dict(vars(call)) | {{"epochs": args.epochs, "verbose": 0}}
-        given["callbacks"] = [*call.all_callbacks(validates=False), *callbacks]
-        keras.Model.fit(given.pop("model"), **given)
-
-    script.run(train_by)
-'''
+    script = {"path": path, "arguments": tuple(arguments), "text": changed}
+    return fill_in("changed.py.j2", {"script": script, "fit": fit, "steps": steps})
 
 
 def _ended(line: str) -> str:
@@ -135,17 +89,14 @@ def _ended(line: str) -> str:
 
 def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     fit, plan = facts.fit, strategy(configuration.strategy)
+    other_batch = configuration.global_batch != facts.usual_batch
     if configuration.processes > 1 or plan.training(configuration, facts) != "fit":
         raise _Refused(f"{plan.title} trains by another loop than Keras's fit.")
     if fit is None or fit.line is None or not fit.of:
         raise _Refused("The script does not call fit by its name.")
     if facts.eager and not configuration.run_eagerly:
         raise _Refused("The script asks for eager execution, which would stay.")
-    if (
-        fit.data is FitData.DATASET
-        and fit.steps
-        and configuration.global_batch != facts.usual_batch
-    ):
+    if fit.data is FitData.DATASET and fit.steps and other_batch:
         raise _Refused("The steps of an epoch are reckoned by the script from its own batch.")
     if fit.own_strategy:
         raise _Refused("The script makes a strategy of its own.")
@@ -155,13 +106,9 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused(f"No argument of fit or compile stands for {', '.join(named)}.")
     if facts.learning and learning_rate_factor(facts.learning, update_batch(configuration)) != 1:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
-    if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and _changes_input(configuration, facts):
+    other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
+    if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:
         raise _Refused("Python code makes the batches of the script.")
-
-
-def _changes_input(configuration: Configuration, facts: WorkloadFacts) -> bool:
-    batch = configuration.global_batch != facts.usual_batch
-    return batch or configuration.cache != "off" or configuration.prefetch != "auto"
 
 
 class _FindFit(cst.CSTVisitor):
@@ -216,27 +163,15 @@ class _Edit(cst.CSTTransformer):
     ) -> None:
         super().__init__()
         self._found = found
-        self._of_data = 0
         self._gpus = gpus
         self._chosen = chosen
-        self._facts = facts
         self._fit = found.fit
-        self._compiles = self._batches = self._scopes = 0
-
-    @property
-    def _of_arrays(self) -> bool:
-        return self._fit.data is FitData.ARRAYS
-
-    @property
-    def _other_batch(self) -> bool:
-        return self._chosen.global_batch != self._facts.usual_batch
+        self._of_arrays = found.fit.data is FitData.ARRAYS
+        self._other_batch = chosen.global_batch != facts.usual_batch
+        self._of_data = self._compiles = self._batches = self._scopes = 0
 
     def check(self) -> None:
-        """Make sure that everything was written, once.
-
-        Raises:
-            _Refused: It was not.
-        """
+        """Make sure that everything was written, once."""
         if len(self._found.calls) != 1:
             raise _Refused(f"Line {self._fit.line} calls fit in a form that is not known.")
         if self._compiles != 1 and self._for_compile():
@@ -338,7 +273,7 @@ class _Edit(cst.CSTTransformer):
             return with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=2)
         prefetch = self._chosen.prefetch
         if not self._of_arrays and prefetch not in ("auto", 0):
-            return _on_first(node, lambda code: f"{code}.prefetch({literal(prefetch)})")
+            return _prefetched(node, literal(prefetch))
         return node
 
     def _with_batch(self, node: cst.Call, function: cst.Attribute) -> cst.Call:
@@ -403,17 +338,16 @@ def _appended(arguments: list[cst.Arg], name: str, value: cst.BaseExpression) ->
     return [*arguments[:-1], before, added]
 
 
-def _on_first(node: cst.Call, change: Callable[[str], str]) -> cst.Call:
-    """Return a call whose data, its first argument or `x`, is changed."""
+def _prefetched(node: cst.Call, count: str) -> cst.Call:
+    """Return a call whose data, its first argument or `x`, is prefetched."""
     for index, each in enumerate(node.args):
         if _is_data(index, each):
             code = _code(each.value)
             if not isinstance(each.value, cst.Name | cst.Attribute | cst.Call):
                 code = f"({code})"
-            value = cst.parse_expression(change(code))
-            arguments = [*node.args]
-            arguments[index] = each.with_changes(value=value)
-            return node.with_changes(args=arguments)
+            value = cst.parse_expression(f"{code}.prefetch({count})")
+            changed = each.with_changes(value=value)
+            return node.with_changes(args=[*node.args[:index], changed, *node.args[index + 1 :]])
     raise _Refused("The data of fit is none of its arguments.")
 
 

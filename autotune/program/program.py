@@ -25,13 +25,7 @@ from autotune.stats.gradients import Learning
 from autotune.strategies import Training, strategy, update_batch
 from autotune.text import plural
 from autotune.value import Value
-from autotune.workload import (
-    FitFacts,
-    Script,
-    Workload,
-    WorkloadFacts,
-    is_dotted_name,
-)
+from autotune.workload import FitFacts, Script, Workload, WorkloadFacts, is_dotted_name
 
 _IMPORTS = imports_in("""
 import math
@@ -97,6 +91,7 @@ def render(
     scaled_by = facts.learning if rate["rate_factor"] else None
     several = configuration.workers > 1
     steps = _steps(configuration, workload, facts, apart=apart)
+    whole = f"math.ceil({steps})" if "/" in steps else steps
     context = {
         **_configuration(configuration, facts),
         **_roles(configuration, machine),
@@ -108,10 +103,8 @@ def render(
         "validation": "" if workload.script else validation(configuration, facts, apart=apart),
         **rate,
         "arguments": _arguments(steps, several=several, script=workload.script is not None),
-        "check_software": _check_software(workload),
         "model": _model(configuration, workload, facts),
-        "steps": steps if workload.script is None and not several else _rounded_up(steps),
-        "dataset_of": _dataset_of(configuration),
+        "steps": whole if workload.script or several else steps,
         **_callbacks(configuration, workload, scaled_by, training),
         **_script(configuration, workload, facts),
     }
@@ -134,12 +127,6 @@ def _arguments(steps: str, *, several: bool, script: bool) -> str:
     return call("parse_arguments", pairs, before="args = ", indent=4)
 
 
-def _check_software(workload: Workload) -> str:
-    parts = ["script.file"] if workload.script else ["model_fn", "dataset_fn"]
-    names = [("", each) for each in ("strategy", "__file__", *parts)]
-    return call("check_same_software", names, indent=4)
-
-
 def _steps(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts, *, apart: bool
 ) -> str:
@@ -149,19 +136,6 @@ def _steps(
     of_call = workload.script and facts.fit and facts.fit.data
     batch = "(PER_REPLICA_BATCH * workers)" if apart else batch_of(configuration)
     return f"{'examples_of(call)' if of_call else 'EXAMPLES'} / {batch}"
-
-
-def _rounded_up(steps: str) -> str:
-    return f"math.ceil({steps})" if "/" in steps else steps
-
-
-def _dataset_of(configuration: Configuration) -> str:
-    """Return what makes the batches of a worker, by its number and that of all."""
-    if not at_source(configuration):
-        return "make_dataset"
-    return (
-        "lambda worker, workers: make_dataset(tf.distribute.InputContext(workers, worker, workers))"
-    )
 
 
 def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:

@@ -335,9 +335,7 @@ Reason = Annotated[
     | NotFinite
     | FinishedEarly
     | Excluded
-    | AllReduceBound
-    | SharedInputBound
-    | OneDeviceBound
+    | PerformanceBound
     | Uncertified
     | Message,
     Field(discriminator="kind"),

@@ -8,13 +8,11 @@ from pathlib import Path
 
 from autotune import disk
 from autotune.reason import (
-    BudgetEnded,
     Exited,
     HostLost,
     KernelKilled,
     Killed,
     KnownError,
-    Overdue,
     Phase,
     Reason,
     Rule,
@@ -48,7 +46,7 @@ def reason_text(reason: Reason) -> str:
         "times": {1: "once", 2: "twice"}.get(n := data.get("deaths", 0), f"{n} times"),
         "what": _what(reason),
     }
-    return _template(reason).format(**data, **made)
+    return _template(reason.kind, data.get("phase")).format(**data, **made)
 
 
 def check_text(seen: Seen) -> str:
@@ -82,13 +80,9 @@ def death(reason: Killed | Exited | KernelKilled) -> str:
         return f"was killed by signal {reason.signal}"
 
 
-def _template(reason: Reason) -> str:
-    match reason:
-        case BudgetEnded(phase=phase):
-            return _TABLE["budget_ended"][phase or Phase.WHOLE]
-        case Overdue(phase=phase):
-            return _TABLE["overdue"][phase]
-    return _TABLE["reasons"][reason.kind]
+def _template(kind: str, phase: Phase | None) -> str:
+    by_phase = _TABLE.get(kind)
+    return by_phase[phase or Phase.WHOLE] if by_phase else _TABLE["reasons"][kind]
 
 
 def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind

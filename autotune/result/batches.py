@@ -45,14 +45,10 @@ def own_arm(configuration: Configuration, own: int) -> Configuration:
 
 def rows(entries: Iterable[Entry]) -> Mapping[Configuration, Entry]:
     """Return the measured row of each configuration."""
-    found: dict[Configuration, Entry] = {}
-    for each in entries:
-        if each.outcome is Outcome.MEASURED:
-            found.setdefault(each.configuration, each)
-    return found
+    return {each.configuration: each for each in entries if each.outcome is Outcome.MEASURED}
 
 
-def arms_of(
+def _arms_of(
     configuration: Configuration, shown: Mapping[Configuration, Entry], own: int
 ) -> Arms | None:
     """Return the comparison of a configuration's batch with the own; None if one was not measured.
@@ -65,41 +61,44 @@ def arms_of(
     return Arms(other, same) if update_batch(same.configuration) == own else None
 
 
-def compared_batches(shown: Mapping[Configuration, Entry], own: int) -> Mapping[int, Arms]:
-    """Return the comparison of each other batch: of its fastest configuration, one device first."""
-    others = [c for c in shown if update_batch(c) != own]
-    others.sort(key=lambda c: (c.distributed, -shown[c].examples_per_second.value))
-    found: dict[int, Arms] = {}
-    for each in others:
-        arms = arms_of(each, shown, own)
-        if arms:
-            found.setdefault(update_batch(each), arms)
-    return found
-
-
 class Gain(NamedTuple):
-    """The progress per second of a batch, as a multiple of that at the own."""
+    """What another batch than the own gains."""
 
-    progress: Interval
-    """Errors of the speed and of the examples needed included."""
-    confirmed: bool
-    """Whether it was measured again: what led once may have led by chance."""
+    arms: Arms
+    needed: Interval
+    """Examples to the same loss, as a multiple of those at the own batch."""
+    learning_rate: float
+    """As a multiple of the user's own."""
 
     @property
-    def pays(self) -> bool:
-        """Whether it is significantly more, at 95 % confidence."""
-        return self.confirmed and self.progress.low > 1
+    def progress(self) -> Interval:
+        """Progress per second, as a multiple of that at the own batch."""
+        return unpaired_ratio(self.arms.faster, self.needed)
+
+    @property
+    def answer(self) -> str:
+        if self.progress.low > 1:
+            if self._confirmed:
+                return "faster to the same loss"
+            return "probably faster to the same loss, but not measured again"
+        return "slower to the same loss" if self.progress.high < 1 else "inconclusive"
+
+    @property
+    def _confirmed(self) -> bool:
+        """Whether it was measured again: what led once may have led by chance."""
+        other, own = self.arms
+        # Several devices are compared with one, and seldom with others of their kind.
+        return other.repeated and (own.repeated or own.configuration.distributed)
 
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
     """Return what a batch gains; None where it is not known what an example teaches there."""
-    needed = examples_needed(learning, update_batch(arms.other.configuration))
+    batch = update_batch(arms.other.configuration)
+    needed = examples_needed(learning, batch)
     if needed is None:
         return None
-    progress = unpaired_ratio(arms.faster, Interval(**needed._asdict()))
-    # Several devices are compared with one, and seldom with others of their kind.
-    own = arms.own.repeated or arms.own.configuration.distributed
-    return Gain(progress, confirmed=arms.other.repeated and own)
+    factor = learning_rate_factor(learning, batch)
+    return Gain(arms, needed, factor)
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:
@@ -127,15 +126,19 @@ def learning_lines(result: ResultData) -> Iterator[str]:
 def batches(result: ResultData) -> Mapping[int, Arms]:
     """Return the comparison of each other batch with the own, by the rows of the table.
 
-    That of what is recommended, or of the fastest configuration; all other settings are equal.
+    That of what is recommended, or of the fastest configuration, on one device if there is one;
+    all other settings are equal.
     """
     known = result.facts.learning
     if known is None:
         return {}
     shown = rows(result.compared)
-    found = dict(compared_batches(shown, known.batch))
-    chosen = arms_of(result.config, shown, known.batch)
-    return {**found, update_batch(result.config): chosen} if chosen else found
+    others = sorted(shown, key=lambda c: (c.distributed, -shown[c].examples_per_second.value))
+    found: dict[int, Arms] = {}
+    for each in (result.config, *others):
+        if arms := _arms_of(each, shown, known.batch):
+            found.setdefault(update_batch(each), arms)
+    return found
 
 
 def _others(result: ResultData, known: Learning) -> Iterator[str]:
@@ -149,21 +152,13 @@ def _others(result: ResultData, known: Learning) -> Iterator[str]:
 
 
 def _efficiency(known: Learning, batch: int, arms: Arms) -> str:
-    needed, found = examples_needed(known, batch), gain(arms, known)
+    found = gain(arms, known)
     gives = (
         f"A global batch of {batch} instead of {known.batch} gives {times(arms.faster)} the "
         f"examples per second ({distribution(arms.other.configuration)}, other settings equal)"
     )
-    if needed is None or found is None:
+    if found is None:
         return f"{gives}; what an example teaches there is not known."
-    costs = f"needs {times(needed)} the examples to the same loss"
-    factor = learning_rate_factor(known, batch)
-    return f"{gives} and {costs}, at {factor:.2g} times the learning rate: {answer(found)}."
-
-
-def answer(found: Gain) -> str:
-    if found.pays:
-        return "faster to the same loss"
-    if found.progress.low > 1:
-        return "probably faster to the same loss, but not measured again"
-    return "slower to the same loss" if found.progress.high < 1 else "inconclusive"
+    costs = f"needs {times(found.needed)} the examples to the same loss"
+    factor = f"{found.learning_rate:.2g} times the learning rate"
+    return f"{gives} and {costs}, at {factor}: {found.answer}."

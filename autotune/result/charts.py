@@ -15,14 +15,12 @@ from typing import NamedTuple
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.diagnosis import BreakEven, Diagnosis
 from autotune.reason import Outcome
-from autotune.result.batches import Arms, answer, batches, gain
+from autotune.result.batches import batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
 from autotune.result.view import Row
 from autotune.stats import Interval
-from autotune.stats.efficiency import examples_needed, learning_rate_factor
-from autotune.stats.gradients import Learning
 from autotune.text import plural
 
 SHOWN = 12
@@ -179,8 +177,6 @@ class Batch(NamedTuple):
 
 
 class BatchTimes(NamedTuple):
-    """The time to the same loss with each batch."""
-
     rows: Sequence[Batch]
     """The user's own first."""
 
@@ -192,29 +188,25 @@ class BatchTimes(NamedTuple):
 
 def batch_times(result: ResultData) -> BatchTimes | None:
     known, compared = result.facts.learning, batches(result)
-    others = [_batch(known, each, compared[each]) for each in sorted(compared)] if known else []
-    rows = [each for each in others if each]
-    if known is None or not rows:
+    if known is None:
+        return None
+    rows = [
+        Batch(
+            batch=batch,
+            learning_rate=f"{found.learning_rate:.2g}",
+            examples_per_second=found.arms.other.examples_per_second,
+            needed=found.needed,
+            time=found.progress.under(1),
+            answer=found.answer,
+        )
+        for batch, arms in sorted(compared.items())
+        if (found := gain(arms, known))
+    ]
+    if not rows:
         return None
     own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
     rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
     return BatchTimes(rows)
-
-
-def _batch(known: Learning, batch: int, arms: Arms) -> Batch | None:
-    """Return the row of a batch; None where it is not known what an example teaches there."""
-    needed, found = examples_needed(known, batch), gain(arms, known)
-    if needed is None or found is None:
-        return None
-    progress = found.progress
-    return Batch(
-        batch=batch,
-        learning_rate=f"{learning_rate_factor(known, batch):.2g}",
-        examples_per_second=arms.other.examples_per_second,
-        needed=Interval(**needed._asdict()),
-        time=progress.under(1),
-        answer=answer(found),
-    )
 
 
 PARTS: Mapping[str, str] = {
@@ -249,18 +241,14 @@ class Bar(NamedTuple):
         return {p: s.value * self.milliseconds for p, s in self.shares.items() if s.value > 0}
 
     def interval(self, part: str) -> str:
-        low, high = (
-            each * self.milliseconds for each in (self.shares[part].low, self.shares[part].high)
-        )
-        return f"{low:,.3g} to {high:,.3g}"
+        share = self.shares[part]
+        return f"{share.low * self.milliseconds:,.3g} to {share.high * self.milliseconds:,.3g}"
 
     def time(self, part: str) -> str:
         return f"{self.shares[part].value * self.milliseconds:,.3g} ms"
 
 
 class Segment(NamedTuple):
-    """A part of a bar, with its place and its width."""
-
     part: str
     style: str
     at: str

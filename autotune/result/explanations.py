@@ -11,26 +11,25 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from statistics import fmean
+from collections.abc import Callable, Iterator, Mapping
+from statistics import fmean, linear_regression
 
 from autotune.checks.breakdown import LIMITS
 from autotune.config import Configuration
 from autotune.engine.load import remark
-from autotune.objective import COST, Scorer, devices
+from autotune.engine.memory import SHARE
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome, PerformanceBound, Reason
 from autotune.reason.sentences import reason_text
 from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
+from autotune.result.epochs import between_lines, cost_lines, lengths_lines, target_lines
 from autotune.result.leaderboard import Entry
-from autotune.result.memory import memory_lines
 from autotune.result.profile import callbacks_in_words, profile
-from autotune.result.target import target_lines
 from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.strategies import in_short, strategy, title, update_batch
-from autotune.text import plural, rate
+from autotune.text import plural, rate, size
 from autotune.trial import Trial
 
 FAILURES = (
@@ -41,6 +40,10 @@ FAILURES = (
     Outcome.UNSTABLE,
     Outcome.REJECTED,
 )
+ALIKE = ("strategy", "workers", "servers", "replicas_per_worker", "cache", "precision")
+"""Axes in which configurations have to agree for their memory to differ by the batch alone."""
+LEAST_GROWTH = 0.1
+"""Share of the peak that the batches have to explain: a smaller one says nothing of larger ones."""
 Explain = Callable[[ResultData], Iterator[str]]
 
 
@@ -113,26 +116,6 @@ def _objective(result: ResultData) -> Iterator[str]:
         yield f"The {found.quantity} of the recommended configuration is {found.value}."
 
 
-def _cost(result: ResultData) -> Iterator[str]:
-    """Yield what an epoch costs, and what distribution does; nothing where nobody asked."""
-    price, rate = result.options.price, result.examples_per_second
-    if price is not None and rate:
-        scorer = Scorer(objective=COST, facts=result.facts, machine=result.machine)
-        hours = 1 / (scorer.of_rate(result.config, rate.value) or float("inf"))
-        costs = f"{hours * price:.3g} on {plural(devices(result.config, result.machine), 'device')}"
-        yield f"An epoch costs {costs}: {hours:.3g} device hours at {price:g} each."
-    best, gain = result.best_distributed, result.evidence.decision.gain
-    if best is None or gain is None or (price is None and result.objective != COST.name):
-        return
-    more = devices(best, result.machine) / devices(result.one_device, result.machine)
-    faster = gain.value * more if result.objective == COST.name else gain.value
-    if more != 1:
-        yield (
-            f"{title(best)} is {faster:.2f} times as fast as the best single device for "
-            f"{more / faster:.2f} times the money."
-        )
-
-
 def _asynchronous(result: ResultData) -> Iterator[str]:
     """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
     several = (result.config, *(each.configuration for each in result.compared))
@@ -173,17 +156,14 @@ def _callbacks(result: ResultData) -> Iterator[str]:
         )
 
 
-def _accumulation(result: ResultData) -> Iterator[str]:
+def _batch(result: ResultData) -> Iterator[str]:
     steps, batch = result.facts.accumulated_steps, update_batch(result.config)
     if steps > 1:
         yield (
             f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
             f"examples, {batch:,} in each step."
         )
-
-
-def _batch(result: ResultData) -> Iterator[str]:
-    batch, usual = update_batch(result.config), result.evidence.default.global_batch
+    usual = result.evidence.default.global_batch
     if result.options.global_batch or batch == usual or result.facts.learning:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
@@ -199,12 +179,10 @@ def _batch(result: ResultData) -> Iterator[str]:
     )
 
 
-def _epoch(result: ResultData) -> Iterator[str]:
+def _program(result: ResultData) -> Iterator[str]:
+    """Yield what an epoch of the program is, and what it changes of a script."""
     if text := epoch_in_words(result.config, result.facts):
         yield f"The program makes {text}."
-
-
-def _own_strategy(result: ResultData) -> Iterator[str]:
     own = result.facts.fit and result.facts.fit.own_strategy
     if own and own.title:
         line = f" in line {own.line} of the script" if own.line else " of the script"
@@ -213,6 +191,11 @@ def _own_strategy(result: ResultData) -> Iterator[str]:
             f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
             "reckon its batch size and its learning rate with."
         )
+    if result.why_no_patch:
+        yield f"There is no train.patch. {result.why_no_patch}"
+    elif result.patch_speed:
+        speed = f"{result.patch_speed:.2f} times as many examples per second as train.py"
+        yield f"The script with train.patch ran once, with {speed}."
 
 
 def certificate(result: ResultData) -> Iterator[str]:
@@ -243,33 +226,6 @@ def _why_not(row: Entry, result: ResultData) -> str:
     if row.configuration.distributed:
         return f"a gain of {result.margin:.0%} or more over one device is not shown"
     return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
-
-
-def _lengths(result: ResultData) -> Iterator[str]:
-    seen, found = result.facts.first_pass, result.examples_per_second
-    if seen is None or seen.mean_length is None or found is None:
-        return
-    low, high = min(seen.lengths), max(seen.lengths)
-    tokens = rate(found.value * seen.mean_length)
-    yield (
-        f"Examples vary in length, between {low:.3g} and {high:.3g} in the mean of a part of an "
-        f"epoch; {rate(found.value)} of them a second are about {tokens} tokens, time steps or "
-        "pixels, padding included."
-    )
-
-
-def _between(result: ResultData) -> Iterator[str]:
-    """Yield what validation and checkpoints take, which no trial has."""
-    found, examples = result.between, result.facts.examples
-    if found is None or not found.seconds or not examples or result.examples_per_second is None:
-        return
-    epoch = examples / result.examples_per_second.value
-    parts = [("validation", found.validation), ("a checkpoint", found.checkpoint)]
-    each = " and ".join(f"{name} {seconds:.2g} s" for name, seconds in parts if seconds)
-    yield (
-        f"After each epoch of {epoch:.3g} s, which is what was tuned, {each}: "
-        f"{found.seconds / (epoch + found.seconds):.0%} of the time."
-    )
 
 
 def _profile(result: ResultData) -> Iterator[str]:
@@ -318,32 +274,61 @@ def _memory(result: ResultData) -> Iterator[str]:
         )
 
 
+def _peak_memory(result: ResultData) -> Iterator[str]:
+    """Yield the peak of the recommendation, and the batch that the memory would hold."""
+    peaks, whole = _peaks(result), result.machine.memory
+    used = peaks.get(result.config.per_replica_batch)
+    # What a GPU holds is none of its process's resident memory.
+    if not used or result.machine.gpus:
+        return
+    yield f"The processes held {size(used)} at their peak, {used / whole:.0%} of the memory."
+    if most := largest_batch(peaks, SHARE * whole):
+        yield (
+            f"By the peaks at batches of {min(peaks):,} to {max(peaks):,}, one of about {most:,} "
+            f"for each replica would take {SHARE:.0%} of the memory."
+        )
+
+
+def _peaks(result: ResultData) -> Mapping[int, float]:
+    """Return the largest peak by batch, of those that are like the recommended one otherwise."""
+    found: dict[int, float] = defaultdict(float)
+    mine = result.config.values()
+    for trial in result.trials:
+        theirs = trial.configuration.values()
+        if trial.measured and all(theirs.get(name) == mine.get(name) for name in ALIKE):
+            batch = trial.configuration.per_replica_batch
+            found[batch] = max(found[batch], trial.peak_memory)
+    return found
+
+
+def largest_batch(peaks: Mapping[int, float], limit: float) -> int | None:
+    """Return the batch whose peak would reach a limit, by a line through the peaks in bytes.
+
+    None where there are too few batches, or they hardly differ in their peaks.
+    """
+    if len(peaks) < 2:
+        return None
+    slope, start = linear_regression([*peaks], [*peaks.values()])
+    if slope * (max(peaks) - min(peaks)) < LEAST_GROWTH * max(peaks.values()):
+        return None
+    return int((limit - start) / slope)
+
+
 def _noise(result: ResultData) -> Iterator[str]:
     found = result.evidence
-    if not found.repeats:
+    if found.repeats:
+        yield (
+            f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
+            f"{plural(found.repeats, 'repeat')} and a prior of {EXPECTED.sd:.0%})."
+        )
+    else:
         yield f"Run-to-run variation was not measured; {EXPECTED.sd:.0%} is assumed."
-        return
-    yield (
-        f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
-        f"{plural(found.repeats, 'repeat')} and a prior of {EXPECTED.sd:.0%})."
-    )
-
-
-def _load(result: ResultData) -> Iterator[str]:
-    if text := remark(result.evidence.load):
+    if text := remark(found.load):
         yield text
 
 
-def _patch(result: ResultData) -> Iterator[str]:
-    if result.why_no_patch:
-        yield f"There is no train.patch. {result.why_no_patch}"
-    elif result.patch_speed:
-        speed = f"{result.patch_speed:.2f} times as many examples per second as train.py"
-        yield f"The script with train.patch ran once, with {speed}."
-
-
 _IN_ORDER: tuple[Explain, ...] = (
-    *(target_lines, _eager, _objective, _cost, _asynchronous, _callbacks, _accumulation, _batch),
-    *(learning_lines, _epoch, _own_strategy, _patch, certificate, _faster),
-    *(_lengths, _profile, _between, _bounds, failures, _memory, memory_lines, _noise, _load),
+    *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
+    *(learning_lines, _program, certificate, _faster, lengths_lines, _profile, between_lines),
+    *(_bounds, failures, _memory, _peak_memory, _noise),
 )

@@ -24,6 +24,7 @@ from autotune.installed import VERSION
 from autotune.library import NAMES
 from autotune.reason.sentences import reason_text
 from autotune.result import charts
+from autotune.result.answer import settings
 from autotune.result.data import ResultData
 from autotune.result.explanations import certificate, failures
 from autotune.result.leaderboard import Leaderboard
@@ -31,7 +32,7 @@ from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.trial import Stage, Trial
-from autotune.workload import Factory, Workload
+from autotune.workload import Factory
 
 STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
@@ -44,16 +45,15 @@ _STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.REP
 
 def page(result: ResultData, written: datetime | None = None) -> str:
     """Return the report of a result, which tells the moment at which it was written, or now."""
-    view = ResultView(result)
     made = {
-        "facts": [*_facts(view, written or datetime.now(UTC))],
+        "facts": [*_facts(result, written or datetime.now(UTC))],
         "command": shlex.join(_command(result)),
         "notes": [*_notes(result)],
         "style": part(STYLE),
         "script": part(SCRIPT),
         "policy": policy(),
     }
-    text = environment().get_template("report.html").render(_parts(view), **made)
+    text = environment().get_template("report.html").render(parts(result), **made)
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -61,7 +61,7 @@ def cell(result: ResultData) -> str:
     """Return what a notebook shows of a result: answers, plot, programs to copy, the report."""
     view = ResultView(result)
     shown = {
-        **_parts(view),
+        **parts(result),
         "throughput": charts.throughput(view.best),
         "evidence": view.reasons(failures),
         "failed": view.failures,
@@ -74,24 +74,11 @@ def cell(result: ResultData) -> str:
 
 def parts(result: ResultData) -> dict[str, Any]:
     """Return what the fragments need to show a result, by the names that they have there."""
-    return _parts(ResultView(result))
-
-
-def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return what the fragments show of a search that has found nothing yet."""
-    return {
-        "result": None,
-        "throughput": charts.throughput([row_of(each) for each in leaderboard.rows()]),
-        **_trials(leaderboard.trials, leaderboard),
-    }
-
-
-def _parts(view: ResultView) -> dict[str, Any]:
-    result = view.result
+    view = ResultView(result)
     return {
         "result": result,
         "headline": view.headline,
-        "settings_line": view.settings,
+        "settings_line": settings(result),
         "figures": view.figures,
         "evidence": view.reasons(failures, certificate),
         "throughput": charts.throughput(view.rows),
@@ -108,33 +95,37 @@ def _parts(view: ResultView) -> dict[str, Any]:
     }
 
 
+def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
+    """Return what the fragments show of a search that has found nothing yet."""
+    return {
+        "result": None,
+        "throughput": charts.throughput([row_of(each) for each in leaderboard.rows()]),
+        **_trials(leaderboard.trials, leaderboard),
+    }
+
+
 def _trials(trials: Sequence[Trial], leaderboard: Leaderboard) -> dict[str, Any]:
     rows = [trial_row(each, leaderboard) for each in trials]
     return {"endings": endings(trials), "trials": rows, "leaderboard": leaderboard}
 
 
-def _facts(view: ResultView, written: datetime) -> Iterator[tuple[str, str]]:
-    result = view.result
-    machine, facts = result.machine, result.facts
+def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
+    machine, facts, script = result.machine, result.facts, result.workload.script
     yield "Machine", f"{machine}; {machine.processor}"
     own = f"autotune {VERSION}, Python {machine.python}"
     yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
-    yield "Workload", _subject(result.workload)
+    model, dataset = result.workload.model, result.workload.dataset
+    yield "Workload", script.path if script else f"{model.short_name} on {dataset.short_name}"
     count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
     data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
+    view = ResultView(result)
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
     before = f"{roughly(result.prepared_seconds)} of it before the first trial"
     yield "Search", ", ".join(filter(None, (took, before, view.spent)))
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
-
-
-def _subject(workload: Workload) -> str:
-    if workload.script:
-        return workload.script.path
-    return f"{workload.model.short_name} on {workload.dataset.short_name}"
 
 
 def _command(result: ResultData) -> Iterator[str]:

@@ -42,7 +42,7 @@ class Leaderboard:
     """Reads the trials of a search that goes on, oldest first: each configuration by its runs."""
 
     def __init__(self, trials: Iterable[Trial], score: Score = throughput_of) -> None:
-        self._score = score
+        self.score = score
         self.trials = tuple(trials)
         self._rejected = {t.configuration for t in self.trials if t.outcome is Outcome.REJECTED}
         shown: dict[Configuration, list[Trial]] = defaultdict(list)
@@ -55,11 +55,11 @@ class Leaderboard:
     def _noise(self) -> Noise:
         """The noise between runs, as their repeats show it."""
         whole = (runs for runs in self._runs.values() if runs[0].measured)
-        return pooled_noise([math.log(self._score(t) or 1.0) for t in runs] for runs in whole)
+        return pooled_noise([math.log(self.score(t) or 1.0) for t in runs] for runs in whole)
 
     @cached_property
     def _scores(self) -> dict[Configuration, Interval]:
-        return {c: self._mean(self._score, runs) for c, runs in self._runs.items()}
+        return {c: self._mean(self.score, runs) for c, runs in self._runs.items()}
 
     def _mean(self, score: Score, runs: Sequence[Trial]) -> Interval:
         return mean_rate([each for t in runs if (each := score(t))], self._noise)
@@ -81,13 +81,9 @@ class Leaderboard:
         mine = (row for row in self.rows() if row.configuration.distributed is distributed)
         return next((row for row in mine if row.outcome is Outcome.MEASURED), None)
 
-    def score_of(self, trial: Trial) -> float | None:
-        """Return how good a trial was; more is better."""
-        return self._score(trial)
-
     def speedup_of(self, trial: Trial) -> float | None:
         """Return how many times better a trial was than the best single device so far."""
-        score = self._score(trial)
+        score = self.score(trial)
         return score / self._scores[self.baseline].value if self.baseline and score else None
 
     def rate_of(self, trial: Trial) -> Interval | None:

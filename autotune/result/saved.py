@@ -72,11 +72,9 @@ class SavedConfiguration(Value):
 
 
 def configuration_text(saved: SavedConfiguration, result: str = RESULT) -> str:
-    """Return what config.yaml holds: what was decided, how fast it is, and on what.
+    """Return what config.yaml holds: what was decided, how fast it is, on what, and `result`.
 
-    Args:
-        saved: The recommendation.
-        result: Path of its result.json, relative to the file.
+    That is the path of the result.json, relative to the file.
     """
     shown = {**dict(_decided(saved)), "result": result}
     return HEADER + yaml.dump(shown, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
@@ -85,10 +83,7 @@ def configuration_text(saved: SavedConfiguration, result: str = RESULT) -> str:
 def _decided(saved: SavedConfiguration) -> Iterator[tuple[str, Any]]:
     found = saved.configuration
     yield "verdict", str(saved.verdict)
-    yield (
-        "configuration",
-        {"strategy": found.strategy, "workers": found.workers, **_settings(found)},
-    )
+    yield "configuration", _settings(found)
     yield "global_batch", saved.global_batch
     yield "objective", saved.objective
     for name in ("examples_per_second", "gain_over_yours", "best_distributed_speedup"):

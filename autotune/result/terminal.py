@@ -17,6 +17,7 @@ from rich.text import Text
 
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
+from autotune.result.answer import settings, summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import failures
 from autotune.result.files import MEANINGS, written
@@ -24,7 +25,7 @@ from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size
 from autotune.value import Scalar
-from autotune.workload import FitFacts, OwnStrategy, WorkloadFacts
+from autotune.workload import FitFacts, WorkloadFacts
 
 HEAD = "bold dim"
 """How headings look."""
@@ -184,8 +185,12 @@ def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
             f"its batches of {fit.only_batch} stay as they are, as others cannot be made of its "
             "data or trained with"
         )
-    if fit.own_strategy and fit.own_strategy.title:
-        yield _own_strategy(fit.own_strategy)
+    if (own := fit.own_strategy) and own.title:
+        line = f" in line {own.line}" if own.line else ""
+        yield (
+            f"the {own.title}{line} is taken out: the script gets the strategy that is tried in "
+            f"its place, with {plural(own.replicas, 'replica')} to reckon with"
+        )
     if fit.left_out:
         yield f"trials leave out {', '.join(dict.fromkeys(fit.left_out))}"
     if fit.eager:
@@ -203,14 +208,6 @@ def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
             f"it asks for Keras's backend {fit.backend}, but is timed, and trains in the program "
             "that is handed over, with TensorFlow's"
         )
-
-
-def _own_strategy(own: OwnStrategy) -> str:
-    line = f" in line {own.line}" if own.line else ""
-    return (
-        f"the {own.title}{line} is taken out: the script gets the strategy that is tried in its "
-        f"place, with {plural(own.replicas, 'replica')} to reckon with"
-    )
 
 
 def _strategy(plan: StrategyPlan) -> Iterator[RenderableType]:
@@ -248,7 +245,8 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
     files = {name: path for name, path in written(folder).items() if name not in missing}
     parts: list[RenderableType] = [*_answer(view), Text()]
     if verbose:
-        parts += [*_reasons(view), Text()]
+        parts += [marked(" - ", Text(each)) for each in view.reasons(failures)]
+        parts += [Text()]
     if view.failures:
         parts += [*_failures(view), Text()]
     if result.patch:
@@ -279,8 +277,8 @@ def brief(result: ResultData) -> str:
 
 
 def _answer(view: ResultView) -> Iterator[RenderableType]:
-    yield Text(view.summary, style="bold")
-    yield Text.assemble(("Settings: ", "bold"), view.settings)
+    yield Text(summary(view.result), style="bold")
+    yield Text.assemble(("Settings: ", "bold"), settings(view.result))
     yield Text()
     heads = ("|outcome", ">examples/s", ">vs one device")
     yield Stacked(heads, "configuration", [_line(row) for row in view.best], LEAST)
@@ -291,11 +289,6 @@ def _line(row: Row) -> Line:
     name = f"{row.name} ({row.whose})" if row.whose else row.name
     cells = row.outcome, row.rate, row.speedup
     return Line(cells, Text(name), "bold" if row.chosen else "")
-
-
-def _reasons(view: ResultView) -> Iterator[RenderableType]:
-    """Yield the reasons that the table of failures does not give."""
-    yield from (marked(" - ", Text(each)) for each in view.reasons(failures))
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:

@@ -23,7 +23,7 @@ def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
     minimized, best = objective.direction == "minimize", 0.0
     found = []
     for trial, began in _placed(leaderboard.trials):
-        score = leaderboard.score_of(trial)
+        score = leaderboard.score(trial)
         best = max(best, score or 0.0) if trial.measured else best
         found.append(
             {
@@ -60,17 +60,12 @@ def _placed(trials: Sequence[Trial]) -> Iterator[tuple[Trial, float]]:
 
 
 def _phases(trial: Trial, began: float) -> Iterator[tuple[str, float, float]]:
-    """Yield the parts of a trial's time with their beginning and end."""
     windows = [each.seconds for each in trial.windows]
     warm = len(windows) if trial.steady_from is None else trial.steady_from
-    known = (
-        trial.start_seconds,
-        trial.first_step_seconds,
-        sum(windows[:warm]),
-        sum(windows[warm:]),
-    )
+    before = trial.start_seconds, trial.first_step_seconds
+    known = *before, sum(windows[:warm]), sum(windows[warm:]), trial.wall_seconds
     end, at = began + trial.wall_seconds, began
-    for name, seconds in zip(PHASES, (*known, trial.wall_seconds), strict=True):
+    for name, seconds in zip(PHASES, known, strict=True):
         until = min(at + (seconds or 0.0), end)
         if until > at:
             yield name, round(at, _DIGITS), round(until, _DIGITS)

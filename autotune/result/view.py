@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
-from autotune.objective import MAX_THROUGHPUT, Score, Scorer, objective_named, throughput_of
+from autotune.objective import MAX_THROUGHPUT, Scorer, objective_named
 from autotune.plan import Plan
 from autotune.program import EPOCHS
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result.answer import settings, summary
+from autotune.result.answer import summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, Explain, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
@@ -68,7 +68,6 @@ class Progress:
         self.plan: Plan | None = None
         self.running: TrialStarted | None = None
         self.running_since = 0.0
-        self._score: Score = throughput_of
         self.leaderboard = Leaderboard(())
 
     @property
@@ -93,18 +92,16 @@ class Progress:
         elif isinstance(event, Planned):
             self.plan = plan = event.plan
             objective = objective_named(plan.objective)
-            self._score = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
-            self.leaderboard = Leaderboard(event.kept, score=self._score)
+            scorer = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
+            self.leaderboard = Leaderboard(event.kept, scorer)
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
             self.running, self.running_since = event, self.elapsed
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
-            self.running = None
-            self.leaderboard = Leaderboard(
-                (*self.leaderboard.trials, event.trial), score=self._score
-            )
+            self.running, before = None, self.leaderboard
+            self.leaderboard = Leaderboard((*before.trials, event.trial), before.score)
 
     def _at(self, spent: float) -> None:
         """Go forward to what an event says, as that of a search which began before this view."""
@@ -112,8 +109,6 @@ class Progress:
 
 
 class Row(NamedTuple):
-    """A configuration in a table."""
-
     entry: Entry
     chosen: bool
     """Whether it is the recommended one."""
@@ -159,8 +154,6 @@ def row_of(
 
 
 class TrialRow(NamedTuple):
-    """A trial in a table."""
-
     trial: Trial
     name: str
     rate: str
@@ -171,7 +164,6 @@ class TrialRow(NamedTuple):
 
 
 def trial_row(trial: Trial, leaderboard: Leaderboard) -> TrialRow:
-    """Return the row of a trial, compared with the others of a board."""
     compared = leaderboard.speedup_of(trial)
     return TrialRow(
         trial=trial,
@@ -252,20 +244,11 @@ class ResultView:
     def __init__(self, result: ResultData) -> None:
         self.result = result
 
-    @cached_property
-    def summary(self) -> str:
-        return summary(self.result)
-
-    @cached_property
+    @property
     def headline(self) -> tuple[str, str]:
         """The answer, and what else is said of it; empty for nothing."""
-        first, end, others = self.summary.partition(". ")
+        first, end, others = summary(self.result).partition(". ")
         return first + end.rstrip(), others
-
-    @cached_property
-    def settings(self) -> str:
-        """What is recommended, and how much better than the user's own it is."""
-        return settings(self.result)
 
     def reasons(self, *elsewhere: Explain) -> tuple[str, ...]:
         """Return the explanations, without those of what a face shows elsewhere."""
@@ -288,25 +271,15 @@ class ResultView:
     @cached_property
     def best(self) -> list[Row]:
         """The best of each strategy, the baseline, the recommended, and what others would take."""
-        seen: set[str] = set()
-        kept = []
-        for row in self.rows:
-            of = row.entry.configuration.strategy
-            if row.compared or of not in seen:
-                kept.append(row)
-            seen.add(of)
+        firsts = {row.entry.configuration.strategy: row for row in reversed(self.rows)}
+        kept = [row for row in self.rows if row.compared or row in firsts.values()]
         rest = [row for row in self.rows if row not in kept]
         kept += rest[: max(MOST_ROWS - len(kept), 0)]
         return [row for row in self.rows if row in kept]
 
     @cached_property
-    def endings(self) -> Endings:
-        return endings(self.result.trials)
-
-    @property
     def failures(self) -> list[Ending]:
-        """The endings that are failures of a configuration."""
-        return [each for each in self.endings.causes if each.outcome in FAILURES]
+        return [each for each in endings(self.result.trials).causes if each.outcome in FAILURES]
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -340,13 +313,11 @@ class ResultView:
     @property
     def spent(self) -> str:
         """What the time of the search went to."""
-        result = self.result
-        tracing, measuring = result.tracing_seconds, result.measuring_seconds
-        shares = (
-            f"{each / result.seconds:.0%} {what}"
-            for each, what in ((tracing, "tracing and compiling"), (measuring, "timed steps"))
-        )
-        return ", ".join(shares) if measuring else ""
+        tracing, measuring = self.result.tracing_seconds, self.result.measuring_seconds
+        if not measuring:
+            return ""
+        whole = self.result.seconds
+        return f"{tracing / whole:.0%} tracing and compiling, {measuring / whole:.0%} timed steps"
 
     def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
         """Yield what to do with a result, whose files are there by name, in a folder."""

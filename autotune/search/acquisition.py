@@ -22,8 +22,6 @@ from autotune.search.question import SMALL_COST, SURE_GAIN, SURE_NONE
 NODES, _CHANCES = np.polynomial.hermite_e.hermegauss(9)
 CHANCES = _CHANCES / _CHANCES.sum()
 """Gauss-Hermite quadrature over what a run may show."""
-MOST_ROUNDS = 10_000.0
-"""With more than these nothing is left to be found out."""
 
 
 def improvement(joint: Joint, ran: Sequence[int], k: int) -> float:
@@ -41,18 +39,14 @@ def improvement(joint: Joint, ran: Sequence[int], k: int) -> float:
 def assurance(joint: Joint, one: int, many: int, margin: float, rounds: float) -> float:
     """Return the probability that so many more rounds of two configurations give an answer.
 
-    Args:
-        joint: The posterior of the candidates.
-        one: The best one on one device.
-        many: The best distributed one.
-        margin: Minimum gain of practical relevance, in log(score).
-        rounds: How often each is run.
+    They are the best ones on one device and on several; the margin is in log(score).
     """
     if rounds <= 0:
         return 0.0
     mean, error = joint.gap(many, one)
     noise = joint.noises[:, many] + joint.noises[:, one]
-    after = 1 / (1 / error**2 + min(rounds, MOST_ROUNDS) / noise)
+    # After ten thousand rounds nothing is left to be found out.
+    after = 1 / (1 / error**2 + min(rounds, 10_000.0) / noise)
     move, sd = np.sqrt(np.maximum(error**2 - after, 1e-12)), np.sqrt(after)
     more = (mean - np.maximum(ndtri(SURE_GAIN) * sd, margin)) / move
     least = np.maximum(margin - ndtri(SURE_NONE) * sd, _cheap(sd))

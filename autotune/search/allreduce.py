@@ -23,16 +23,7 @@ from autotune.stats import read, steady_from
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
-MANY = 12
-"""Configurations of a family from which the exchange is measured: with fewer it costs more than
-it can save."""
-LEAST_BYTES = 1_000_000
-"""Fewer gradients take no time worth timing, beside what a strategy adds to any step."""
-BYTES_PER_NUMBER = 4
 ALLREDUCE_MODULE = "autotune.exchange"
-
-UNLIMITED = Limits()
-"""The usual limits of each phase."""
 
 Family = tuple[Scalar, ...]
 
@@ -47,23 +38,17 @@ class StepTime(NamedTuple):
 
 def family(configuration: Configuration) -> Family:
     """Return what the time of an exchange depends on, beside the number of gradients."""
-    return tuple(_settings(configuration).values())
+    return tuple(configuration[name] for name in _settings())
 
 
-def _settings(configuration: Configuration) -> dict[str, Scalar]:
-    return {
-        name: configuration[name]
-        for name, axis in axes().items()
-        if axis.allreduce_time is not Trend.NONE
-    }
+def _settings() -> list[str]:
+    return [name for name, axis in axes().items() if axis.allreduce_time is not Trend.NONE]
 
 
 def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
     """Return one configuration of each family, that with the most steps per call; largest first.
 
-    Args:
-        pool: Distributed configurations.
-        least: Smaller families than this are left out.
+    Families of fewer than `least` are left out.
     """
     members: dict[Family, list[Configuration]] = defaultdict(list)
     for configuration in pool:
@@ -74,7 +59,7 @@ def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configura
 
 def allreduce_workload(dense_gradient_bytes: int) -> Workload:
     """Return the workload that only exchanges so many bytes of dense gradients."""
-    numbers = max(dense_gradient_bytes // BYTES_PER_NUMBER, 1)
+    numbers = max(dense_gradient_bytes // 4, 1)  # in float32
     return Workload(
         model=factory_from_text(f"{ALLREDUCE_MODULE}:model_fn", {"numbers": numbers}),
         dataset=factory_from_text(f"{ALLREDUCE_MODULE}:dataset_fn", {}),
@@ -85,18 +70,13 @@ def allreduce_request(
     configuration: Configuration,
     subject: Subject,
     folder: Path,
-    limits: Limits = UNLIMITED,
+    limits: Limits | None = None,
     *,
     gradient_bytes: int | None = None,
 ) -> TrialRequest:
     """Return the run that measures the exchange of a configuration's family.
 
-    Args:
-        configuration: Any one of it.
-        subject: What is trained.
-        folder: Of the run.
-        limits: Of its phases.
-        gradient_bytes: What to exchange; None: the workload's dense gradients.
+    Without `gradient_bytes` it exchanges as many as the workload's dense gradients have.
     """
     if gradient_bytes is None:
         gradient_bytes = subject.facts.dense_gradient_bytes
@@ -105,14 +85,21 @@ def allreduce_request(
         shard_policy="data" if configuration.workers > 1 else "auto",
         per_replica_batch=1,
         cache="memory",
-    ).taking(_settings(configuration))
+    ).taking({name: configuration[name] for name in _settings()})
     workload = allreduce_workload(gradient_bytes)
     # The element decides between Keras's fit and a loop, so it has to be the real one.
     facts = WorkloadFacts(
         model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
     )
-    machine = subject.machine
-    return trial_request(bare, workload, facts, machine, folder, seed=SCRIPT_SEED, limits=limits)
+    return trial_request(
+        bare,
+        workload,
+        facts,
+        subject.machine,
+        folder,
+        seed=SCRIPT_SEED,
+        limits=limits or Limits(),
+    )
 
 
 def step_time(engine: Engine, request: TrialRequest) -> StepTime | None:

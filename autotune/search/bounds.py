@@ -10,12 +10,14 @@ Replicas of one process share its input pipeline, and workers with the shard pol
 the whole of it and keep their share of what it gives. Neither get more examples from it than one
 device does that has the machine to itself. What its pipeline takes for a step is at least what the
 step takes longer than without input.
+
+The exchanges, and a step without its input, are timed apart, as far as that repays.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
@@ -27,8 +29,10 @@ from autotune.reason import (
     PerformanceBound,
     SharedInputBound,
 )
-from autotune.search.allreduce import Family, family
+from autotune.search.allreduce import Family, families, family
 from autotune.search.history import History, Observed
+from autotune.search.runner import Runner
+from autotune.search.stopping import Budget
 from autotune.stats import significantly_below
 from autotune.strategies import strategy
 from autotune.value import Scalar
@@ -36,10 +40,6 @@ from autotune.workload import WorkloadFacts
 
 WRONG = 0.00005
 """How often a single bound may err: a search tries about a hundred, devices times families."""
-CAUTION = 2.0
-"""A real exchange may be so many times as fast as the one that was timed, which moves all
-gradients as one: TensorFlow may reduce several side by side, or while it still computes."""
-
 
 LogOffset = Callable[[Configuration], float]
 
@@ -47,11 +47,8 @@ LogOffset = Callable[[Configuration], float]
 class Bounds:
     """Proves that configurations cannot win, from what one device has shown.
 
-    Args:
-        history: Everything measured so far.
-        facts: Of the workload, on which the kind of program depends.
-        margin: A gain below this share is not worth the trouble.
-        log_offset: log(score) minus log(rate), by which the objective tells configurations apart.
+    They need not gain more than the margin. The offset is log(score) minus log(rate), by which the
+    objective tells configurations apart.
     """
 
     def __init__(
@@ -81,21 +78,15 @@ class Bounds:
         )
 
     def note_allreduce(self, configuration: Configuration, seconds: float) -> None:
-        """Take in how long the replicas of a configuration need to exchange their gradients.
+        """Take in how long a step takes in which the replicas only exchange their gradients.
 
-        Args:
-            configuration: Any one of its family.
-            seconds: Of a step that does nothing else.
+        A real exchange may be twice as fast as the one that was timed, which moves all gradients as
+        one: TensorFlow may reduce several side by side, or while it still computes.
         """
-        self._allreduce[family(configuration)] = seconds / CAUTION
+        self._allreduce[family(configuration)] = seconds / 2.0
 
     def note_without_input(self, single: Configuration, seconds: float) -> None:
-        """Take in how long a step takes that waits for no input.
-
-        Args:
-            single: The best single device, whose step it is.
-            seconds: Of the step on a batch that is held in memory.
-        """
+        """Take in how long a step of the best single device takes on a batch held in memory."""
         self._without_input = single, seconds
 
     def _too_much_to_reduce(
@@ -194,3 +185,36 @@ def _same_input(one: Configuration, other: Configuration) -> bool:
 def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
     values = configuration.values().items()
     return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
+
+
+def time_exchanges(
+    runner: Runner, budget: Budget, several: Sequence[Configuration], bounds: Bounds
+) -> None:
+    """Time the exchange of every family that is large enough to repay it, while time lasts."""
+    # Fewer gradients take no time worth timing, beside what a strategy adds to any step.
+    if runner.subject.facts.dense_gradient_bytes < 1_000_000:
+        return
+    # All together may take 15 % of the time that is left.
+    most, began = 0.15 * budget.left, budget.elapsed
+    for each in families(several, least=12):
+        if budget.elapsed - began + runner.history.costs.seconds(each) > most:
+            return
+        seconds = runner.allreduce_seconds(each)
+        if seconds is not None:
+            bounds.note_allreduce(each, seconds)
+
+
+def time_without_input(
+    runner: Runner, budget: Budget, several: Sequence[Configuration], bounds: Bounds
+) -> None:
+    """Time the baseline without its input, where that may tell what workers gain."""
+    facts, baseline = runner.subject.facts, runner.history.baseline
+    # Python code is what makes an input slow without doubt; elsewhere the timing may be in vain.
+    if baseline is None or not facts.python_input:
+        return
+    if not any(undivided(each, facts) for each in several):
+        return
+    if runner.history.costs.seconds(baseline) <= budget.left / 2:
+        found = runner.step_time(baseline, held=True)
+        if found is not None:
+            bounds.note_without_input(baseline, found.seconds)

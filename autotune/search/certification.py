@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.reason import Outcome
-from autotune.search.history import ATTEMPTS
+from autotune.search.costs import REFERENCE_RUNS
+from autotune.search.failures import ATTEMPTS
 from autotune.search.runner import Runner
-
-REFERENCE_RUNS = 2.0
-"""Trials of one device that its part of a certification is worth, at most."""
 
 
 class Certification:
-    """Certifies what is about to win, and remembers it.
-
-    Args:
-        runner: Makes the runs; what its history holds as wrong is not tried again.
-    """
+    """Certifies what is about to win; what the history holds as wrong is not tried again."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -32,12 +25,12 @@ class Certification:
 
     def certify(self, configuration: Configuration) -> bool:
         """Return whether a configuration may win, and look into it if nobody has."""
-        if self.is_open(configuration):
+        if self._is_open(configuration):
             self._attempts[family(configuration)] += 1
             self._certificates[family(configuration)] = self._runner.certify(configuration)
         return self.passed(configuration)
 
-    def is_open(self, configuration: Configuration) -> bool:
+    def _is_open(self, configuration: Configuration) -> bool:
         """Whether nothing was found of it; what a lost host has ended is tried once more."""
         tried = self.of(configuration) or self._attempts[family(configuration)] >= ATTEMPTS
         return not tried and not self.refused(configuration)
@@ -55,16 +48,12 @@ class Certification:
         """Return what was found."""
         return self._certificates.get(family(configuration))
 
-    def seconds(self, configurations: Iterable[Configuration]) -> float:
-        """Return the time that certifying some configurations is expected to take."""
-        history = self._runner.history
-        found = {family(each): each for each in configurations if self.is_open(each)}
-        baseline = history.baseline
-        if baseline is None:
+    def seconds(self, configuration: Configuration) -> float:
+        """Return the time that certifying a configuration is expected to take."""
+        costs, baseline = self._runner.history.costs, self._runner.history.baseline
+        if baseline is None or not self._is_open(configuration):
             return 0.0
-        costs = history.costs
-        extra = REFERENCE_RUNS * costs.seconds(baseline)
-        return sum(costs.seconds(each) + extra for each in found.values())
+        return costs.seconds(configuration) + REFERENCE_RUNS * costs.seconds(baseline)
 
     @property
     def _wrong(self) -> set[Configuration]:

@@ -1,38 +1,32 @@
-"""What trials are expected to take: guessed from an inspection, learned from trials."""
+"""What trials are expected to take, and therefore a whole search.
+
+It is guessed from an inspection and learned from trials.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
 from autotune.config import Configuration
+from autotune.events import Event, Notice, Observer, TrialEnded
+from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
+from autotune.plan import Plan, times_in_words
+from autotune.search.design import one_of_each_strategy, own_default
+from autotune.space import Candidates
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
 SMALL_CALL = 1.0
-"""Seconds of the first call of a small model's step, which traces and compiles it; ..."""
-OPERATION_SECONDS = 0.013
-"""... what each operation of the model's forward pass adds, its gradient included: MobileNetV2 has
-2,126 and takes 28 s on two cores. The first trial corrects it."""
+"""Seconds of the first call of a small model's step, which traces and compiles it."""
 STARTING = 0.4
-"""Rough seconds that a process takes beside its first call and its steps; ..."""
-JOINING = 1.0
-"""... what each further replica adds, in the same process or in one of its own."""
-REPLICA_CALL = 0.6
-"""What each further replica of a process adds to a first call, as a share of what a model adds to
-that of a small one: the graph grows by a copy of the model. MobileNetV2 takes 1.9 times as long
-with two, small models 1.2 times."""
-STEADY_SECONDS = 1.6
-"""Shortest time that a measurement takes once steps are running."""
-CALLS = 5
-"""Calls of the training step that a measurement takes at least; slow ones make it long."""
-
-
-def expected_first_call(facts: WorkloadFacts) -> float:
-    """Return the seconds that the first call of a step on one device is expected to take."""
-    return SMALL_CALL + OPERATION_SECONDS * facts.operations
+"""Rough seconds that a process takes beside its first call and its steps."""
+REFERENCE_RUNS = 2.0
+"""Trials of one device that its part of a certification is worth, at most."""
+FEW_ROUNDS = 6
+"""Rounds of the best on one device and on several that usually answer where the gain is large."""
 
 
 class Start(NamedTuple):
@@ -54,17 +48,16 @@ SMALL_START = Start(0.0, SMALL_CALL)
 
 
 def expected_start(facts: WorkloadFacts) -> Start:
-    """Return what a trial on one device is expected to take, beside what every process takes."""
-    return Start(facts.calling_seconds, expected_first_call(facts))
+    """Return what a trial on one device is expected to take, beside what every process takes.
+
+    Each operation of the model's forward pass adds to the first call, its gradient included:
+    MobileNetV2 has 2,126 and takes 28 s on two cores. The first trial corrects it.
+    """
+    return Start(facts.calling_seconds, SMALL_CALL + 0.013 * facts.operations)
 
 
 class Costs:
-    """Expects of a trial what trials like it took.
-
-    Args:
-        trials: Everything that was run so far.
-        expected: What the inspection lets expect of a process on one device.
-    """
+    """Expects of a trial what trials like it took, or else what the inspection lets expect."""
 
     def __init__(self, trials: Iterable[Trial], expected: Start = SMALL_START) -> None:
         # A trial that hung says what a hang takes.
@@ -90,7 +83,8 @@ class Costs:
         own = self._own.get(configuration)
         if own:
             return fmean(own)
-        return self.start(configuration) + self._steps(configuration)
+        # Five calls of the training step at least; slow ones make it long.
+        return self.start(configuration) + max(1.6, 5 * self.call(configuration))
 
     def start(self, configuration: Configuration) -> float:
         """Return what a trial is expected to take beside its steps."""
@@ -116,18 +110,22 @@ class Costs:
         """Return the expected wall time of one trial of each."""
         return sum(self.seconds(each) for each in configurations)
 
-    def _steps(self, configuration: Configuration) -> float:
-        return max(STEADY_SECONDS, CALLS * self.call(configuration))
-
 
 def _processes(configuration: Configuration) -> float:
-    """Return what the start of its processes takes while nothing is known of this machine."""
-    return STARTING + JOINING * (configuration.replicas - 1)
+    """Return what the start of its processes takes while nothing is known of this machine.
+
+    Each further replica adds a second, in the same process or in one of its own.
+    """
+    return STARTING + 1.0 * (configuration.replicas - 1)
 
 
 def _copies(configuration: Configuration) -> float:
-    """Return how many times what a model adds to a first call is added."""
-    return 1 + REPLICA_CALL * (configuration.replicas_per_worker - 1)
+    """Return how many times what a model adds to a first call is added.
+
+    The graph grows by a copy of the model for each replica. MobileNetV2 takes 1.9 times as long
+    with two, small models 1.2 times.
+    """
+    return 1 + 0.6 * (configuration.replicas_per_worker - 1)
 
 
 def _alone(first_call: float, configuration: Configuration) -> float:
@@ -145,3 +143,74 @@ def _start_of(trial: Trial) -> Start:
     running = sum(window.seconds for window in trial.windows)
     first_call = trial.first_step_seconds or 0.0
     return Start(max(trial.wall_seconds - running - first_call, 0.0), first_call)
+
+
+def with_times(
+    plan: Plan, candidates: Candidates, costs: Costs, prepared: float, options: SearchOptions
+) -> Plan:
+    """Return a plan with what its trials are expected to take, so many seconds from now."""
+    default = own_default(candidates.one_device, plan.facts, options)
+    challengers = one_of_each_strategy(default, candidates.distributed)
+    # Twice as many usually answer where the gain is 10 % and the noise is 5 %.
+    enough, most = (
+        prepared + with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
+        if challengers
+        else None
+        for rounds in (FEW_ROUNDS, 2 * FEW_ROUNDS)
+    )
+    every = [costs.seconds(each) for each in candidates.configurations]
+    return plan.model_copy(
+        update={
+            "exhaustive_seconds": sum(every),
+            "trial_seconds": costs.seconds(default),
+            "longest_seconds": max(every),
+            "tracing_seconds": costs.first_call(default),
+            "enough_seconds": enough,
+            "most_seconds": most,
+        }
+    )
+
+
+def _seconds_to_verdict(
+    default: Configuration, challengers: list[Configuration], costs: Costs, rounds: int
+) -> float:
+    """Return what it takes to try every strategy once and to compare the best in turns.
+
+    Beside each challenger one device runs once more, at the challenger's global batch.
+    """
+    one, challenger = costs.seconds(default), max(map(costs.seconds, challengers))
+    explored = one + sum(costs.seconds(each) + one for each in challengers)
+    return explored + rounds * (one + challenger) + challenger + REFERENCE_RUNS * one
+
+
+def with_profile(seconds: float, options: SearchOptions) -> float:
+    """Return the budget of which the profile leaves so many seconds."""
+    if not options.diagnose:
+        return seconds
+    return min(seconds / (1 - PROFILE_SHARE), seconds + PROFILE_SECONDS)
+
+
+def correcting(plan: Plan, again: Callable[[Trial], Plan], observer: Observer) -> Observer:
+    """Return an observer that corrects a plan, once, after the first trial that shows a speed.
+
+    It passes every event on, and says the plan `again` where that matters.
+    """
+    done = False
+
+    def observe(event: Event) -> None:
+        nonlocal done
+        observer(event)
+        if done or not isinstance(event, TrialEnded) or not event.trial.examples_per_second:
+            return
+        done = True
+        corrected = again(event.trial)
+        if _differs(plan, corrected):
+            observer(Notice(text=f"After the first trial: {times_in_words(corrected)}"))
+
+    return observe
+
+
+def _differs(before: Plan, now: Plan) -> bool:
+    """Whether another plan is worth a word: by a quarter, or by what the budget allows."""
+    ratio = now.exhaustive_seconds / before.exhaustive_seconds
+    return now.too_short != before.too_short or not 1 / 1.25 <= ratio <= 1.25

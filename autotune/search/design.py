@@ -12,12 +12,6 @@ from autotune.value import Scalar
 from autotune.workload import WorkloadFacts, own_settings
 
 
-def default_in(pool: Sequence[Configuration], batch: int | None = None) -> Configuration:
-    """Return the configuration closest to what Keras does by itself, with the user's batch."""
-    usual = Configuration() if batch is None else Configuration(per_replica_batch=batch)
-    return nearest(usual, pool)
-
-
 def own_default(
     pool: Sequence[Configuration], facts: WorkloadFacts, options: SearchOptions
 ) -> Configuration:
@@ -72,10 +66,6 @@ def one_of_each_strategy(
 
     Of the ways to divide the work under a strategy the first one is taken, because the values of
     an axis stand in the order in which they are worth a try.
-
-    Args:
-        baseline: The best single device.
-        pool: All distributed.
     """
     found = []
     for name in dict.fromkeys(each.strategy for each in pool):

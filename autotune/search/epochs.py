@@ -1,4 +1,7 @@
-"""What a configuration's run has to pass before its rate is that of later epochs."""
+"""What a configuration's run has to pass before its rate is that of later epochs, and its record.
+
+The record says what the windows of a run let expect of a longer training.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,15 @@ import math
 from collections.abc import Sequence
 
 from autotune.config import Configuration
+from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import Fill
 from autotune.plain import Window
+from autotune.reason import Outcome
 from autotune.search.request import Subject
-from autotune.stats import Epoch, Lengths, drained
+from autotune.stats import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
 from autotune.strategies import strategy
-from autotune.trial import Trial
+from autotune.trial import Stage, Trial
 from autotune.workload import Backlog, InputPass, WorkloadFacts, backlog_of
-
-EVENT_SECONDS = 0.05
-"""A wait at the end of an epoch that is shorter does not change a rate that is worth a verdict."""
-FILL_SECONDS = 3.0
-"""For reading the input alone, so that its caches are full; they hold fewer examples where all
-would take half as long again."""
-LONGEST_FILL = 6.0
-"""Several processes that share the cores read more slowly than one alone."""
-
-MORE_BACKLOG = 1.5
-"""Times the backlog that was seen: it grows while a program compiles, before its first step."""
 
 
 def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
@@ -37,16 +31,12 @@ def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
         return None
     share = configuration.workers if configuration.shard_policy == "source" else 1
     examples, first = math.ceil(facts.examples / share), facts.first_pass
-    soon = first.examples_per_second * FILL_SECONDS if first else math.inf
-    if examples <= 1.5 * soon:
-        return Fill(examples=examples, seconds=LONGEST_FILL)
-    few = max(int(soon), configuration.global_batch)
-    return Fill(examples=few, whole=False, seconds=LONGEST_FILL)
-
-
-def _has_callbacks(subject: Subject) -> bool:
-    fit = subject.facts.fit
-    return subject.workload.callbacks is not None or (fit is not None and fit.callbacks)
+    # Within three seconds; all are read where that takes half as long again.
+    soon = first.examples_per_second * 3.0 if first else math.inf
+    whole = examples <= 1.5 * soon
+    count = examples if whole else max(int(soon), configuration.global_batch)
+    # Several processes that share the cores read more slowly than one alone.
+    return Fill(examples=count, whole=whole, seconds=6.0)
 
 
 def _caches(configuration: Configuration, facts: WorkloadFacts) -> bool:
@@ -56,6 +46,7 @@ def _caches(configuration: Configuration, facts: WorkloadFacts) -> bool:
 def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     """Return what is known of a configuration's epochs before it runs."""
     facts, batch = subject.facts, configuration.global_batch
+    calls_back = subject.workload.callbacks is not None or bool(facts.fit and facts.fit.callbacks)
     again = facts.second_pass or facts.first_pass
     pause = again.pause if again else 0.0
     prefetch = configuration.prefetch if isinstance(configuration.prefetch, int) else 0
@@ -66,7 +57,8 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     if backlog := facts.backlog:
         # With shard policy data each of them goes through the examples of all.
         reading = 1 if configuration.shard_policy == "data" else configuration.workers
-        ready = max(ready, MORE_BACKLOG * backlog.examples * reading / batch)
+        # Half as much again: it grows while a program compiles, before its first step.
+        ready = max(ready, 1.5 * backlog.examples * reading / batch)
         steady_rate = backlog.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
@@ -74,7 +66,8 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
         ready=ready + steps if fills_meanwhile else ready,
         steady_rate=steady_rate,
         pause=pause,
-        eventful=pause > EVENT_SECONDS or _has_callbacks(subject),
+        # A shorter wait does not change a rate that is worth a verdict.
+        eventful=pause > 0.05 or calls_back,
         lengths=_lengths(facts.first_pass, batch),
     )
 
@@ -98,12 +91,9 @@ def backlog_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
 
 
 def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
-    """Return the share of a pace that lasts once what was ready is used up.
+    """Return the share of a pace, in steps per second, that lasts once what was ready is used up.
 
-    Args:
-        before: The windows of the run up to where the pace was read.
-        pace: Steps per second.
-        epoch: What is known of the run's epochs.
+    The windows are those of the run up to where the pace was read.
     """
     steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
     if not epoch.steady_rate or drained(steps, seconds, epoch):
@@ -126,3 +116,48 @@ def _lengths(seen: InputPass | None, batch: int) -> Lengths:
         return Lengths()
     steps = seen.examples / len(seen.lengths) / batch
     return Lengths(parts=seen.lengths, scatter=seen.length_scatter, steps=steps, whole=seen.whole)
+
+
+def trial_of(
+    number: int,
+    stage: Stage,
+    configuration: Configuration,
+    result: RunResult,
+    turn: int | None,
+    epoch: Epoch = UNKNOWN,
+) -> Trial:
+    """Return the record of a run."""
+    start = steady_from(result.windows, epoch)
+    shown = result.windows[start:] if start is not None else ()
+    if result.outcome is Outcome.PRUNED and not shown:
+        shown = result.windows[len(result.windows) // 2 :]
+    reading = read(shown, epoch) if shown else None
+    return Trial(
+        **dict(result),
+        number=number,
+        stage=stage,
+        configuration=configuration,
+        round=turn,
+        examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
+        error=reading and reading.error,
+        least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
+        lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
+        steady_from=start,
+    )
+
+
+def _least(
+    windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
+) -> float:
+    """Return the share of a rate that is left if what was not seen is as the input showed."""
+    before = windows[: len(windows) - len(shown)]
+    lasts = lasting(before, reading.steps_per_second, epoch)
+    return min(_with_pause(shown, reading, epoch), lasts)
+
+
+def _with_pause(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
+    """Return the share of a rate that is left if an unseen end costs what the input showed."""
+    if any(each.ends for each in shown) or math.isinf(epoch.steps):
+        return 1.0
+    seconds = epoch.steps / reading.steps_per_second
+    return seconds / (seconds + epoch.pause)

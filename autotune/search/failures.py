@@ -12,13 +12,9 @@ from autotune.reason import Outcome
 from autotune.search.kernel import Kernel, Matrix
 from autotune.trial import Trial
 
-HALF = 0.3
-"""Failures, each weighed by how alike it is, that halve the chance to run where nothing ran."""
-FITS = 0.05
-"""The chance that a batch fits after all with other settings, where one of its size did not."""
-
-FAILURES = 2
-"""So many runs that end otherwise rule a configuration out."""
+ATTEMPTS = 2
+"""Runs of a configuration that end without a speed until it is left: it failed, or lost a host each
+time, though others might have been left for it."""
 HOPELESS = 3
 """So many failures without a success are not due to a setting: of one strategy they rule out the
 rest of it, and before anything ran they end the search."""
@@ -35,11 +31,7 @@ def still_known(trials: Iterable[Trial]) -> list[Trial]:
 
 
 class RuledOut:
-    """What cannot run: what needs the memory of one that had too little, or only fails.
-
-    Args:
-        trials: Everything that was run so far.
-    """
+    """What cannot run: what needs the memory of one that had too little, or only fails."""
 
     def __init__(self, trials: Iterable[Trial]) -> None:
         by_strategy: dict[str, list[Trial]] = defaultdict(list)
@@ -49,7 +41,7 @@ class RuledOut:
         self._full = [t.configuration for t in every if t.outcome is Outcome.OUT_OF_MEMORY]
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
         in_vain = Counter(trial.configuration for trial in _in_vain(every))
-        self._failed = {each for each, times in in_vain.items() if times >= FAILURES}
+        self._failed = {each for each, times in in_vain.items() if times >= ATTEMPTS}
 
     def __contains__(self, configuration: Configuration) -> bool:
         """Whether it failed too often, is too large, or of a strategy that only fails."""
@@ -82,49 +74,33 @@ def _larger(configuration: Configuration, failed: Configuration) -> bool:
 
 
 class Failures:
-    """Reads how the trials of a search ended.
-
-    Args:
-        row: Of the pool: the position of each configuration.
-        kernel: Of the pool.
-    """
+    """Reads off how trials ended how likely each configuration of a pool is to be measured."""
 
     def __init__(self, row: Mapping[Configuration, int], kernel: Kernel) -> None:
         self._row, self._kernel = row, kernel
         self._batches = np.array([each.per_replica_batch for each in row])
 
-    def counts(self, trials: Iterable[Trial]) -> Counter[int]:
-        """Return how often each row of the pool ended otherwise than by showing a speed."""
-        failed = (t.configuration for t in _in_vain(trials))
-        return Counter(self._row[each] for each in failed if each in self._row)
-
-    def works(
-        self, trials: Iterable[Trial], ran: Collection[int], failed: Collection[int]
-    ) -> Matrix:
-        """Return how likely each row of the pool is to be measured.
-
-        Args:
-            trials: All of the search.
-            ran: The rows that were measured.
-            failed: Those that ended otherwise.
-        """
-        good, full, bad = sorted(ran), self._out_of_memory(trials), {*failed} - {*ran}
+    def works(self, trials: Sequence[Trial], ran: Collection[int]) -> Matrix:
+        """Return how likely each row of the pool is to be measured; some rows ran already."""
+        good, bad = sorted(ran), self._rows(_in_vain(trials)) - {*ran}
+        full = self._rows(t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY)
         works = self._fits(sorted(bad & full), good)
         if broken := sorted(bad - full):
             every = range(len(works))
             wrong = self._kernel.likeness(every, broken).sum(1)
-            works *= 1 - wrong / (HALF + wrong + self._kernel.likeness(every, good).sum(1))
+            # Where nothing ran, 0.3 failures, each weighed by how alike it is, halve the chance.
+            works *= 1 - wrong / (0.3 + wrong + self._kernel.likeness(every, good).sum(1))
         works[good] = 1.0
         return works
+
+    def _rows(self, trials: Iterable[Trial]) -> set[int]:
+        return {self._row[t.configuration] for t in trials if t.configuration in self._row}
 
     def _fits(self, full: Sequence[int], good: Sequence[int]) -> Matrix:
         """Return how likely each has the memory that it needs: by its batch, whatever else."""
         batches = self._batches[:, None]
         more = (batches >= self._batches[full]).sum(1)
         less = (batches <= self._batches[good]).sum(1)
-        fits: Matrix = 1 - more / (FITS + more + less)
+        # One in twenty fits after all with other settings, where one of its size did not.
+        fits: Matrix = 1 - more / (0.05 + more + less)
         return fits
-
-    def _out_of_memory(self, trials: Iterable[Trial]) -> set[int]:
-        full = (t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY)
-        return {self._row[t.configuration] for t in full if t.configuration in self._row}

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
+from autotune.engine.load import Load
 from autotune.engine.tasks.between import BetweenEpochs
-from autotune.objective import Objective
+from autotune.errors import NothingMeasured
+from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
-from autotune.reason import Outcome
+from autotune.reason import BudgetEnded, Outcome
+from autotune.reason.sentences import reason_text
 from autotune.result import Alternative
-from autotune.result.leaderboard import Entry
+from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
-from autotune.search.ending import Interruption
+from autotune.search.belief import Learner
 from autotune.search.history import History
-from autotune.search.question import SURE_NONE
+from autotune.search.kernel import Matrix
+from autotune.search.question import DRAWS, SURE_NONE, interval_of
+from autotune.search.stopping import Interruption
 from autotune.space import why_alone
 from autotune.stats import Interval
+from autotune.text import at_least
+from autotune.trial import Stage, Trial, sustained
 from autotune.workload import WorkloadFacts
 
 
@@ -71,9 +79,72 @@ class Findings:
         return next(mine).examples_per_second
 
 
-def evidence(findings: Findings, objective: Objective) -> Evidence:
+@dataclass(frozen=True)
+class Drawn:
+    """Scores of all that has shown a speed, drawn from their posterior."""
+
+    logs: Matrix
+    """log(score), a row for each draw and a column for each configuration."""
+    entries: tuple[Entry, ...]
+    """A row of the table for each, in the same order, compared with nothing."""
+
+    def scores(self, configuration: Configuration) -> Matrix:
+        mine = (k for k, e in enumerate(self.entries) if e.configuration == configuration)
+        found: Matrix = self.logs[:, next(mine)]
+        return found
+
+    def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
+        """Return how many times better one is; None where one of them has shown nothing."""
+        known = {each.configuration for each in self.entries}
+        if not {one, other} <= known:
+            return None
+        return ITSELF if one == other else interval_of(self.scores(one) - self.scores(other))
+
+    def entries_beside(self, baseline: Configuration) -> tuple[Entry, ...]:
+        """Return the rows compared with the best single device, the best first."""
+        order = self.logs.mean(0)
+        columns = sorted(range(len(self.entries)), key=lambda k: -order[k])
+        return tuple(
+            each.model_copy(update={"speedup": self.ratio(each.configuration, baseline)})
+            for each in (self.entries[k] for k in columns)
+        )
+
+
+def drawn(
+    learner: Learner, scorer: Scorer | None, refused: Callable[[Configuration], bool]
+) -> Drawn:
+    """Draw from the posterior of all trials so far.
+
+    The scorer tells examples per second from scores; None where the score does not follow them.
+    """
+    posterior = learner.learn()
+    rows = [*dict.fromkeys(run.row for run in learner.runs)]
+    logs = posterior.joint(rows).draw(DRAWS, 0, range(len(rows)))
+    entries = []
+    for k, row in enumerate(rows):
+        c = learner.pool[row]
+        runs = [each for each in learner.counting if each.configuration == c]
+        rate = (
+            learner.history.throughput(c)
+            if scorer is None
+            else sustained(interval_of(logs[:, k] - scorer.log_offset(c)), runs)
+        )
+        entries.append(
+            Entry(
+                configuration=c,
+                examples_per_second=rate,
+                speedup=None,
+                outcome=Outcome.REJECTED if refused(c) else runs[-1].outcome,
+                runs=len(runs),
+            )
+        )
+    return Drawn(logs, tuple(entries))
+
+
+def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evidence:
     """Return what the verdict of a search rests on."""
-    history = findings.history
+    history, found = findings.history, findings.value
+    value, low, high = map(objective.short, (found.value, found.low, found.high))
     return Evidence(
         outcome=outcome(findings),
         decision=findings.decision,
@@ -83,14 +154,10 @@ def evidence(findings: Findings, objective: Objective) -> Evidence:
         noise=history.noise,
         quantity=objective.title,
         adjective=objective.adjective,
-        value=_in_short(findings.value, objective),
+        value=f"{value} ({low} to {high})",
         repeats=history.repeats,
+        load=load,
     )
-
-
-def _in_short(value: Interval, objective: Objective) -> str:
-    low, high = objective.short(value.low), objective.short(value.high)
-    return f"{objective.short(value.value)} ({low} to {high})"
 
 
 def outcome(findings: Findings) -> VerdictOutcome:
@@ -159,9 +226,9 @@ def speedup(findings: Findings) -> Interval | None:
 
 
 def unchanged_batch(findings: Findings) -> Alternative | None:
-    """Return the fastest measured configuration with the global batch of the defaults.
+    """Return the fastest measured configuration with the default's global batch, if that differs.
 
-    None where the recommended one has it, or nothing with it was measured.
+    None where nothing with it was measured.
     """
     usual, chosen = findings.default.global_batch, findings.recommended
     if chosen.global_batch == usual:
@@ -170,9 +237,33 @@ def unchanged_batch(findings: Findings) -> Alternative | None:
     best = next((e for e in mine if e.outcome is Outcome.MEASURED), None)
     if best is None:
         return None
-    rate = best.examples_per_second
     return Alternative(
         configuration=best.configuration,
-        examples_per_second=rate,
-        share=rate.value / findings.examples_per_second.value,
+        examples_per_second=best.examples_per_second,
+        share=best.examples_per_second.value / findings.examples_per_second.value,
+    )
+
+
+def nothing_measured(trials: Sequence[Trial], earlier: int, elapsed: float) -> NothingMeasured:
+    """Return why a search has nothing to say, by its trials on one device.
+
+    The first ones are of earlier sessions; what went wrong in this one is told first.
+    """
+    failed = [
+        t
+        for t in (*trials[earlier:], *trials[:earlier])
+        if t.stage is Stage.BASELINE and not t.measured and not isinstance(t.reason, BudgetEnded)
+    ]
+    if not failed:
+        ends = (t.reason for t in reversed(trials) if isinstance(t.reason, BudgetEnded))
+        where = reason_text(next(ends, None) or BudgetEnded())
+        where = where.removeprefix("the budget ran out ")
+        return NothingMeasured(
+            f"Nothing was measured: the budget ran out {where} (your own configuration).",
+            f"Use a budget of {at_least(2 * elapsed)} or more (--budget).",
+        )
+    return NothingMeasured(
+        f"No single-device configuration could be measured; the first one "
+        f"{failed[0].outcome.verb}: {reason_text(failed[0].reason).rstrip('.')}.",
+        "Fix this and try again.",
     )

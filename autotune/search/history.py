@@ -11,14 +11,12 @@ from typing import NamedTuple
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.search.costs import SMALL_START, Costs, Start
-from autotune.search.failures import RuledOut
+from autotune.search.failures import ATTEMPTS, RuledOut
 from autotune.stats import Interval, Noise, mean_rate, pooled_noise
 from autotune.trial import Trial, counting
 
 ROUGH = 0.15
 """Standard error of log(score) of a run that was stopped before it was measured."""
-ATTEMPTS = 2
-"""A configuration whose host was lost is tried again, in case others are left for it."""
 
 
 class Observed(NamedTuple):
@@ -31,12 +29,9 @@ class Observed(NamedTuple):
 
 
 class History:
-    """Reads the trials of a study as measurements of configurations.
+    """Reads the trials of a study, oldest first, as measurements of configurations.
 
-    Args:
-        trials: Oldest first; kept by whoever appends to them.
-        score: Reads off a trial how good it is.
-        start: What the inspection lets expect of a process on one device.
+    The start is what the inspection lets expect of a process on one device.
     """
 
     def __init__(
@@ -118,11 +113,7 @@ class History:
         return mean_rate(rates, self.noise)
 
     def observed(self, score: Score | None = None) -> dict[Configuration, Observed]:
-        """Return what every configuration has shown that ran long enough.
-
-        Args:
-            score: Reads it off a trial; None: as the search is judged.
-        """
+        """Return what every configuration has shown that ran long enough, by a score."""
         score = score or self.score
         if id(score) not in self._observed:
             self._observed[id(score)] = self._observe(score)
@@ -134,13 +125,13 @@ class History:
         for trial in counting(shown):
             logs[trial.configuration].append(math.log(score(trial) or 1.0))
         whole = {trial.configuration for trial in shown if trial.measured}
+        sd = self.noise.sd
         return {
-            c: Observed(fmean(each), math.hypot(self._error(each), 0.0 if c in whole else ROUGH))
+            c: Observed(
+                fmean(each), math.hypot(sd / math.sqrt(len(each)), 0.0 if c in whole else ROUGH)
+            )
             for c, each in logs.items()
         }
-
-    def _error(self, logs: Sequence[float]) -> float:
-        return self.noise.sd / math.sqrt(len(logs))
 
     @property
     def baseline(self) -> Configuration | None:

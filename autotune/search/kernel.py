@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from autotune.config import Configuration, axes
 from autotune.value import Scalar
 
-MEAN_SD = 3.0
-"""Prior standard deviation of the mean of all log scores, which is unknown."""
 SHARED = (
     ("strategy", 0.1, 1.3),
     ("by strategy", 0.3, 0.7),
@@ -34,24 +32,19 @@ believed than two that differ. What it changes about an axis, and what two axes 
 shares of their sizes; what only one combination of all axes has is a size of its own."""
 SIZE, SIZES = 0.08, 1.2
 """The same of an axis: half of them change a score by less than 8 %, one in twenty by half."""
-REACH = 2.0
-"""Doublings of a count over which its effect is alike."""
 TREND = 0.5
 """Of the size of an axis, what is expected of a doubling of what is usually the faster the larger
 it is: the batch, the steps per call, the parallel calls, a cache. On sixteen of seventeen recorded
 workloads a larger batch was faster, by 0.1 to 0.5 for each doubling, and none was slower by more
 steps per call."""
-AUTOMATIC = 4.0
-"""Doublings that a number which TensorFlow chooses is worth."""
 
 Matrix = NDArray[np.float64]
 
 
 class Kernel:
-    """The prior over a finite pool, for many parameters at a time.
+    """The prior over a finite pool, whose configurations are named by position.
 
-    Args:
-        pool: All configurations that it will be asked about, by their position.
+    It is computed for many sets of parameters at a time.
     """
 
     def __init__(self, pool: Sequence[Configuration]) -> None:
@@ -96,7 +89,7 @@ class Kernel:
         # The sum over all pairs of axes of the products of their sizes and likenesses.
         pairs = np.tensordot(sizes, each, 1) ** 2 - np.tensordot(sizes**2, each**2, 1)
         found: Matrix = (
-            MEAN_SD**2
+            3.0**2  # of the mean of all log scores, which is unknown
             + offset[whole] ** 2 * strategy
             + single * (1 + by_strategy[whole] ** 2 * strategy)
             + pair[whole] ** 2 * pairs / 2
@@ -130,7 +123,8 @@ def _likeness(a: Scalar, b: Scalar) -> float:
     if a == b and type(a) is type(b):
         return 1.0
     if _count(a) and _count(b):
-        return math.exp(-abs(math.log2(float(a) / float(b))) / REACH)
+        # The effect of a count is alike over two doublings.
+        return math.exp(-abs(math.log2(float(a) / float(b))) / 2.0)
     return 0.0
 
 
@@ -142,7 +136,8 @@ def _trend(name: str, values: Mapping[str, Scalar]) -> float:
     value = values[name]
     if _count(value):
         return math.log2(float(value))
-    return {"auto": AUTOMATIC, "off": 0.0}.get(str(value), 1.0)
+    # A number that TensorFlow chooses is worth four doublings.
+    return {"auto": 4.0, "off": 0.0}.get(str(value), 1.0)
 
 
 def _count(value: Scalar) -> bool:

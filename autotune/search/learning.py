@@ -15,10 +15,6 @@ from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
 from autotune.stats.gradients import Learning, Unpredictable
 
-SECONDS = 10.0
-"""For training and looking, at most."""
-LEAST = 2.0
-"""With less, there would be too few gradients."""
 SHARE = 0.15
 """Of the budget, at most, with all that it takes to start: step and gradient are compiled."""
 
@@ -31,11 +27,7 @@ def foreknown(
 ) -> Learning | None:
     """Return what is known of other batch sizes without an inspection; None where one is needed.
 
-    Args:
-        request: May fix the batch.
-        subject: What is trained where, and what is optimized.
-        default: One device with the user's own batch.
-        known: What an earlier session of the same search has found, which is not looked at again.
+    What an earlier session of the same search has found is not looked at again.
     """
     batch = default.global_batch
     fixed = request.options.global_batch is not None
@@ -58,18 +50,11 @@ def learned(  # noqa: PLR0913 - each comes from another part
 ) -> Learning:
     """Look at what an example teaches at other batch sizes than the user's own.
 
-    Args:
-        request: Bounds the time.
-        subject: What is trained where, and what is optimized.
-        default: One device with the user's own batch, which was measured.
-        engine: Trains it.
-        observer: Is told of the inspection.
-        first_call: Seconds of the first call of its step.
-        left: Seconds left of the budget.
+    One device with that one was measured, with so many seconds of the first call of its step.
     """
     batch, options = default.global_batch, request.options
-    seconds = min(SECONDS, SHARE * left - STARTING - 2 * first_call)
-    if seconds < LEAST:
+    seconds = min(10.0, SHARE * left - STARTING - 2 * first_call)
+    if seconds < 2.0:  # There would be too few gradients.
         return Learning(batch=batch, refused=Unpredictable.NO_TIME)
     observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
     trials = request.out / "trials"

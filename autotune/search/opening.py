@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 import optuna
@@ -20,14 +21,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from autotune.config import Configuration
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Scorer
-from autotune.search.frozen import KEPT, RECORD, frozen, root_cause
+from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
 from autotune.search.study import Notify, Study
 from autotune.trial import Trial
 
 FACTORIES = "factories"
 """Key of the part of an identity that an edit of the user's code changes."""
-LOCK_SECONDS = 1.0
-"""How long SQLite waits for another process; Optuna tries five times to save a trial."""
 
 Identity = Mapping[str, str]
 """What must be equal for two searches to share a study: what it is, and its fingerprint.
@@ -92,13 +91,7 @@ def _remove(path: Path) -> None:
 def open_study(
     wanted: Wanted, pool: Sequence[Configuration], claim: Claim, notify: Notify
 ) -> Study:
-    """Return a new study, or the one to go on with.
-
-    Args:
-        wanted: Which one.
-        pool: Every configuration that may be tried.
-        claim: Takes the study for this search, before its trials are read.
-        notify: Is told when trials cannot be saved.
+    """Return a new study, or the one to go on with, claimed before its trials are read.
 
     Raises:
         UsageError: Another search is using the study.
@@ -107,7 +100,9 @@ def open_study(
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with _storage_errors(wanted.storage):
-        storage = _opened(wanted.storage)
+        storage = wanted.storage
+        if isinstance(storage, str):
+            storage = _database(storage)
         names = optuna.get_all_study_names(storage)
         opened = _existing if wanted.resume else _new
         return Study(opened(storage, names, wanted, claim), pool, notify, wanted.scorer.value)
@@ -121,13 +116,9 @@ def made_for(storage: str, name: str) -> str:
 
 
 def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
-    """Make a study again that holds exactly these trials.
+    """Make a study again that holds exactly these trials, in the order of their numbers.
 
-    Args:
-        storage: An SQLAlchemy URL.
-        name: Of the study, which is not there yet.
-        purpose: What it was made for; whoever resumes it checks that.
-        trials: Its trials, in the order of their numbers.
+    Whoever resumes it checks what it was made for: its purpose.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     attributes = json.loads(purpose)
@@ -135,15 +126,12 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
     for key in KEPT:
         if key in attributes:
             study.set_user_attr(key, attributes[key])
-    study.add_trials([frozen(each, {}, {}, each.examples_per_second, {}) for each in trials])
-
-
-def _opened(storage: str | BaseStorage) -> BaseStorage:
-    return _database(storage) if isinstance(storage, str) else storage
+    study.add_trials([frozen(each, each.examples_per_second) for each in trials])
 
 
 def _database(url: str) -> RDBStorage:
-    waits = {"connect_args": {"timeout": LOCK_SECONDS}} if url.startswith("sqlite") else {}
+    # SQLite waits a second for another process; Optuna tries five times to save a trial.
+    waits = {"connect_args": {"timeout": 1.0}} if url.startswith("sqlite") else {}
     try:
         return RDBStorage(url, waits)
     except SQLAlchemyError:  # another search may have made the tables in this moment
@@ -187,27 +175,22 @@ def _existing(
 
 
 def _new(storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
-    study, objective = _created(storage, names, wanted), wanted.scorer.objective
+    objective, name = wanted.scorer.objective, wanted.name or _free(names, wanted.base)
+    try:
+        study = optuna.create_study(storage=storage, study_name=name, direction=objective.direction)
+    except DuplicatedStudyError as exc:
+        if wanted.name is None:  # another search took it in this moment
+            return _new(storage, [*names, name], wanted, claim)
+        raise StudyMismatch(
+            f"Study {name!r} already exists.",
+            "Pass --resume to continue it, or choose another --study.",
+        ) from exc
     claim(study.study_name)
     study.set_user_attr(RECORD, dict(wanted.identity))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ExperimentalWarning)
         study.set_metric_names([f"{objective.title} ({objective.unit})"])
     return study
-
-
-def _created(storage: BaseStorage, names: Sequence[str], wanted: Wanted) -> optuna.Study:
-    name = wanted.name or _free(names, wanted.base)
-    try:
-        direction = wanted.scorer.objective.direction
-        return optuna.create_study(storage=storage, study_name=name, direction=direction)
-    except DuplicatedStudyError as exc:
-        if wanted.name is None:  # another search took it in this moment
-            return _created(storage, [*names, name], wanted)
-        raise StudyMismatch(
-            f"Study {name!r} already exists.",
-            ("Pass --resume to continue it, or choose another --study."),
-        ) from exc
 
 
 def _latest(names: Sequence[str], base: str) -> str:
@@ -218,8 +201,5 @@ def _latest(names: Sequence[str], base: str) -> str:
 
 
 def _free(names: Sequence[str], base: str) -> str:
-    number, name = 1, base
-    while name in names:
-        number += 1
-        name = f"{base}-{number}"
-    return name
+    numbered = (f"{base}-{number}" for number in count(2))
+    return next(name for name in chain([base], numbered) if name not in names)

@@ -1,4 +1,4 @@
-"""The configurations of a search as the parameters of an Optuna study.
+"""How an Optuna study holds configurations, as its parameters, and trials.
 
 The strategy is asked for first. What only one strategy has is a conditional parameter: it is
 suggested under that strategy alone.
@@ -8,23 +8,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import optuna
 from optuna.distributions import CategoricalDistribution
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from autotune.config import Configuration
+from autotune.reason import Outcome
+from autotune.reason.sentences import reason_text
+from autotune.trial import Trial
 from autotune.value import Scalar
 
+RECORD = "autotune"
+"""Key of the user attribute that holds a trial, or a study's identity, in full."""
+LEARNING = "learning"
+"""Key of the user attribute that holds what was found of other batch sizes."""
+KEPT = (RECORD, LEARNING)
+"""Keys of a study's user attributes that go with it to another database."""
 STRATEGY = "strategy"
 
 
 class Parameters:
-    """The parameters that stand for the configurations of a pool.
-
-    Args:
-        pool: All that may be tried.
-        declared: Domains that the study has already, which Optuna never lets change.
-    """
+    """The parameters that stand for the configurations of a pool, with what a study declares."""
 
     def __init__(
         self, pool: Sequence[Configuration], declared: Mapping[str, CategoricalDistribution]
@@ -82,3 +88,56 @@ class Parameters:
 
 def _key(parameters: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, repr(value)) for name, value in parameters.items())
+
+
+def declared(trials: Sequence[FrozenTrial]) -> dict[str, CategoricalDistribution]:
+    """Return the domains that a study has already, which Optuna never lets change."""
+    each = (domain for trial in trials for domain in trial.distributions.items())
+    return {name: domain for name, domain in each if isinstance(domain, CategoricalDistribution)}
+
+
+def state_of(trial: Trial, value: float | None) -> TrialState:
+    if trial.outcome is Outcome.PRUNED:
+        return TrialState.PRUNED
+    return TrialState.FAIL if value is None else TrialState.COMPLETE
+
+
+def frozen(
+    trial: Trial,
+    value: float | None,
+    parameters: Parameters | None = None,
+    shown: Mapping[int, float] | None = None,
+) -> FrozenTrial:
+    """Return a trial as the database keeps it, with its value by the objective.
+
+    What it has shown on its way is by half seconds.
+    """
+    value = value if trial.measured else None
+    params = parameters.of(trial.configuration) if parameters else {}
+    domains = {name: parameters.distributions[name] for name in params} if parameters else {}
+    made = create_trial(
+        state=state_of(trial, value),
+        value=value,
+        params=params,
+        distributions=dict(domains),
+        user_attrs={
+            "stage": str(trial.stage),
+            "outcome": str(trial.outcome),
+            "reason": reason_text(trial.reason),
+            RECORD: trial.model_dump(mode="json"),
+        },
+        intermediate_values=dict(shown or {}),
+    )
+    if trial.ended_at is not None:
+        # Optuna's times are local ones, without a zone.
+        made.datetime_complete = datetime.fromtimestamp(trial.ended_at)  # noqa: DTZ006
+        made.datetime_start = made.datetime_complete - timedelta(seconds=trial.wall_seconds)
+    return made
+
+
+def root_cause(error: BaseException) -> str:
+    """Return the first line of what an error goes back to."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")

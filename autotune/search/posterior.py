@@ -42,20 +42,14 @@ DEGREES, WHOLE = 4.0, 2.0
 which a run counts whole: normal noise then loses next to nothing."""
 KNOWN = 3
 """Parameters before those of the kernel."""
-WALKERS, STEPS, ROUNDS = 128, 10, 2
-"""Steps that each walker takes once the runs are weighed, and rounds of both: it goes on from where
-the runs before have left it."""
+WALKERS, STEPS = 128, 10
+"""Steps that each walker takes from where the runs before have left it."""
 MOST_RUNS, LAST = 48, 4
 """Runs beyond which the older ones of a configuration stand together, all but the last few; and
 beyond which each walker takes fewer steps, because a run more then tells little about the noise."""
-STRETCH = 2.0
-"""Scale of the stretch move, as its authors have it."""
 FARTHEST = 4.0
 """Standard deviations from the prior's middle beyond which no walker goes."""
 LEAST_VARIANCE = 1e-10
-JITTER = 1e-8
-"""Variance beyond what rounding takes of it; its deviation of 0.01 % changes no answer."""
-HUGE = 1e12
 
 
 class Run(NamedTuple):
@@ -101,19 +95,16 @@ def _median(runs: Sequence[Run]) -> Run:
 
 @dataclass(frozen=True)
 class Joint:
-    """The posterior of some configurations, together: a mixture of normal distributions.
-
-    Attributes:
-        rows: The configurations, by their positions in the pool.
-        means: By hypothesis, then configuration.
-        covariances: By hypothesis, then pairs of configurations.
-        noises: Variance of a run of each configuration, by hypothesis.
-    """
+    """The posterior of some configurations, together: a mixture of normal distributions."""
 
     rows: tuple[int, ...]
+    """The configurations, by their positions in the pool."""
     means: Matrix
+    """By hypothesis, then configuration."""
     covariances: Matrix
+    """By hypothesis, then pairs of configurations."""
     noises: Matrix
+    """Variance of a run of each configuration, by hypothesis."""
 
     @cached_property
     def mean(self) -> Matrix:
@@ -140,22 +131,18 @@ class Joint:
         )
 
     def draw(self, count: int, seed: int, known: Sequence[int]) -> Matrix:
-        """Draw log scores of all of them: about `count` rows.
+        """Draw log scores of all of them: about `count` rows; some positions were measured.
 
         What was measured is drawn as it is correlated. What was not deviates in common from what
         the former lets expect of it: drawn by themselves, the best of many would be far too good,
         because what no kernel knows of a workload bounds its fast configurations together.
-
-        Args:
-            count: How many rows.
-            seed: Of the random numbers.
-            known: Positions of what was measured.
         """
         random = np.random.default_rng(seed)
         ran = list(known)
         others = np.setdiff1d(np.arange(len(self.rows)), ran)
         each = -(-count // len(self.means))
-        jitter = JITTER * np.eye(len(ran))
+        # Variance beyond what rounding takes of it; its deviation of 0.01 % changes no answer.
+        jitter = 1e-8 * np.eye(len(ran))
         lower = np.linalg.cholesky(self.covariances[:, ran][:, :, ran] + jitter)
         across = np.linalg.solve(lower, self.covariances[:, ran][:, :, others])
         own = np.diagonal(self.covariances, axis1=1, axis2=2)[:, others] - (across**2).sum(1)
@@ -169,20 +156,14 @@ class Joint:
 
 
 class Posterior:
-    """Learns from runs.
+    """Learns from runs; `several` tells which configurations of the pool have several replicas."""
 
-    Args:
-        kernel: Of the pool.
-        several: Whether each configuration of the pool has several replicas.
-        seed: Of the walkers.
-    """
-
-    def __init__(self, kernel: Kernel, several: Sequence[bool], seed: int = 0) -> None:
+    def __init__(self, kernel: Kernel, several: Sequence[bool]) -> None:
         self._kernel = kernel
         self._several = np.array(several).astype(int)
         every = np.array([NOISE, RATIO, DRIFT, *kernel.prior])
         self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(0)
         normal = self._random.standard_normal((WALKERS, len(every)))
         self._walkers = self._middle + self._spread * np.clip(normal, -FARTHEST, FARTHEST)
         self._logs = -0.5 * (normal**2).sum(1)
@@ -202,7 +183,7 @@ class Posterior:
         self._offset = float(logs.mean())
         self._shown = logs - self._offset
         self.weights = np.ones(len(runs))
-        for _ in range(ROUNDS):
+        for _ in range(2):
             # What is new is weighed by what was believed before it came.
             self._reweigh()
             self._resample()
@@ -228,7 +209,8 @@ class Posterior:
         for step in range(2 * steps):
             mine = np.arange(half) + half * (step % 2)
             others = self._walkers[self._random.permutation(half) + half * (1 - step % 2)]
-            z = (1 + (STRETCH - 1) * self._random.random(half)) ** 2 / STRETCH
+            # The stretch move, with the scale that its authors have: two.
+            z = (1 + (2.0 - 1) * self._random.random(half)) ** 2 / 2.0
             moved = others + z[:, None] * (self._walkers[mine] - others)
             found = self._log(moved)
             ahead = (moved.shape[1] - 1) * np.log(z) + found - log[mine]
@@ -246,7 +228,7 @@ class Posterior:
         bordered[:, :count, :count] = signal
         bordered[:, range(count), range(count)] += errors
         bordered[:, count, :count] = rest
-        bordered[:, count, count] = HUGE
+        bordered[:, count, count] = 1e12
         lower = np.linalg.cholesky(bordered)
         half = lower[:, count, :count]
         likelihood = -0.5 * (half**2).sum(-1)
@@ -259,13 +241,13 @@ class Posterior:
         """Return the covariance of what the runs measured, their noise, and their residuals."""
         drift = np.exp(2 * walkers[:, 2])[:, None, None] * self._alike_in_time
         signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift
-        errors = (self._sds(walkers) ** 2 / self.weights + self._errors**2) / self._counts
+        noise = self._sds(walkers, self._rows)
+        errors = (noise**2 / self.weights + self._errors**2) / self._counts
         return signal, errors, self._shown - self._kernel.means(self._rows, walkers[:, KNOWN:])
 
-    def _sds(self, walkers: Matrix) -> Matrix:
-        """Return the standard deviation of each run's noise."""
-        several = self._several[self._rows]
-        found: Matrix = np.exp(walkers[:, :1] + walkers[:, 1:2] * several)
+    def _sds(self, walkers: Matrix, rows: Sequence[int]) -> Matrix:
+        """Return the standard deviation of the noise of a run of each row."""
+        found: Matrix = np.exp(walkers[:, :1] + walkers[:, 1:2] * self._several[list(rows)])
         return found
 
     def _reweigh(self) -> None:
@@ -275,7 +257,8 @@ class Posterior:
         half = signal @ np.swapaxes(white, 1, 2)
         variance = np.diagonal(signal, axis1=1, axis2=2) - (half**2).sum(-1)
         off = rest - _by(half, _by(white, rest))
-        squares = (off**2 + np.maximum(variance, 0.0)) / self._sds(self._walkers) ** 2
+        noise = self._sds(self._walkers, self._rows)
+        squares = (off**2 + np.maximum(variance, 0.0)) / noise**2
         squares *= self._counts
         weights = (DEGREES + WHOLE**2) / (DEGREES + squares.mean(0))
         self.weights = np.minimum(weights, 1.0)
@@ -309,8 +292,7 @@ class Posterior:
         means += _by(across, self._solved)
         half = across @ np.swapaxes(self._white, 1, 2)
         covariances = prior - half @ np.swapaxes(half, 1, 2)
-        sds = np.exp(self._walkers[:, :1] + self._walkers[:, 1:2] * self._several[chosen])
-        return Joint(tuple(rows), means, covariances, sds**2)
+        return Joint(tuple(rows), means, covariances, self._sds(self._walkers, chosen) ** 2)
 
 
 def _whitening(signal: Matrix, errors: Matrix) -> Matrix:

@@ -1,30 +1,34 @@
-"""Profiles the recommended configuration and its challengers in the time that was reserved.
+"""What follows a search in the time that was reserved: the program is tried, a step taken apart.
 
-It times parts of a step of the baseline and of its best challenger, each once: the noise of runs
-is known from the search, and whoever has an answer waits for no more. What does not fit into the
-budget is left out.
+What is delivered beside the program that was timed runs once. The profile times parts of a step of
+the baseline and of its best challenger, each once: the noise of runs is known from the search, and
+whoever has an answer waits for no more. What does not fit into the budget is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from autotune.checks.breakdown import Straggler, breakdown, slow_worker, straggler
-from autotune.checks.crossover import break_even
-from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker, straggler
+from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_even, predict
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
-from autotune.checks.scaling import MORE_HOSTS, of_runs, predict
 from autotune.config import Configuration
 from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
+from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
+from autotune.reason import Outcome
+from autotune.reason.sentences import reason_text
+from autotune.search.allreduce import seconds_of_step
 from autotune.search.findings import Findings
 from autotune.search.history import History
+from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats import Noise
+from autotune.stats import Noise, mean_rate
 from autotune.strategies import strategy
 from autotune.trial import Trial
 
@@ -41,82 +45,119 @@ def reserved_seconds(options: SearchOptions, history: History) -> float:
     return most if baseline is None or 2 * history.costs.seconds(baseline) <= most else 0.0
 
 
-class Profiler:
-    """Finds out where the time of a step goes.
+def patch_of(chosen: Configuration, subject: Subject) -> Patch:
+    """Return what to change in the user's script, if there is one."""
+    script = subject.workload.script
+    if script is None or script.notebook:
+        return NO_PATCH
+    try:
+        text = Path(script.path).read_bytes().decode()
+    except (OSError, ValueError):
+        return Patch(why_not="The script cannot be read any more.")
+    if "\r" in text:
+        return Patch(why_not="The lines of the script end as on Windows.")
+    return patch_for(script.path, text, chosen, subject.facts, subject.machine)
 
-    Args:
-        runner: Makes the runs.
-        budget: Bounds them.
-        observer: Is told what is being done.
-        candidates: The configurations that can run.
+
+def tried(findings: Findings, runner: Runner, budget: Budget) -> Findings:
+    """Return the findings with what the patch reaches, and what lies between two epochs.
+
+    What there is no time for is left out.
     """
+    chosen, costs = findings.recommended, runner.history.costs
+    if findings.patch.text and costs.seconds(chosen) <= budget.left:
+        findings = _with_patch(findings, runner)
+    between = None
+    if costs.seconds(chosen) <= budget.left and not strategy(chosen.strategy).asynchronous:
+        between = runner.between_epochs(chosen)
+    return replace(findings, between=between)
 
-    def __init__(
-        self, runner: Runner, budget: Budget, observer: Observer, candidates: Candidates
-    ) -> None:
-        self._runner = runner
-        self._candidates = candidates
-        self._budget = budget
-        self._observer = observer
-        self._costs = runner.history.costs
-        self._broken: set[Variant] = set()
-        self._own: dict[Configuration, tuple[float, ...]] = {}
+
+def _with_patch(findings: Findings, runner: Runner) -> Findings:
+    """Run the changed script once; one that does not train is not delivered."""
+    chosen, subject = findings.recommended, runner.subject
+    script, fit = subject.workload.script, subject.facts.fit
+    if script is None or fit is None:
+        return findings
+    changed, steps = findings.patch.changed, chosen.steps_per_execution
+    program = program_of(script.path, script.arguments, changed, fit, steps)
+    result = runner.changed(chosen, program)
+    if result.outcome is Outcome.FAILED:
+        why = f"The changed script does not train: {reason_text(result.reason)}"
+        return replace(findings, patch=Patch(why_not=why))
+    seconds = seconds_of_step(result)
+    # Its cache fills while it trains, as that of a trial does before.
+    if seconds is None or chosen.cache != "off":
+        return findings
+    rate = chosen.global_batch / seconds
+    return replace(findings, patch_speed=rate / findings.examples_per_second.value)
+
+
+@dataclass
+class Profiler:
+    """Finds out where the time of a step goes."""
+
+    runner: Runner
+    budget: Budget
+    observer: Observer
+    candidates: Candidates
+    _broken: set[Variant] = field(default_factory=set, init=False)
+    _own: dict[Configuration, tuple[float, ...]] = field(default_factory=dict, init=False)
 
     def run(self, findings: Findings) -> Findings:
         """Return the findings with the diagnosis, None where there was no time."""
-        compared = [findings.baseline, *_challenger(findings)]
-        return replace(findings, diagnosis=self._diagnosed(compared))
-
-    def _diagnosed(self, compared: list[Configuration]) -> Diagnosis | None:
-        made = self._made(compared)
-        return self._diagnosis(made) if any(made.values()) else None
+        made = self._made([findings.baseline, *_challenger(findings)])
+        diagnosis = self._diagnosis(made) if any(made.values()) else None
+        return replace(findings, diagnosis=diagnosis)
 
     def _made(self, compared: Sequence[Configuration]) -> Mapping[Configuration, Seconds]:
         """Make every experiment once, as far as the time goes, the most telling first."""
+        facts = self.runner.subject.facts
         made: dict[Configuration, dict[Experiment, float]] = {each: {} for each in compared}
         timed: dict[Variant, float] = {}
-        for configuration, experiment in self._in_order(compared):
-            what = variant(configuration, experiment, self._runner.subject.facts)
+        first = [(each, one) for each in compared for one in telling(each)]
+        later = [(each, one) for each in compared for one in further(each, facts)]
+        for configuration, experiment in first + later:
+            what = variant(configuration, experiment, facts)
             # Without the step itself there is nothing to compare with.
             known = made[configuration] or experiment is Experiment.STEP
             if what and known and (seconds := timed.get(what) or self._seconds(what)):
                 timed[what] = made[configuration][experiment] = seconds
         return made
 
-    def _in_order(
-        self, compared: Sequence[Configuration]
-    ) -> list[tuple[Configuration, Experiment]]:
-        facts = self._runner.subject.facts
-        first = [(each, one) for each in compared for one in telling(each)]
-        return first + [(each, one) for each in compared for one in further(each, facts)]
-
     def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
-        noise = self._runner.history.noise
-        parts = [
-            breakdown(
-                each,
-                seconds,
-                noise,
-                otherwise=self._step(each),
-                callbacks=self._callbacks(each),
-            ).model_copy(update={"straggler": self._straggler(each, seconds)})
-            for each, seconds in found.items()
+        noise, facts = self.runner.history.noise, self.runner.subject.facts
+        one, *challenger = (self._taken_apart(each, s, noise) for each, s in found.items())
+        even = [
+            break_even(each, seconds, gradient_bytes=facts.dense_gradient_bytes, noise=noise)
+            for each, seconds in [*found.items()][1:]
         ]
-        challenger = [*found.items()][1:]
-        gradients = self._runner.subject.facts.dense_gradient_bytes
         return Diagnosis(
-            one_device=parts[0],
-            distributed=parts[1] if challenger else None,
-            break_even=break_even(*challenger[0], gradient_bytes=gradients, noise=noise)
-            if challenger
-            else None,
+            one_device=one,
+            distributed=challenger[0] if challenger else None,
+            break_even=even[0] if even else None,
             predicted=tuple(self._predicted(found, noise)),
-            advice=advise(self._runner.subject.facts, self._candidates, self._rates()),
+            advice=advise(facts, self.candidates, self._rates()),
         )
+
+    def _taken_apart(
+        self, configuration: Configuration, seconds: Seconds, noise: Noise
+    ) -> Breakdown:
+        steps, trials = self._steps(configuration), self._trials(configuration)
+        # By the last run that tells them.
+        callbacks = [t.callback_seconds for t in trials if t.callback_seconds]
+        found = breakdown(
+            configuration,
+            seconds,
+            noise,
+            otherwise=sum(steps) / len(steps),
+            callbacks=callbacks[-1] if callbacks else (),
+        )
+        return found.model_copy(update={"straggler": self._straggler(configuration, seconds)})
 
     def _predicted(self, found: Mapping[Configuration, Seconds], noise: Noise) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""
-        subject = self._runner.subject
+        subject = self.runner.subject
         worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
         if not worker_groups:
             return []
@@ -125,36 +166,32 @@ class Profiler:
         runs = {n: self._steps(best.but(workers=n)) for n in hosts}
         alone = found.get(best, {}).get(Experiment.ALONE)
         runs[1] = [alone] if alone else self._steps(best.on_one_device())
-        steps = {n: of_runs(seconds, noise) for n, seconds in runs.items() if seconds}
+        steps = {n: mean_rate(seconds, noise) for n, seconds in runs.items() if seconds}
         more = [n for n in MORE_HOSTS if n > max(steps)]
         return predict(
             steps,
             more,
             gradient_bytes=subject.facts.dense_gradient_bytes,
-            bandwidth=self._runner.bandwidth(),
+            bandwidth=self.runner.bandwidth(),
         )
 
     def _is_spread(self, configuration: Configuration) -> bool:
         """Return whether every replica has a host to itself, and waits for the others."""
-        hosts = len(self._runner.subject.machine.hosts)
+        hosts = len(self.runner.subject.machine.hosts)
         alone = configuration.replicas_per_worker == 1 < configuration.workers <= hosts
         return alone and not strategy(configuration.strategy).asynchronous
 
     def _rates(self) -> dict[Configuration, Rated]:
         """Return what each configuration reached in its first run that was measured."""
-        measured = [t for t in self._runner.history.trials if t.measured]
+        measured = [t for t in self.runner.history.trials if t.measured]
         return {
             t.configuration: Rated(t.number, t.examples_per_second)
             for t in reversed(measured)
             if t.examples_per_second
         }
 
-    def _step(self, configuration: Configuration) -> float:
-        """Return the seconds of a step in training, from all trials that showed it."""
-        steps = self._steps(configuration)
-        return sum(steps) / len(steps)
-
     def _steps(self, configuration: Configuration) -> list[float]:
+        """Return the seconds of a step in training, by each trial that showed it."""
         rates = [rate for t in self._trials(configuration) if (rate := t.examples_per_second)]
         return [configuration.global_batch / rate for rate in rates]
 
@@ -162,50 +199,38 @@ class Profiler:
         """Return the worker for which the others wait, and on which host it is."""
         own, together = self._own.get(configuration), seconds.get(Experiment.HELD)
         if own and together:
-            found = slow_worker(own, together, self._runner.history.noise)
+            found = slow_worker(own, together, self.runner.history.noise)
         else:
-            found = straggler(self._work(configuration))
-        machine = self._runner.subject.machine
+            # By what each worker worked for a step in the last run that tells.
+            known = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
+            found = straggler(known[-1] if known else ())
+        machine = self.runner.subject.machine
         if found is None or len(machine.hosts) == 1:
             return found
         role = strategy(configuration.strategy).roles(configuration, machine)[found.worker]
         return found.model_copy(update={"host": machine.hosts[role.host].name})
 
-    def _work(self, configuration: Configuration) -> tuple[float, ...]:
-        """Return what each worker worked for a step in the last run that tells."""
-        known = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
-        return known[-1] if known else ()
-
-    def _callbacks(self, configuration: Configuration) -> tuple[tuple[str, float], ...]:
-        """Return what each callback took of a step in the last run that tells."""
-        known = [t.callback_seconds for t in self._trials(configuration) if t.callback_seconds]
-        return known[-1] if known else ()
-
     def _trials(self, configuration: Configuration) -> list[Trial]:
-        return [t for t in self._runner.history.trials if t.configuration == configuration]
+        return [t for t in self.runner.history.trials if t.configuration == configuration]
 
     def _seconds(self, what: Variant) -> float | None:
         """Return the seconds of a step; None without the time for it, or if it fails."""
-        affordable = self._costs.seconds(what.configuration) <= self._budget.left
-        if what in self._broken or not affordable or self._ran_out(what):
+        affordable = self.runner.history.costs.seconds(what.configuration) <= self.budget.left
+        # Whether a trial that needs no more memory had too little.
+        full = self.runner.history.ruled_out.too_large(what.configuration)
+        if what in self._broken or not affordable or (full and what.only_bytes is None):
             return None
-        self._observer(Preparing(what="Profiling the step time"))
+        self.observer(Preparing(what="Profiling the step time"))
         seconds = self._measured(what)
         if seconds is None:
             self._broken.add(what)
         return seconds
 
-    def _ran_out(self, what: Variant) -> bool:
-        """Whether a trial that needs no more memory had too little."""
-        return what.only_bytes is None and self._runner.history.ruled_out.too_large(
-            what.configuration
-        )
-
     def _measured(self, what: Variant) -> float | None:
         configuration = what.configuration
         if what.only_bytes is not None:
-            return self._runner.allreduce_seconds(configuration, gradient_bytes=what.only_bytes)
-        found = self._runner.step_time(configuration, held=what.held, exchanges=what.exchanges)
+            return self.runner.allreduce_seconds(configuration, gradient_bytes=what.only_bytes)
+        found = self.runner.step_time(configuration, held=what.held, exchanges=what.exchanges)
         if found and not what.exchanges:
             self._own[configuration] = found.workers
         return found and found.seconds

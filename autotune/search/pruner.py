@@ -10,10 +10,8 @@ from optuna import Study
 from optuna.pruners import BasePruner
 from optuna.trial import FrozenTrial
 
-from autotune.stats import FALSE_PRUNE_RATE, t_quantile
+from autotune.stats import t_quantile
 
-HALF_SECONDS = 2
-"""Intermediate values for each second of the steady part of a run."""
 ANALYSES = (1, 3, 10)
 """Half seconds after which a run is compared with one device, and no more often, because every
 analysis may err."""
@@ -35,13 +33,10 @@ class Reference(NamedTuple):
 
 
 class SlowerThanOneDevice(BasePruner):
-    """Stops a run that is surely slower than one device.
+    """Stops a run that is surely slower than one device; without a reference, none.
 
     It errs with a probability of half a per cent for a run that is as fast, over all its looks
     together (Bonferroni).
-
-    Args:
-        reference: Tells what to compare with; None while there is nothing.
     """
 
     def __init__(self, reference: Callable[[], Reference | None]) -> None:
@@ -69,5 +64,5 @@ def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:
     minimizes = study.direction.name == "MINIMIZE"
     score = (-shown if minimizes else shown) + trial.user_attrs.get(CLIMB, 0.0)
     error = math.hypot(reference.sd, trial.user_attrs.get(ERROR, 0.0))
-    reach = error * t_quantile(DEGREES, 1 - FALSE_PRUNE_RATE / len(ANALYSES))
+    reach = error * t_quantile(DEGREES, 1 - 0.005 / len(ANALYSES))
     return float(score) - reference.log_score + reach

@@ -20,7 +20,7 @@ from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.text import hint
 from autotune.value import Value
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Workload, WorkloadFacts
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -35,22 +35,20 @@ else:
 _SQLITE = "sqlite:///"
 
 
-def _storage(given: Any) -> Any:
-    if isinstance(given, str | None) or hasattr(given, "create_new_study"):
-        return given
-    raise ValueError("Input should be an SQLAlchemy URL or an Optuna storage")
+def _having(method: str, what: str, kind: type | None = None) -> BeforeValidator:
+    """Return a check that what is given, if anything is, has a method of Optuna's or is a kind."""
+
+    def checked(given: Any) -> Any:
+        if given is None or hasattr(given, method) or (kind and isinstance(given, kind)):
+            return given
+        raise ValueError(f"Input should be {what}")
+
+    return BeforeValidator(checked)
 
 
-def _sampler(given: Any) -> Any:
-    if given is None or hasattr(given, "sample_relative"):
-        return given
-    raise ValueError("Input should be an Optuna sampler")
-
-
-def _pruner(given: Any) -> Any:
-    if given is None or hasattr(given, "prune"):
-        return given
-    raise ValueError("Input should be an Optuna pruner")
+_STORAGE = _having("create_new_study", "an SQLAlchemy URL or an Optuna storage", str)
+_SAMPLER = _having("sample_relative", "an Optuna sampler")
+_PRUNER = _having("prune", "an Optuna pruner")
 
 
 class TuningRequest(Value):
@@ -63,12 +61,12 @@ class TuningRequest(Value):
     out: Path
     """Folder for the files, the trials' folders, and the study's database."""
     study: str | None = None
-    storage: Annotated[str | BaseStorage | None, BeforeValidator(_storage)] = None
+    storage: Annotated[str | BaseStorage | None, _STORAGE] = None
     """SQLAlchemy URL of the study's database, or an Optuna storage; None puts a file beside the
     others."""
-    sampler: Annotated[BaseSampler | None, BeforeValidator(_sampler)] = None
+    sampler: Annotated[BaseSampler | None, _SAMPLER] = None
     """Proposes the trials, in place of what the options name."""
-    pruner: Annotated[BasePruner | None, BeforeValidator(_pruner)] = None
+    pruner: Annotated[BasePruner | None, _PRUNER] = None
     """Stops trials that are not worth their end, in place of the comparison with one device."""
     resume: bool = False
     files: bool = True
@@ -96,8 +94,12 @@ def check(request: TuningRequest) -> None:
     Raises:
         UsageError: It cannot; the text says why.
     """
-    if request.study is not None:
-        _check_name(request.study)
+    if request.study is not None and not re.fullmatch(r"[\w-][\w.-]{0,99}", request.study):
+        # It names a folder too.
+        raise UsageError(
+            f"{request.study!r} is not a valid study name.",
+            "Use up to 100 letters, digits, '-', '_' and '.', not starting with '.'.",
+        )
     if request.options.budget is None and request.options.max_trials is None:
         raise UsageError(
             "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
@@ -131,7 +133,10 @@ def check_names(request: TuningRequest) -> None:
     if space is not None and None not in takes.values():
         check_own_axes(space, {name for names in takes.values() for name in names or ()})
     for role, factory in request.workload.factories.items():
-        _check_arguments(role, factory, takes.get(role))
+        declared = takes.get(role)
+        for name, _ in factory.arguments:
+            if declared is not None and name not in declared:
+                raise FactoryFailed(f"{role} has no parameter {name!r}.", hint(name, declared))
 
 
 def _parameters(workload: Workload) -> dict[str, tuple[str, ...] | None]:
@@ -139,12 +144,6 @@ def _parameters(workload: Workload) -> dict[str, tuple[str, ...] | None]:
     if workload.script:
         return {"script": ()}
     return {"model_fn": workload.model.parameters, "dataset_fn": workload.dataset.parameters}
-
-
-def _check_arguments(role: str, factory: Factory, declared: tuple[str, ...] | None) -> None:
-    for name, _ in factory.arguments:
-        if declared is not None and name not in declared:
-            raise FactoryFailed(f"{role} has no parameter {name!r}.", hint(name, declared))
 
 
 def _check_storage(url: str) -> None:
@@ -181,15 +180,6 @@ def named_space(request: TuningRequest) -> Space | None:
     named = space if isinstance(space, Space) else None
     check_arguments(request.workload, named.own_axes if named else ())
     return named
-
-
-def _check_name(name: str) -> None:
-    """Make sure that a study's name can be the name of a folder too."""
-    if not re.fullmatch(r"[\w-][\w.-]{0,99}", name):
-        raise UsageError(
-            f"{name!r} is not a valid study name.",
-            "Use up to 100 letters, digits, '-', '_' and '.', not starting with '.'.",
-        )
 
 
 def _check_output(out: Path) -> None:

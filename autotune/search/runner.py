@@ -21,35 +21,25 @@ from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import StepTime, allreduce_request, step_time
 from autotune.search.costs import expected_start
-from autotune.search.epochs import as_it_lasts, backlog_in, epoch_of, fill_of
+from autotune.search.epochs import as_it_lasts, backlog_in, epoch_of, fill_of, trial_of
 from autotune.search.failures import still_known
 from autotune.search.history import History
-from autotune.search.record import trial_of
 from autotune.search.request import Subject
-from autotune.search.stopping import (
-    AHEAD,
-    AHEAD_IN_REPEATS,
-    Budget,
-    MeasureWatch,
-)
+from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
 
-GRACE_SECONDS = 15.0
-"""A phase may take this much longer than the budget lasts, so that a search keeps to its budget
-and yet a first compilation near the end is not taken for a hang."""
-
 
 class Runner:
-    """Makes trials, one at a time.
+    """Makes trials, one at a time, and keeps each in a study.
 
     Args:
         engine: Runs them.
         subject: What is tuned.
         study: Keeps them.
-        folder: Holds one folder for each.
+        folder: Holds a folder for each.
         budget: Bounds how long a phase may take.
         observer: Is told of each.
         most_memory: GiB that the processes of each may hold; None: most of what is free.
@@ -68,9 +58,7 @@ class Runner:
     ) -> None:
         self._engine = engine
         self.subject = subject
-        """What is tuned."""
         self.study = study
-        """Keeps the trials."""
         self._folder = folder
         self._budget = budget
         self._most_memory = None if most_memory is None else int(most_memory * 2**30)
@@ -79,13 +67,8 @@ class Runner:
         """What other programs took of the machine during each run."""
         self._scripts: dict[tuple[Configuration, bool], str] = {}
         self._lost_hosts: tuple[str, ...] = ()
-        # The engine's clock does not jump, and is virtual where the machine is.
-        self._clock_began = budget.zero
-        self.history = History(
-            still_known(study.trials),
-            subject.scorer,
-            start=expected_start(subject.facts),
-        )
+        start = expected_start(subject.facts)
+        self.history = History(still_known(study.trials), subject.scorer, start)
         for trial in self.history.trials:
             self._learn(trial)
 
@@ -96,18 +79,8 @@ class Runner:
         *,
         prunes: bool = False,
         turn: int | None = None,
-        ahead: float | None = None,
     ) -> Trial:
-        """Run a configuration once and save the trial.
-
-        Args:
-            configuration: What to run.
-            stage: Why.
-            prunes: Whether the study's pruner may stop it.
-            turn: The round, where configurations take turns.
-            ahead: Steady seconds within which the end of an epoch is waited for; None: by the
-                stage.
-        """
+        """Run a configuration once and save the trial, in a round where these take turns."""
         number = len(self.study.trials)
         self._observer(
             TrialStarted(
@@ -121,11 +94,11 @@ class Runner:
         epoch = epoch_of(configuration, self.subject)
         asked = self.study.ask(configuration, prunes=prunes)
         watch = MeasureWatch(
-            lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
+            score=lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
             report=asked.report,
             left=self._left_to_measure,
             epoch=epoch,
-            ahead=ahead or (AHEAD_IN_REPEATS if stage is Stage.REPEAT else AHEAD),
+            ahead=AHEAD_IN_REPEATS if stage is Stage.REPEAT else AHEAD,
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
@@ -179,24 +152,18 @@ class Runner:
     def allreduce_seconds(
         self, configuration: Configuration, *, gradient_bytes: int | None = None
     ) -> float | None:
-        """Measure how long the replicas of a configuration need to exchange their gradients.
+        """Return the seconds in which the replicas of a configuration exchange their gradients.
 
-        Args:
-            configuration: The one.
-            gradient_bytes: What they exchange; None: the workload's dense gradients.
-
-        Returns:
-            Seconds of a step that does nothing else; None if it could not be measured.
+        Without `gradient_bytes` these are the workload's. None if it could not be measured.
         """
         replicas = configuration.replicas
         self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
-        limits = self._limits(configuration)
         with tempfile.TemporaryDirectory() as folder:
             request = allreduce_request(
                 configuration,
                 self.subject,
                 Path(folder) / "exchange",
-                limits,
+                self._limits(configuration),
                 gradient_bytes=gradient_bytes,
             )
             found = step_time(self._engine, request)
@@ -205,15 +172,9 @@ class Runner:
     def step_time(
         self, configuration: Configuration, *, held: bool, exchanges: bool = True
     ) -> StepTime | None:
-        """Measure the step of a configuration without keeping it as a trial.
+        """Return what a step takes, without keeping a trial; None if it could not be measured.
 
-        Args:
-            configuration: What to run.
-            held: Whether every step gets the same batch, from memory.
-            exchanges: Whether its replicas exchange their gradients.
-
-        Returns:
-            What a step takes; None if it could not be measured.
+        Where the batch is held, every step gets the same one, from memory.
         """
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
@@ -244,8 +205,7 @@ class Runner:
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.
 
-        Returns:
-            What was found; None if the budget ended before that, or a host was lost.
+        None if the budget ended before that was found, or a host was lost.
         """
         self._observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
         subject = self.subject
@@ -266,33 +226,28 @@ class Runner:
             # The limits were cut to the budget; a process that was ended by them proves nothing.
             return None
         if certificate.failures:
-            self._keep(self._refused(configuration, certificate))
+            ended = RunResult(
+                outcome=Outcome.REJECTED,
+                reason=Uncertified(findings=certificate.failures),
+                wall_seconds=certificate.seconds,
+            )
+            self._keep_unmeasured(configuration, Stage.REPEAT, ended)
         return certificate
 
-    def skip(self, configuration: Configuration, stage: Stage, reason: Reason) -> Trial:
+    def skip(self, configuration: Configuration, reason: Reason) -> None:
         """Save that a configuration was not run, and why."""
-        return self._keep(
-            Trial(
-                number=len(self.study.trials),
-                stage=stage,
-                configuration=configuration,
-                outcome=Outcome.SKIPPED,
-                reason=reason,
-            )
-        )
+        ended = RunResult(outcome=Outcome.SKIPPED, reason=reason)
+        self._keep_unmeasured(configuration, Stage.EXPLORE, ended)
 
-    def _refused(self, configuration: Configuration, certificate: Certificate) -> Trial:
-        return Trial(
-            number=len(self.study.trials),
-            stage=Stage.REPEAT,
-            configuration=configuration,
-            outcome=Outcome.REJECTED,
-            reason=Uncertified(findings=certificate.failures),
-            wall_seconds=certificate.seconds,
-        )
+    def _keep_unmeasured(
+        self, configuration: Configuration, stage: Stage, ended: RunResult
+    ) -> None:
+        number = len(self.study.trials)
+        self._keep(trial_of(number, stage, configuration, ended, turn=None))
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
-        ended_at = self._clock_began + self._engine.now()
+        # The engine's clock does not jump, and is virtual where the machine is.
+        ended_at = self._budget.zero + self._engine.now()
         trial = ended.model_copy(update={"ended_at": ended_at})
         if asked is None:
             self.study.append(trial)
@@ -307,8 +262,7 @@ class Runner:
         if lost != self._lost_hosts:
             self._lost_hosts = lost
             left = f"{every - len(lost)} of {plural(every, 'machine')}"
-            text = f"The search goes on without {', '.join(lost)}, with {left}."
-            self._observer(Notice(text=text))
+            self.notify(f"The search goes on without {', '.join(lost)}, with {left}.")
 
     def _request(
         self, configuration: Configuration, folder: Path, *, held: bool = False
@@ -327,15 +281,18 @@ class Runner:
         )
 
     def _limits(self, configuration: Configuration) -> Limits:
-        """Return what each phase may take: more where more was seen, and no more than is left.
+        """Return what each phase may take: more where more was seen, and hardly more than is left.
 
-        The first trial may take all that is left, because nothing is known without it.
+        With fifteen seconds of grace a search keeps to its budget, and yet a first compilation near
+        the end is not taken for a hang. The first trial may take all that is left, because nothing
+        is known without it.
         """
+        grace = 15.0
         usual, costs = Limits(memory=self._most_memory), self.history.costs
-        whole = max(self._budget.unspent, 0) + GRACE_SECONDS
+        whole = max(self._budget.unspent, 0) + grace
         if self.history.baseline is None and math.isfinite(whole):
             return replace(usual, start=whole, first_step=whole, window=whole)
-        most = max(self._budget.left, 0) + GRACE_SECONDS
+        most = max(self._budget.left, 0) + grace
         first_call = costs.first_call(configuration)
         start = costs.start(configuration) - first_call
         return replace(

@@ -12,32 +12,16 @@ from optuna.trial import FrozenTrial
 
 from autotune.value import Scalar
 
-Proposes = Callable[[], Mapping[str, Scalar]]
 
-
-class PosteriorSampler(BaseSampler):
+class PosteriorSampler(RandomSampler):
     """Proposes what is expected to raise the best most, for each second (knowledge gradient).
 
-    Args:
-        proposes: Tells the parameters of it.
+    It says each parameter by itself: which ones there are follows from the strategy.
     """
 
-    def __init__(self, proposes: Proposes) -> None:
+    def __init__(self, proposes: Callable[[], Mapping[str, Scalar]]) -> None:
+        super().__init__()
         self._proposes = proposes
-
-    def infer_relative_search_space(
-        self, study: Study, trial: FrozenTrial
-    ) -> dict[str, BaseDistribution]:
-        """Return nothing: which parameters there are follows from the strategy."""
-        del study, trial
-        return {}
-
-    def sample_relative(
-        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-    ) -> dict[str, Any]:
-        """Return nothing, as above."""
-        del study, trial, search_space
-        return {}
 
     def sample_independent(
         self,
@@ -52,12 +36,7 @@ class PosteriorSampler(BaseSampler):
 
 
 def sampler_named(name: str, seed: int) -> BaseSampler | None:
-    """Return one of Optuna's samplers, or None for the search's own.
-
-    Args:
-        name: `auto`, `tpe`, `gp` (which needs torch) or `random`.
-        seed: Of its random numbers.
-    """
+    """Return one of Optuna's samplers (`gp` needs torch), or None for the search's own, `auto`."""
     match name:
         case "tpe":
             return TPESampler(seed=seed, multivariate=True, group=True)

@@ -17,22 +17,25 @@ from autotune.result import Verdict
 from autotune.result.batches import own_arm
 from autotune.result.verdict import Decision
 from autotune.search.acquisition import assurance, improvement, variance_reduction
-from autotune.search.beginning import begin
 from autotune.search.belief import Belief, Believer, Learner
-from autotune.search.bounds import Bounds
+from autotune.search.bounds import Bounds, time_exchanges, time_without_input
 from autotune.search.certification import Certification
-from autotune.search.design import groups, own_default, plain
-from autotune.search.ending import INTERRUPTIONS, Interruption, interruption, uninterrupted
-from autotune.search.expected_times import FEW_ROUNDS, with_profile
-from autotune.search.findings import Findings
+from autotune.search.costs import FEW_ROUNDS, with_profile
+from autotune.search.design import groups, one_factor_at_a_time, own_default, plain
+from autotune.search.failures import HOPELESS
+from autotune.search.findings import Findings, drawn, nothing_measured
 from autotune.search.history import History
-from autotune.search.probes import time_exchanges, time_without_input
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.stopping import Budget
-from autotune.search.table import Drawn, drawn
+from autotune.search.stopping import (
+    INTERRUPTIONS,
+    Budget,
+    Interruption,
+    interruption,
+    uninterrupted,
+)
 from autotune.space import ONE_DEVICE, Candidates
 from autotune.space.origin import choices, origins
 from autotune.strategies import update_batch
@@ -46,8 +49,6 @@ ENOUGH = 0.005
 ANSWER = 1.0
 """What an answer is worth, in log(score). It is no utility: the knowledge gradient promises too
 much, and an answer that is worth its weight in speed-up would never be looked for."""
-OFFERED = 0.01
-"""What a configuration that another sampler proposes is taken to be worth at least."""
 SURE_EARLY = 0.999
 """Probability of a gain from which a search distributes before its budget ends. Whoever looks after
 each run is sure by chance at some time; the last analysis may be less strict (O'Brien and Fleming
@@ -55,23 +56,10 @@ each run is sure by chance at some time; the last analysis may be less strict (O
 LIKELY = 0.8
 """Probability of a gain from which who leads is certified, and of an answer that the further budget
 gives that is told."""
-MOST_ROUNDS = 2000.0
-"""Of more rounds nobody is told."""
-SLOW = 2.0
-"""The first trials after the default may take so many times as long as it."""
 
 
 class Search:
-    """One search over one space.
-
-    Args:
-        runner: Makes the trials.
-        budget: Bounds them.
-        candidates: The configurations that can run.
-        options: Margin and seed.
-        sampler: Proposes what is tried; None is the search's own.
-        pruner: Stops what is slower than one device; None is the search's own.
-    """
+    """One search over one space, with its own sampler and pruner where no others are given."""
 
     def __init__(
         self,
@@ -86,32 +74,25 @@ class Search:
         self._runner, self._budget, self._options = runner, budget, options
         self._singles = candidates.one_device
         self._several = candidates.distributed
-        self._batch_matched = candidates.batch_matched
-        self._illegal = candidates.excluded
-        limited = any(limit.strategy != ONE_DEVICE for limit in candidates.limits)
-        self._asked = limited or bool(candidates.distributed)
-        self._default = own_default(self._singles, runner.subject.facts, options)
-        pool = [*dict.fromkeys([*candidates.configurations, *self._batch_matched.values()])]
-        self._bounds = Bounds(
-            runner.history,
-            runner.subject.facts,
-            options.margin,
-            runner.subject.scorer.log_offset,
-        )
+        self._candidates = candidates
+        subject, matched = runner.subject, candidates.batch_matched
+        self._default = own_default(self._singles, subject.facts, options)
+        pool = [*dict.fromkeys([*candidates.configurations, *matched.values()])]
+        offset = subject.scorer.log_offset
+        self._bounds = Bounds(runner.history, subject.facts, options.margin, offset)
         # Bounds speak of examples per second.
-        self._has_bounds = runner.subject.objective.follows_throughput
+        self._has_bounds = subject.objective.follows_throughput
         self._certification = Certification(runner)
         self._margin = math.log1p(options.margin)
         self._learner = Learner(runner.history, pool)
         self._believer = Believer(
-            runner.history,
-            self._learner,
-            batch_matched=self._batch_matched,
+            learner=self._learner,
+            batch_matched=matched,
             margin=self._margin,
             excluded=self._excluded,
             is_own=self._has_own_batch,
             has_hosts=lambda each: runner.why_impossible(each) is None,
-            always=[self._default],
+            default=self._default,
         )
         self._now: Belief | None = None
         self._believed_of = 0
@@ -149,33 +130,29 @@ class Search:
         except INTERRUPTIONS as exc:
             cut = interruption(exc)
         with uninterrupted() as came:
-            findings = self._findings(cut)
+            findings = self.findings(cut)
         self.hurried = bool(came)
         return findings
 
-    def cut_short(self, cut: Interruption) -> Findings:
-        """Return what earlier trials have shown, without a decision.
-
-        Raises:
-            Interrupted: Nothing was measured.
-            OSError: Nothing was measured before the disk took no more.
-        """
-        return self._findings(cut)
-
     def begin(self) -> None:
-        """Measure the user's own configuration.
+        """Measure the user's own configuration, or the next one on one device that works.
 
         Raises:
-            NothingMeasured: Neither it nor another one on one device could be measured.
+            NothingMeasured: The first few all failed, or the budget ended before.
         """
-        begin(
-            self._history,
-            self._default,
-            self._singles,
-            run=self._try,
-            affords=self._affords,
-            elapsed=lambda: self._budget.elapsed,
-        )
+        history = self._history
+        earlier = len(history.trials)
+        for each in one_factor_at_a_time(self._default, self._singles):
+            if history.baseline is not None:
+                return
+            failed = [t for t in history.trials[earlier:] if t.outcome is not Outcome.SKIPPED]
+            if len(failed) >= HOPELESS:
+                break
+            known = each in history.tried or each in history.ruled_out
+            if not known and (not history.trials or self._affords(each)):
+                self._try(each)
+        if history.baseline is None:
+            raise nothing_measured(history.trials, earlier, self._budget.elapsed)
 
     @property
     def _history(self) -> History:
@@ -194,7 +171,7 @@ class Search:
         """Yield what is run first: compiled, with the largest step, and as a script would."""
         yield plain(self._default, self._singles)
         costs = self._history.costs
-        most = SLOW * costs.seconds(self._default)
+        most = 2.0 * costs.seconds(self._default)
         quick = [c for c in self._singles if costs.seconds(c) <= most] or [self._default]
         yield from groups(plain(self._default, self._singles), quick)
         subject = self._runner.subject
@@ -245,7 +222,9 @@ class Search:
         if explored is not None:
             lost = self._lost(now, explored, decided=decided)
             if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, ANSWER * lost):
-                return self._proposal(explored)
+                self._proposed = explored
+                self._runner.study.proposal()
+                return explored
         # Without anything distributed the first question has no answer.
         compared = not now.several or any(each.distributed for each in self._history.tried)
         doubtful = self._batch_in_question(now, decided=decided) if compared else None
@@ -279,24 +258,17 @@ class Search:
         lost = self._lost(now, c[best], decided=decided)
         return c[best] if affords and value >= max(ENOUGH, ANSWER * lost) else None
 
-    def _proposal(self, explored: Configuration) -> Configuration:
-        """Have the sampler propose what is to be explored."""
-        self._proposed = explored
-        self._runner.study.proposal()
-        return explored
-
     def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
         """Return what another sampler proposes, and what that is taken to be worth."""
         offered = self._runner.study.proposal(self._refuses)
         if offered is None:
             return 0.0, None
         now = self._believer.belief(also=[offered])
-        fits = self._affords(offered, beside=self._certifying(now))
-        k = now.position(offered)
-        if not fits or k is None:
+        if not self._affords(offered, beside=self._certifying(now)):
             return 0.0, None
-        value = improvement(now.joint, now.ran, k)
-        return value if decided else max(value, OFFERED), offered
+        value = improvement(now.joint, now.ran, now.configurations.index(offered))
+        # What another sampler proposes is taken to be worth a per cent at least.
+        return value if decided else max(value, 0.01), offered
 
     def _refuses(self, configuration: Configuration) -> bool:
         """Whether what is proposed cannot run or win, or has a batch that is not compared."""
@@ -379,7 +351,7 @@ class Search:
 
     def _certifying(self, now: Belief) -> float:
         many = now.many
-        return self._certification.seconds([many]) if many and now.gain.leads else 0.0
+        return self._certification.seconds(many) if many and now.gain.leads else 0.0
 
     def _affords(self, configuration: Configuration, beside: float = 0.0) -> bool:
         if self._spent or not self._may_run(configuration):
@@ -422,7 +394,7 @@ class Search:
             if bound.share > known[1].share:
                 found[each.strategy, type(bound).__name__] = each, bound
         for each, bound in found.values():
-            self._runner.skip(each, Stage.EXPLORE, bound)
+            self._runner.skip(each, bound)
 
     def _certify(self, now: Belief) -> None:
         """Certify who leads, if nobody has and there is time."""
@@ -449,11 +421,13 @@ class Search:
         arm = own_arm(chosen, learning.batch)
         return arm if arm in self._learner.row else None
 
-    def _drawn(self) -> Drawn:
-        scorer = self._runner.subject.scorer if self._has_bounds else None
-        return drawn(self._learner, self._history, scorer, self._certification.refused)
+    def findings(self, cut: Interruption | None) -> Findings:
+        """Return what the trials so far have shown.
 
-    def _findings(self, cut: Interruption | None) -> Findings:
+        Raises:
+            Interrupted: Nothing was measured.
+            OSError: Nothing was measured before the disk took no more.
+        """
         if self._history.baseline is None:
             if isinstance(cut, OSError):
                 raise cut
@@ -469,11 +443,13 @@ class Search:
             verdict = Verdict.UNDECIDED
         likely = verdict is not Verdict.ONE_DEVICE and gain.leads and passed
         recommended = many if likely and many is not None else now.one
-        shown = self._drawn()
+        scorer = self._runner.subject.scorer
+        rated = scorer if self._has_bounds else None
+        shown = drawn(self._learner, rated, self._certification.refused)
         untried = [
             c for c in self._several if c not in self._history.tried and not self._excluded(c)
         ]
-        scores = shown.scores(recommended)
+        limited = any(limit.strategy != ONE_DEVICE for limit in self._candidates.limits)
         return Findings(
             recommended=recommended,
             decision=Decision(
@@ -491,14 +467,14 @@ class Search:
             baseline=now.one,
             default=self._default,
             entries=shown.entries_beside(now.one),
-            value=self._runner.subject.scorer.values(interval_of(scores)),
+            value=scorer.values(interval_of(shown.scores(recommended))),
             gain_over_yours=shown.ratio(recommended, self._default),
             history=self._history,
             facts=self._runner.subject.facts,
             distributable=len(self._several),
             tried=len(self._several) - len(untried),
-            asked=self._asked,
-            excluded=frozenset(self._illegal),
+            asked=limited or bool(self._several),
+            excluded=frozenset(self._candidates.excluded),
             certificate=self._certification.of(recommended),
             cut=cut,
         )
@@ -518,6 +494,6 @@ class Search:
         rounds = max(FEW_ROUNDS - made, 1.0)
         while self._assured(now, rounds) < LIKELY:
             rounds *= 1.5
-            if rounds > MOST_ROUNDS:
+            if rounds > 2000:
                 return None
         return with_profile(rounds * self._round_seconds(now), self._options)

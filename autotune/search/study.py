@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -27,9 +28,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
-from autotune.search.frozen import LEARNING, RECORD, declared, frozen, root_cause, state_of
-from autotune.search.parameters import Parameters
+from autotune.search.parameters import (
+    LEARNING,
+    RECORD,
+    Parameters,
+    declared,
+    frozen,
+    root_cause,
+    state_of,
+)
 from autotune.search.pruner import CLIMB, ERROR, SlowerThanOneDevice
+from autotune.search.stopping import Shown
 from autotune.stats.gradients import Learning
 from autotune.trial import Trial
 
@@ -40,54 +49,38 @@ PROPOSALS = 100
 among a fiftieth that can comes to one in five of six searches."""
 ANSWER_SECONDS = 30.0
 """A sampler or pruner that does not answer for so long never will."""
-SAMPLER, PRUNER = "sampler", "pruner"
 
 Notify = Callable[[str], None]
 """Is given sentences that the user should know."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A trial that Optuna was asked for, while it runs.
+    """A trial that Optuna was asked for, while it runs."""
 
-    Attributes:
-        configuration: What it runs.
-    """
+    trial: optuna.trial.Trial
+    configuration: Configuration
+    prunes: bool
+    """Whether the pruner may stop it."""
+    study: Study
 
-    def __init__(
-        self, trial: optuna.trial.Trial, configuration: Configuration, *, prunes: bool, study: Study
-    ) -> None:
-        self.trial = trial
-        self.configuration = configuration
-        self._prunes = prunes
-        self._study = study
-
-    def report(self, step: int, score: float, *, error: float, climb: float) -> float | None:
+    def report(self, shown: Shown) -> float | None:
         """Note what the run has shown so far.
-
-        Args:
-            step: Half seconds past its warm-up.
-            score: How good it is so far; more is better.
-            error: Standard error of log(score) within the run.
-            climb: What it may still gain by its trend, in log(score).
 
         Returns:
             None, or, if it is to be stopped, an upper bound of its share of one device's score.
         """
         minimizes = self.trial.study.direction is StudyDirection.MINIMIZE
-        self.trial.set_user_attr(ERROR, error)
-        self.trial.set_user_attr(CLIMB, climb)
-        self.trial.report(1 / score if minimizes else score, step)
-        return self._study.bound_of(self.trial) if self._prunes else None
+        self.trial.set_user_attr(ERROR, shown.error)
+        self.trial.set_user_attr(CLIMB, shown.climb)
+        self.trial.report(1 / shown.score if minimizes else shown.score, shown.step)
+        return self.study.bound_of(self.trial) if self.prunes else None
 
 
 class Study:
-    """All trials of one search: asked and told in memory, and kept in a database.
+    """All trials of one search: asked and told in memory, and kept in a database if there is one.
 
-    Args:
-        kept: Where they are kept; None keeps them in memory alone.
-        pool: Every configuration that may be tried; fixes the domains that the study declares.
-        notify: Is told when trials cannot be saved.
-        value: What Optuna is told of a trial.
+    The pool is every configuration that may be tried; it fixes the domains that the study declares.
     """
 
     def __init__(
@@ -159,21 +152,18 @@ class Study:
 
         None where it proposes only what is refused; and where it fails, or proposes only what there
         is not, and `failure` then says so.
-
-        Args:
-            refused: Whether a configuration is not to run.
         """
         known = False
         for _ in range(PROPOSALS):
             if self._open is None:
                 trial = self._live.ask()
-                found = self._guarded(partial(self.parameters.suggested, trial), SAMPLER)
+                found = self._guarded(partial(self.parameters.suggested, trial), "sampler")
                 if self.failure:
                     return None
                 if found is None:
                     self._live.tell(trial, state=TrialState.FAIL)
                     continue
-                self._open = Asked(trial, found, prunes=True, study=self)
+                self._open = Asked(trial=trial, configuration=found, prunes=True, study=self)
             if not refused(self._open.configuration):
                 return self._open.configuration
             known = True
@@ -185,38 +175,27 @@ class Study:
         return None
 
     def ask(self, configuration: Configuration, *, prunes: bool = False) -> Asked:
-        """Return the trial of Optuna's that runs a configuration, proposed or not.
-
-        Args:
-            configuration: Which.
-            prunes: Whether the pruner may stop it.
-        """
+        """Return the trial of Optuna's that runs a configuration, proposed or not."""
         if self._open is not None and self._open.configuration == configuration:
             asked, self._open = self._open, None
             return asked
         self._live.enqueue_trial(dict(self.parameters.of(configuration)))
         trial = self._live.ask()
         self.parameters.suggested(trial)
-        return Asked(trial, configuration, prunes=prunes, study=self)
+        return Asked(trial=trial, configuration=configuration, prunes=prunes, study=self)
 
     def tell(self, asked: Asked, trial: Trial) -> None:
         """Take in how a run has ended."""
         value = self.value(trial) if trial.measured else None
-        state = state_of(trial, value)
-        self._live.tell(asked.trial, value, state)
-        shown = self._live.trials[asked.trial.number].intermediate_values
-        self._take(trial, shown)
-
-    def append(self, trial: Trial) -> None:
-        """Take in a trial that did not run."""
-        self._take(trial, {})
+        self._live.tell(asked.trial, value, state_of(trial, value))
+        self.append(trial, self._live.trials[asked.trial.number].intermediate_values)
 
     def bound_of(self, trial: optuna.trial.Trial) -> float | None:
         """Return an upper bound of a trial's share of one device's score, if it is to be stopped.
 
         Of a pruner that says none it is one.
         """
-        if self.failure or not self._guarded(trial.should_prune, PRUNER):
+        if self.failure or not self._guarded(trial.should_prune, "pruner"):
             return None
         pruner = self._live.pruner
         return math.exp(pruner.bound) if isinstance(pruner, SlowerThanOneDevice) else 1.0
@@ -241,14 +220,12 @@ class Study:
         self.failure = f"the {role} {why}"
         return None
 
-    def _take(self, trial: Trial, shown: Mapping[int, float]) -> None:
-        """Keep a trial; it is saved in the background, in its turn."""
+    def append(self, trial: Trial, shown: Mapping[int, float] | None = None) -> None:
+        """Take in a trial that has ended; it is saved in the background, in its turn."""
         self._trials.append(trial)
         if self._kept is None:
             return
-        params = self.parameters.of(trial.configuration)
-        domains = {name: self.parameters.distributions[name] for name in params}
-        self._unsaved.append(frozen(trial, params, domains, self.value(trial), shown))
+        self._unsaved.append(frozen(trial, self.value(trial), self.parameters, shown))
         if self._saving is None or self._saving.done():
             error = self._wait()
             self._saving = self._writer.submit(self._save)

@@ -23,25 +23,23 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
-from autotune.search.costs import Costs, expected_start
-from autotune.search.delivery import patch_of, tried
+from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
-from autotune.search.ending import (
-    INTERRUPTIONS,
-    Interruption,
-    interruption,
-    uninterrupted,
-)
-from autotune.search.expected_times import Correction, with_times
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
-from autotune.search.profiling import Profiler, reserved_seconds
+from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
-from autotune.search.stopping import Budget
+from autotune.search.stopping import (
+    INTERRUPTIONS,
+    Budget,
+    Interruption,
+    interruption,
+    uninterrupted,
+)
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
@@ -53,9 +51,6 @@ from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
-
-INSPECTION_SECONDS = 60.0
-"""Longest time for each step of the inspection, where the budget does not allow more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,14 +128,15 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         kept = tuple(study.trials)
         plan = prepared.predicted(kept)
         observer(Planned(plan=plan, kept=kept))
-        _warn(engine.load(), observer)
+        if busy := warning(engine.load()):
+            observer(Notice(text=busy))
         whole = Budget(request.options, engine.now, began)
-        correction = Correction(plan, lambda trial: prepared.predicted([trial]), observer)
-        session = _Session(request, engine, study, whole, correction)
+        observing = correcting(plan, lambda trial: prepared.predicted([trial]), observer)
+        session = _Session(request, engine, study, whole, observing)
         try:
             prepared, cut = session.begun(prepared)
             runner, search = session.search(prepared)
-            findings = search.cut_short(cut) if cut else search.run()
+            findings = search.findings(cut) if cut else search.run()
             patch = patch_of(findings.recommended, prepared.subject)
             findings = replace(findings, patch=patch)
             if request.options.diagnose and not (findings.interrupted or search.hurried):
@@ -148,10 +144,10 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 trial = partial(tried, runner=runner, budget=whole)
                 findings = _followed(findings, (trial, profiler.run))
             with uninterrupted():
-                result = _recommendation(
-                    request, prepared.subject, findings, study, whole.elapsed, ready
+                load = together(runner.loads)
+                result = session.recommendation(
+                    prepared, findings, load, ready=ready, kept=len(kept)
                 )
-                result = _with_load(_with_shares(result, len(kept)), together(runner.loads))
                 return _saved(result, request, findings.cut)
         finally:
             with uninterrupted():
@@ -230,11 +226,53 @@ class _Session:
             text = f"{plural(out, 'configuration')} {are} left out: {sentence(why)}"
             self.observer(Notice(text=text))
 
-
-def _warn(load: Load | None, observer: Observer) -> None:
-    text = warning(load)
-    if text:
-        observer(Notice(text=text))
+    def recommendation(
+        self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float, kept: int
+    ) -> Result:
+        """Return what is handed over; so many trials are of earlier sessions."""
+        request, subject, trials = self.request, prepared.subject, self.study.trials
+        decision, chosen = findings.decision, findings.recommended
+        chosen_by = choices(subject.machine, subject.facts)
+        program = render(chosen, subject.workload, subject.facts, subject.machine)
+        return Result(
+            configuration=chosen,
+            verdict=decision.verdict,
+            evidence=evidence(findings, subject.objective, load),
+            diagnosis=findings.diagnosis,
+            between=findings.between,
+            unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
+            examples_per_second=findings.examples_per_second,
+            objective=request.options.objective,
+            value=findings.value,
+            best_distributed_speedup=speedup(findings),
+            one_device=findings.baseline,
+            best_distributed=decision.challenger,
+            gain_over_yours=findings.gain_over_yours,
+            script=program.train,
+            launch=program.launch,
+            patch=findings.patch.text,
+            why_no_patch=findings.patch.why_not,
+            patch_speed=findings.patch_speed,
+            trials=tuple(trials),
+            compared=tuple(
+                each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
+                for each in findings.entries
+            ),
+            workload=subject.workload,
+            facts=subject.facts,
+            machine=subject.machine,
+            study=self.study.name,
+            seconds=self.whole.elapsed,
+            prepared_seconds=ready,
+            tracing_seconds=sum(each.first_step_seconds or 0.0 for each in trials[kept:]),
+            measuring_seconds=sum(w.seconds for each in trials[kept:] for w in each.windows),
+            interrupted=findings.interrupted,
+            certificate=findings.certificate,
+            space=request.space if isinstance(request.space, str) else None,
+            options=request.options,
+            margin=request.options.margin,
+            seed=request.options.seed,
+        )
 
 
 def _followed(findings: Findings, steps: Sequence[Callable[[Findings], Findings]]) -> Findings:
@@ -257,21 +295,6 @@ def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> 
     return result.model_copy(update={"unsaved": Unsaved(cause=cause, files=tuple(failed))})
 
 
-def _with_shares(result: Result, kept: int) -> Result:
-    """Return a result that says what took its time; the first trials are of earlier sessions."""
-    ran = result.trials[kept:]
-    return result.model_copy(
-        update={
-            "tracing_seconds": sum(each.first_step_seconds or 0.0 for each in ran),
-            "measuring_seconds": sum(window.seconds for each in ran for window in each.windows),
-        }
-    )
-
-
-def _with_load(result: Result, load: Load | None) -> Result:
-    return result.model_copy(update={"evidence": result.evidence.model_copy(update={"load": load})})
-
-
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
     began, named = engine.now(), named_space(request)
     observer(Preparing(what="Inspecting the machine"))
@@ -285,8 +308,8 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
-    # Who gives it more time has a model that takes long to build.
-    patience = max(INSPECTION_SECONDS, request.options.budget or 0.0)
+    # For each step of the inspection; a longer budget is for a model that takes long to build.
+    patience = max(60.0, request.options.budget or 0.0)
     facts = engine.execute(
         InspectionRequest(workload, offered=first.for_factories(), seconds=patience)
     )
@@ -325,22 +348,18 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
 
 
 def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:
-    """Return the card of a search."""
+    legal = [c.strategy for c in found.configurations]
+    limited = [limit.strategy for limit in found.limits]
+    names = dict.fromkeys(legal + limited)
     return Plan(
         workload=subject.workload.name,
         machine=subject.machine,
         space=space.name,
         objective=options.objective,
         facts=subject.facts,
-        strategies=tuple(_strategy_plan(name, found) for name in _names(found)),
+        strategies=tuple(_strategy_plan(name, found) for name in names),
         budget_seconds=options.budget,
     )
-
-
-def _names(found: Candidates) -> list[str]:
-    legal = [c.strategy for c in found.configurations]
-    limited = [limit.strategy for limit in found.limits]
-    return list(dict.fromkeys(legal + limited))
 
 
 def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
@@ -383,56 +402,6 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
     )
     pool = (*prepared.found.configurations, *prepared.found.batch_matched.values())
     return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
-
-
-def _recommendation(
-    request: TuningRequest,
-    subject: Subject,
-    findings: Findings,
-    study: Study,
-    seconds: float,
-    ready: float,
-) -> Result:
-    decision, chosen = findings.decision, findings.recommended
-    chosen_by = choices(subject.machine, subject.facts)
-    program = render(chosen, subject.workload, subject.facts, subject.machine)
-    return Result(
-        configuration=chosen,
-        verdict=decision.verdict,
-        evidence=evidence(findings, subject.objective),
-        diagnosis=findings.diagnosis,
-        between=findings.between,
-        unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
-        examples_per_second=findings.examples_per_second,
-        objective=request.options.objective,
-        value=findings.value,
-        best_distributed_speedup=speedup(findings),
-        one_device=findings.baseline,
-        best_distributed=decision.challenger,
-        gain_over_yours=findings.gain_over_yours,
-        script=program.train,
-        launch=program.launch,
-        patch=findings.patch.text,
-        why_no_patch=findings.patch.why_not,
-        patch_speed=findings.patch_speed,
-        trials=tuple(study.trials),
-        compared=tuple(
-            each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
-            for each in findings.entries
-        ),
-        workload=subject.workload,
-        facts=subject.facts,
-        machine=subject.machine,
-        study=study.name,
-        seconds=seconds,
-        prepared_seconds=ready,
-        interrupted=findings.interrupted,
-        certificate=findings.certificate,
-        space=request.space if isinstance(request.space, str) else None,
-        options=request.options,
-        margin=request.options.margin,
-        seed=request.options.seed,
-    )
 
 
 def _plain(name: str) -> str:

@@ -48,18 +48,15 @@ def space_text(space: Space, machine: Machine) -> str:
 
 def any_workload(space: Space) -> WorkloadFacts:
     """Return a workload that rules nothing out, so that only the machine does."""
+    parameters = (axis.needs_parameter for axis in axes().values())
     return WorkloadFacts(
         model_takes=space.own_axes,
-        dataset_takes=("input_context", *_parameters_of_axes()),
+        dataset_takes=("input_context", *filter(None, parameters)),
         examples=2**62,
         repeatable=True,
         file_shards=2**20,
         returned=Returned(by_python=True),
     )
-
-
-def _parameters_of_axes() -> list[str]:
-    return [axis.needs_parameter for axis in axes().values() if axis.needs_parameter]
 
 
 def _strategies(space: Space, found: Candidates) -> Iterator[str]:

@@ -5,10 +5,8 @@ log(rate) + between_i + within_i. The noise between fresh processes is several t
 within one; `autotune.search.posterior` learns it from repeats.
 """
 
-from autotune.stats.epoch import UNKNOWN as UNKNOWN, Epoch as Epoch, Lengths as Lengths
 from autotune.stats.intervals import (
     EXPECTED as EXPECTED,
-    FALSE_PRUNE_RATE as FALSE_PRUNE_RATE,
     Interval as Interval,
     Noise as Noise,
     mean_rate as mean_rate,
@@ -19,6 +17,9 @@ from autotune.stats.intervals import (
     unpaired_ratio as unpaired_ratio,
 )
 from autotune.stats.windows import (
+    UNKNOWN as UNKNOWN,
+    Epoch as Epoch,
+    Lengths as Lengths,
     Reading as Reading,
     drained as drained,
     past_floor as past_floor,

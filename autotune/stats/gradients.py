@@ -21,8 +21,6 @@ FEWEST = 2 * GROUPS
 """Micro-batches with which anything is said."""
 BATCHES = tuple(2**power for power in range(21))
 """Batch sizes for which the progress of a step is computed; between them it is interpolated."""
-_TINY = 1e-16
-"""Beside the square of a gradient, what keeps a root from zero."""
 
 
 class UpdateRule(StrEnum):
@@ -162,7 +160,8 @@ class GradientSums:
         the root. The variance is that of a micro-batch's elements.
         """
         square, example = np.maximum(square, 0.0), variance * self._batch
-        return [float((product / np.sqrt(square + example / b + _TINY)).sum()) for b in BATCHES]
+        # The last term keeps the root from zero.
+        return [float((product / np.sqrt(square + example / b + 1e-16)).sum()) for b in BATCHES]
 
 
 def _rounded(value: float) -> float:

@@ -8,11 +8,6 @@ from statistics import fmean
 
 from autotune.value import Value
 
-NORMAL_QUANTILE = 1.959964
-"""Half the width of a 95 % interval, in standard errors that are known."""
-FALSE_PRUNE_RATE = 0.005
-"""Probability that an equally fast run is stopped early, over all looks at it together."""
-
 
 class Interval(Value):
     """A positive estimate with its 95% confidence interval."""
@@ -33,7 +28,7 @@ class Interval(Value):
         """Return it with another standard error of its logarithm, independent of its own."""
         if not error:
             return self
-        more = NORMAL_QUANTILE * error
+        more = 1.959964 * error  # the normal distribution's 97.5 % quantile
         low, high = (
             math.exp(sign * math.hypot(math.log(bound / self.value), more))
             for sign, bound in ((-1, self.low), (1, self.high))
@@ -80,9 +75,8 @@ def pooled_noise(groups: Iterable[Sequence[float]]) -> Noise:
     """
     squares, freedom = squared_residuals(groups)
     degrees = EXPECTED.degrees + freedom
-    return Noise(
-        sd=math.sqrt((EXPECTED.degrees * EXPECTED.sd**2 + squares) / degrees), degrees=degrees
-    )
+    variance = (EXPECTED.degrees * EXPECTED.sd**2 + squares) / degrees
+    return Noise(sd=math.sqrt(variance), degrees=degrees)
 
 
 def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:

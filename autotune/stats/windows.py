@@ -1,38 +1,74 @@
-"""From the windows of a run: when it is stationary, and its rate from then on."""
+"""From the windows of a run: when it is stationary, and its rate from then on.
+
+What is known of its epochs before it begins tells what its windows have to hold.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, median
+from itertools import accumulate
+from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
 from autotune.plain import Window
-from autotune.stats.epoch import UNKNOWN, Epoch
 from autotune.value import Value
 
-WARM_UP_SECONDS = 0.6
-"""Floor: the first windows still hold tracing, allocation, and tf.data's own tuning."""
-BLOCK_SECONDS = 0.4
-BLOCK_WINDOWS = 3
-"""A block is the shortest stretch that is at least this long in both measures, ..."""
-LONG_SECONDS = 1.0
-"""... or this long, however few its windows: a long window has averaged over its stalls itself."""
-READY_SECONDS = 5.0
-"""Ceiling of the time for which a run may live on what was ready before it began."""
-LEAST_STRETCHES = 4
-"""Fewer than these say little of how much they scatter."""
-END_SCATTER = 0.2
-"""Share by which the cost of one end of an epoch may differ from that of another."""
-AGREEMENT = 0.10
-"""Two adjacent blocks agree when their median rates differ by less than this share."""
 
-FEWEST_OF_TREND = 4
-"""Fewer windows than these show no trend that could not be chance."""
-SURE = 2.0
-"""Standard errors that a trend has to differ from none."""
-SMALL = 0.015
-"""A change by this share, from one end of the windows to the other, is no matter."""
+class Lengths(Value):
+    """Mean lengths of the examples in successive, equal parts of an epoch."""
+
+    parts: tuple[float, ...] = ()
+    """Empty where all examples are of one length."""
+    scatter: float = 0.0
+    """Standard deviation of the lengths, as a share of their mean; no run is further off."""
+    steps: float = math.inf
+    """Of a run, that take the examples of a part."""
+    whole: bool = False
+    """Whether the parts are all of an epoch, not only its beginning."""
+
+    def error(self, steps: float) -> float:
+        """Return the standard error of log(mean length) of what so many steps have seen.
+
+        A step takes about as long as its examples, so that this is what other examples add to the
+        error of its rate. A run may have seen any stretch of an epoch. Stretches of less than a
+        part, and of an epoch whose end nobody knows, scatter as independent draws of parts do.
+        """
+        seen = steps / self.steps
+        if len(self.parts) < 2 or seen <= 0:
+            return 0.0
+        together = min(max(1, round(seen)), len(self.parts)) if self.whole else 1
+        fewer = max(together / seen, 1.0) if self.whole else 1 / seen
+        return min(_scatter_of_lengths(self.parts, together) * math.sqrt(fewer), self.scatter)
+
+
+class Epoch(Value):
+    """An epoch, in steps of the run, and what lies at its ends."""
+
+    steps: float = math.inf
+    """Of a whole epoch; infinite where nobody knows."""
+    ready: float = 0.0
+    """Steps whose examples may be ready when the run begins, or that have to pass before its
+    caches are filled."""
+    steady_rate: float = 0.0
+    """Steps that become ready in each second of the run."""
+    pause: float = 0.0
+    """Seconds for which the input alone waited as it began again, longer than between examples."""
+    eventful: bool = False
+    """Whether its end may cost something that a run has to see."""
+    lengths: Lengths = Lengths()
+    """Of its examples."""
+
+
+UNKNOWN = Epoch()
+"""An epoch of which nothing is known."""
+
+
+def _scatter_of_lengths(parts: tuple[float, ...], together: int) -> float:
+    """Return the standard deviation of log(mean) of that many successive parts, round and round."""
+    sums = [0.0, *accumulate([*parts, *parts])]
+    means = [(sums[i + together] - sums[i]) / together for i in range(len(parts))]
+    return pstdev(each / fmean(means) for each in means)
 
 
 class Reading(Value):
@@ -42,7 +78,6 @@ class Reading(Value):
     """Steps over time, stalls included, as in a longer run."""
     error: float
     """Standard error of log(steps_per_second), by the scatter within the run."""
-    windows: int
     seconds: float
 
 
@@ -87,13 +122,9 @@ def read(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> Reading:
     The end of an epoch counts as often as in a whole training: where the windows are at least an
     epoch, whole epochs of them are taken; of fewer, those around an end are taken by themselves.
     """
-    seconds = _joined(windows).seconds
-    pace, error = _by_epochs(windows, epoch) or _plain(_whole_epochs(windows, epoch.steps))
-    return Reading(steps_per_second=pace, error=error, windows=len(windows), seconds=seconds)
-
-
-def _plain(windows: Sequence[Window]) -> tuple[float, float]:
-    return rate(_joined(windows)), _error(windows)
+    whole, seconds = _whole_epochs(windows, epoch.steps), _joined(windows).seconds
+    pace, error = _by_epochs(windows, epoch) or (rate(_joined(whole)), _error(whole))
+    return Reading(steps_per_second=pace, error=error, seconds=seconds)
 
 
 def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] | None:
@@ -106,7 +137,8 @@ def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] |
     ends = sum(window.ends for window in windows)
     cost = (ending.seconds - ending.steps / pace) / ends
     seconds = epoch.steps / pace + cost
-    share = END_SCATTER * cost / seconds / math.sqrt(ends)
+    # The cost of one end may differ by a fifth from that of another.
+    share = 0.2 * cost / seconds / math.sqrt(ends)
     return epoch.steps / seconds, math.hypot(_error(between), share)
 
 
@@ -142,7 +174,7 @@ def _error(windows: Sequence[Window]) -> float:
     scatters.
     """
     several, error = list(windows), _scatter(windows)
-    while len(several) >= 2 * LEAST_STRETCHES:
+    while len(several) >= 8:  # Fewer than four stretches say little of how much they scatter.
         several = [_joined(several[i : i + 2]) for i in range(0, len(several), 2)]
         error = max(error, _scatter(several))
     return error
@@ -158,12 +190,14 @@ def _scatter(windows: Sequence[Window]) -> float:
 
 
 def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
-    """Return the index of the first window past the warm-up and past what a start had ready."""
+    """Return the index of the first window past the warm-up and past what a start had ready.
+
+    The first windows still hold tracing, allocation, and tf.data's own tuning. For five seconds at
+    the most a run is taken to live on what was ready before it began.
+    """
     elapsed, steps = 0.0, 0
     for index, window in enumerate(windows):
-        if elapsed >= WARM_UP_SECONDS and (
-            elapsed >= READY_SECONDS or drained(steps, elapsed, epoch)
-        ):
+        if elapsed >= 0.6 and (elapsed >= 5.0 or drained(steps, elapsed, epoch)):
             return index
         elapsed += window.seconds
         steps += window.steps
@@ -180,11 +214,15 @@ def drained(steps: float, seconds: float, epoch: Epoch) -> bool:
 
 
 def _block_end(windows: Sequence[Window], start: int) -> int | None:
+    """Return the end of the shortest block of three windows, or of few that are long.
+
+    A long window has averaged over its stalls itself.
+    """
     elapsed = 0.0
     for index in range(start, len(windows)):
         elapsed += windows[index].seconds
-        several = index + 1 - start >= BLOCK_WINDOWS and elapsed >= BLOCK_SECONDS
-        if several or elapsed >= LONG_SECONDS:
+        several = index + 1 - start >= 3 and elapsed >= 0.4
+        if several or elapsed >= 1.0:
             return index + 1
     return None
 
@@ -202,8 +240,9 @@ def _agree(first: Sequence[Window], second: Sequence[Window]) -> bool:
 
 
 def _alike(first: Sequence[Window], second: Sequence[Window]) -> bool:
+    """Return whether the median rates of two blocks differ by less than a tenth."""
     ratio = median(map(rate, first)) / median(map(rate, second))
-    return abs(math.log(ratio)) < AGREEMENT
+    return abs(math.log(ratio)) < 0.10
 
 
 def _between_ends(block: Sequence[Window]) -> Sequence[Window]:
@@ -222,28 +261,21 @@ class Trend(NamedTuple):
 
     @property
     def drifts(self) -> bool:
-        """Whether the rate changes beyond chance, and by so much that it matters."""
+        """Whether the rate changes beyond chance, and by more than 1.5 % from end to end."""
         slope = abs(self.per_second)
-        return slope > SURE * self.error and slope * self.seconds > SMALL
+        return slope > 2.0 * self.error and slope * self.seconds > 0.015
 
 
 def trend_of(windows: Sequence[Window]) -> Trend | None:
-    """Return the trend of some windows, None if they are too few to tell."""
-    if len(windows) < FEWEST_OF_TREND:
+    """Return the trend of some windows, None if they are too few to tell it from chance."""
+    if len(windows) < 4:
         return None
-    times = _middles(windows)
-    logs = [math.log(each.steps / each.seconds) for each in windows]
+    ends = accumulate((each.seconds for each in windows), initial=0.0)
+    times = [end + each.seconds / 2 for end, each in zip(ends, windows, strict=False)]
+    logs = [math.log(rate(each)) for each in windows]
     mean, mean_log = fmean(times), fmean(logs)
     spread = sum((at - mean) ** 2 for at in times)
     slope = sum((at - mean) * log for at, log in zip(times, logs, strict=True)) / spread
     residuals = [log - mean_log - slope * (at - mean) for at, log in zip(times, logs, strict=True)]
     variance = sum(each**2 for each in residuals) / (len(windows) - 2)
     return Trend(slope, math.sqrt(variance / spread), times[-1] - times[0])
-
-
-def _middles(windows: Sequence[Window]) -> list[float]:
-    times, elapsed = [], 0.0
-    for window in windows:
-        times.append(elapsed + window.seconds / 2)
-        elapsed += window.seconds
-    return times

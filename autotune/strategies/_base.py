@@ -77,10 +77,21 @@ class Strategy(ABC):
         return self.trains_by
 
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-        """Return the processes that train together; one unless there are several workers."""
-        # Not more GPUs than it trains on: TensorFlow takes the memory of every GPU that it sees.
-        used = tuple(range(configuration.replicas_per_worker))
-        return (Role(gpus=used if machine.gpus else None),)
+        """Return the processes that train together: workers, which fill one host after the other.
+
+        None sees more GPUs than it trains on: TensorFlow takes the memory of all that it sees.
+        """
+        each = configuration.replicas_per_worker
+        share = workers_per_host(configuration.workers, machine)
+        firsts = [index % share * each for index in range(configuration.workers)]
+        return tuple(
+            Role(
+                index=index,
+                host=index // share,
+                gpus=tuple(range(first, first + each)) if machine.gpus else None,
+            )
+            for index, first in enumerate(firsts)
+        )
 
     def why_no_reduction(self, configuration: Configuration, machine: Machine) -> str | None:
         chosen = configuration.reduction
@@ -90,23 +101,6 @@ class Strategy(ABC):
         if chosen == "nccl" and not machine.gpus:
             return "Reduction 'nccl' needs GPUs, and TensorFlow sees none."
         return None
-
-
-def devices(kind: str) -> str:
-    """Return the line that names a device of a kind for each replica."""
-    if kind == "CPU":
-        return "devices = logical_cpus(REPLICAS)"
-    return f'devices = [f"{kind}:{{index}}" for index in range(REPLICAS)]'
-
-
-def too_few(configuration: Configuration, machine: Machine) -> str | None:
-    wanted = configuration.replicas_per_worker
-    host = machine.least
-    if host.gpus and wanted > len(host.gpus):
-        return f"TensorFlow sees {gpus(host)}, too few for {wanted} replicas."
-    if not host.gpus and wanted > host.cpus:
-        return f"This machine has {cores(host)}, too few for {wanted} replicas on logical CPUs."
-    return None
 
 
 def workers_per_host(workers: int, machine: Machine) -> int:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training, devices, too_few
+from autotune.strategies._base import Setup, Strategy, Training, cores, gpus
 from autotune.workload import WorkloadFacts
 
 OPERATIONS: Mapping[Reduction, str] = {
@@ -45,11 +45,19 @@ class Mirrored(Strategy):
                 "XLA compiles for one device, but the variables of MirroredStrategy are on "
                 f"{configuration.replicas_per_worker} devices of the same process."
             )
-        return too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
+        return _too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
-        kind = "GPU" if machine.gpus else "CPU"
-        return Setup(lines=_strategy(kind, configuration.reduction), note=_NOTE)
+        on_gpus = '[f"GPU:{index}" for index in range(REPLICAS)]'
+        lines = [f"devices = {on_gpus if machine.gpus else 'logical_cpus(REPLICAS)'}"]
+        if configuration.reduction == "default":
+            lines.append("return tf.distribute.MirroredStrategy(devices)")
+        else:
+            lines += [
+                f"add_up = tf.distribute.{OPERATIONS[configuration.reduction]}()",
+                "return tf.distribute.MirroredStrategy(devices, cross_device_ops=add_up)",
+            ]
+        return Setup(lines=tuple(lines), note=_NOTE)
 
     def training(self, configuration: Configuration, facts: WorkloadFacts) -> Training:
         # Its own loop over several steps cannot hold the collectives of the default reduction,
@@ -61,14 +69,13 @@ class Mirrored(Strategy):
         return "loop" if looped or odd or facts.only_steps else "fit"
 
 
-def _strategy(kind: str, reduction: Reduction) -> tuple[str, ...]:
-    if reduction == "default":
-        return (devices(kind), "return tf.distribute.MirroredStrategy(devices)")
-    return (
-        devices(kind),
-        f"add_up = tf.distribute.{OPERATIONS[reduction]}()",
-        "return tf.distribute.MirroredStrategy(devices, cross_device_ops=add_up)",
-    )
+def _too_few(configuration: Configuration, machine: Machine) -> str | None:
+    wanted, host = configuration.replicas_per_worker, machine.least
+    if host.gpus and wanted > len(host.gpus):
+        return f"TensorFlow sees {gpus(host)}, too few for {wanted} replicas."
+    if not host.gpus and wanted > host.cpus:
+        return f"This machine has {cores(host)}, too few for {wanted} replicas on logical CPUs."
+    return None
 
 
 STRATEGY = Mirrored()

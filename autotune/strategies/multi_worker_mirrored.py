@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.roles import Role
 from autotune.strategies._base import Setup, Strategy, cores, gpus, no_source, workers_per_host
 from autotune.text import plural
 from autotune.value import Scalar
@@ -58,20 +57,6 @@ class MultiWorkerMirrored(Strategy):
             "return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)",
         )
         return Setup(lines=lines, note=_NOTE)
-
-    def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
-        each = configuration.replicas_per_worker
-        share = workers_per_host(configuration.workers, machine)
-        return tuple(
-            Role(
-                index=index,
-                host=index // share,
-                gpus=tuple(range(index % share * each, (index % share + 1) * each))
-                if machine.gpus
-                else None,
-            )
-            for index in range(configuration.workers)
-        )
 
 
 def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:

@@ -61,22 +61,12 @@ class ParameterServer(Strategy):
     def roles(self, configuration: Configuration, machine: Machine) -> tuple[Role, ...]:
         """Return the chief, whose steps are timed, then workers with a GPU each, then servers."""
         none: tuple[int, ...] | None = () if machine.gpus else None
-        share = workers_per_host(configuration.workers, machine)
-        return (
-            Role(kind="chief", gpus=none),
-            *(
-                Role(
-                    index=index,
-                    host=index // share,
-                    gpus=(index % share,) if machine.gpus else None,
-                )
-                for index in range(configuration.workers)
-            ),
-            *(
-                Role(kind="ps", index=index, host=index % len(machine.hosts), gpus=none)
-                for index in range(configuration.servers)
-            ),
+        servers = (
+            Role(kind="ps", index=index, host=index % len(machine.hosts), gpus=none)
+            for index in range(configuration.servers)
         )
+        workers = super().roles(configuration, machine)
+        return (Role(kind="chief", gpus=none), *workers, *servers)
 
 
 def _too_many(configuration: Configuration, machine: Machine) -> str | None:

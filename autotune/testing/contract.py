@@ -33,12 +33,7 @@ from autotune.engine.base import Engine, RunResult, Stop, Task
 from autotune.engine.tasks.between import BetweenEpochsRequest
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
-from autotune.engine.tasks.train import (
-    Fill,
-    LearningRequest,
-    TrialRequest,
-    trial_request,
-)
+from autotune.engine.tasks.train import Fill, LearningRequest, TrialRequest, trial_request
 from autotune.errors import WorkloadError
 from autotune.plain import Window
 from autotune.reason import Message, Outcome, Slower
@@ -263,9 +258,8 @@ class EngineContract(ABC):
 
     def test_between_epochs_is_timed_or_refused(self, engine: Engine, tmp_path: Path) -> None:
         """Nothing validates, and what a checkpoint takes is told."""
-        found = engine.execute(
-            BetweenEpochsRequest(trial=self.make_trial(engine, tmp_path / "between"))
-        )
+        trial = self.make_trial(engine, tmp_path / "between")
+        found = engine.execute(BetweenEpochsRequest(trial=trial))
         if found is not None:
             assert found.validation is None
             assert found.checkpoint
@@ -300,11 +294,6 @@ def _speed(configuration: Configuration) -> float | Ending:
     if outcome is None:
         return 1000.0
     return Ending(outcome=outcome, reason=Message(text="It was told to."))
-
-
-def methods_of_engine() -> list[str]:
-    named = [name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"]
-    return [name for name in named if name != "execute"]
 
 
 def every_task(folder: Path) -> dict[str, Task[Any]]:
@@ -355,7 +344,8 @@ class WrapperContract(EngineContract):
 
     def test_every_method_is_handed_on(self) -> None:
         """The other engine answers, and gets what was given; no default answers in its place."""
-        for name in {*methods_of_engine()} - {*self.own}:
+        named = {name for name, each in vars(Engine).items() if callable(each) and name[0] != "_"}
+        for name in named - {"execute", *self.own}:
             inner = create_autospec(Engine, instance=True)
             arguments = {"reserved": ("this search", print, 60.0)}.get(name, ())
             answer = getattr(self.wrap(inner), name)(*arguments)

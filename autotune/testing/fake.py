@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from autotune.config import Configuration
-from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
@@ -219,19 +219,13 @@ class FakeEngine(Engine):
             stop = watch(tuple(windows))
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
-        shown = {
-            "first_step_seconds": self._start / 2 + self._traced(request),
-            "filled": request.fill.examples if request.fill else None,
-        }
-        return self._result(stop, windows, began).model_copy(update=shown)
-
-    def _result(self, stop: Stop, windows: list[Window], began: float) -> RunResult:
         return RunResult(
             outcome=stop.outcome,
             reason=stop.reason,
             windows=tuple(windows),
             start_seconds=self._start / 2,
-            first_step_seconds=self._start / 2,
+            first_step_seconds=self._start / 2 + self._traced(request),
+            filled=request.fill.examples if request.fill else None,
             wall_seconds=self._time - began,
             peak_memory=2**29,
         )
@@ -262,10 +256,8 @@ def _group(request: ObservationRequest, fault: Fault | None) -> tuple[RankObserv
     configuration = request.trial.configuration
     found = []
     for worker in range(configuration.workers):
-        replicas = range(
-            worker * configuration.replicas_per_worker,
-            (worker + 1) * configuration.replicas_per_worker,
-        )
+        first = worker * configuration.replicas_per_worker
+        replicas = range(first, first + configuration.replicas_per_worker)
         readers = tuple(_reader(request, replica, fault) for replica in replicas)
         ends = [_end(replica, fault) for replica in replicas]
         rank = _rank(ends, request.calls)

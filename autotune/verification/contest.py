@@ -1,20 +1,27 @@
-"""The recommended configuration and its challenger in fresh runs that take turns."""
+"""A few configurations in fresh runs that take turns, compared by the posterior of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.search.failures import FAILURES
-from autotune.search.question import SURE_GAIN
+from autotune.search.belief import Learner
+from autotune.search.failures import ATTEMPTS
+from autotune.search.kernel import Matrix
+from autotune.search.question import DRAWS, SURE_GAIN, interval_of
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
-from autotune.search.turns import Turns
+from autotune.stats import Interval
 from autotune.text import plural, times
-from autotune.trial import Trial, sustained
+from autotune.trial import Stage, Trial, sustained
 from autotune.verification.answer import Answer, Comparison, compared
 
 MORE_TIME = "allow more time"
@@ -22,14 +29,58 @@ BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
 """Outcomes that speak against a program; that its speed did not settle does not."""
 FEWEST = 3
 """Pairs before anything is answered: the noise of fewer is anybody's guess."""
-NO_CHALLENGER = {
-    True: (
-        "the recommended configuration runs, but the file holds no single-device configuration "
-        "that can run here"
-    ),
-    False: "the recommended configuration runs, and the search found no other that can run here",
-}
-"""By whether it is distributed."""
+
+
+class Turns:
+    """Runs each configuration once in every round, in random order."""
+
+    def __init__(
+        self, runner: Runner, budget: Budget, arms: Sequence[Configuration], *, seed: int
+    ) -> None:
+        self._runner = runner
+        self._budget = budget
+        self._arms = list(arms)
+        self._learner = Learner(runner.history, self._arms)
+        self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
+        self.taken = 0
+        """Rounds so far."""
+        self.unmeasured: dict[Configuration, list[Trial]] = defaultdict(list)
+        """Runs that were not measured, oldest first."""
+
+    def affords(self) -> bool:
+        """Whether there is time for another round."""
+        return self._runner.history.costs.total(self._arms) <= self._budget.left
+
+    def take(self) -> None:
+        """Run each once."""
+        for each in self._random.sample(self._arms, len(self._arms)):
+            trial = self._runner.run(each, Stage.REPEAT, turn=self.taken)
+            if not (trial.measured and self._runner.subject.scorer(trial)):
+                self.unmeasured[each].append(trial)
+        self.taken += 1
+
+    def measured(self, configuration: Configuration) -> list[Trial]:
+        """Return the runs of a configuration that were measured."""
+        trials = self._runner.history.trials
+        return [t for t in trials if t.configuration == configuration and t.measured]
+
+    def rounds(self, *arms: Configuration) -> int:
+        """Return how often all of some configurations were measured."""
+        return min(len(self.measured(each)) for each in arms)
+
+    def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
+        """Return how many times better one is; None before both were measured twice."""
+        return interval_of(self._gaps(one, other)) if self.rounds(one, other) > 1 else None
+
+    def chance(self, one: Configuration, other: Configuration, least: float) -> float:
+        """Return how likely one is at least so many times as good as the other."""
+        return float(np.mean(self._gaps(one, other) > math.log(least)))
+
+    def _gaps(self, one: Configuration, other: Configuration) -> Matrix:
+        rows = [self._arms.index(each) for each in (one, other)]
+        drawn = self._learner.learn().joint(rows).draw(DRAWS, 0, [0, 1])
+        gaps: Matrix = drawn[:, 0] - drawn[:, 1]
+        return gaps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +126,10 @@ class Contest:
 
     def run(self) -> Comparison:
         """Make rounds until they answer, or time is up, or one of the two is out."""
-        rounds = 0
-        while not self._decided(rounds) and self._turns.affords():
+        while not self._decided() and self._turns.affords():
             self._turns.take()
-            rounds += 1
         question, measured = self._question, self._turns.measured(self._winner)
-        answer, ground = self._against(question) if question else self._alone()
+        answer, ground = self._answered()
         throughput = self._runner.history.throughput(self._winner) if measured else None
         return compared(answer, ground).model_copy(
             update={
@@ -92,45 +141,46 @@ class Contest:
             }
         )
 
-    def _decided(self, rounds: int) -> bool:
+    def _decided(self) -> bool:
         if self._question is None:
-            return rounds >= FEWEST
+            return self._turns.taken >= FEWEST
         out = max(len(self._broken), len(self._turns.unmeasured[self._question.challenger]))
-        return out >= FAILURES or self._answer(self._question) is not Answer.UNCLEAR
+        return out >= ATTEMPTS or self._answer(self._question) is not Answer.UNCLEAR
 
     @property
     def _broken(self) -> list[Trial]:
         return [t for t in self._turns.unmeasured[self._winner] if t.outcome in BROKEN]
 
-    def _failure(self) -> str | None:
-        """Return that a program does not run any more, if its runs show it."""
+    def _answered(self) -> tuple[Answer, str]:
+        """Return the answer of the runs, and its ground."""
         broken, ran = self._broken, bool(self._turns.measured(self._winner))
-        out = len(broken) >= FAILURES or (broken and not ran)
-        return unmeasured("the recommended configuration", broken[0]) if out else None
+        if len(broken) >= ATTEMPTS or (broken and not ran):
+            return Answer.FAILS, _unmeasured("the recommended configuration", broken[0])
+        if self._question:
+            return self._against(self._question)
+        # That it runs is enough, unless one device should be its challenger.
+        if not ran:
+            return Answer.UNCLEAR, _too_few(0)
+        if self._winner.distributed:
+            return Answer.UNCLEAR, (
+                "the recommended configuration runs, but the file holds no single-device "
+                "configuration that can run here"
+            )
+        return Answer.HOLDS, (
+            "the recommended configuration runs, and the search found no other that can run here"
+        )
 
     def _against(self, question: Question) -> tuple[Answer, str]:
-        """Return the answer of the pairs, and its ground."""
-        if broken := self._failure():
-            return Answer.FAILS, broken
         pairs, ratio = self._turns.rounds(*self._arms), self._turns.ratio(*self._arms)
         if ratio is None:
             missing = self._turns.unmeasured[question.challenger]
-            why = unmeasured("its challenger", missing[0]) if missing else too_few(pairs)
+            why = _unmeasured("its challenger", missing[0]) if missing else _too_few(pairs)
             return Answer.UNCLEAR, why
         answer, adjective = self._answer(question), self._runner.subject.objective.adjective
         text = f"{question.mine} {times(ratio)} as {adjective} as {question.theirs}"
         if answer is Answer.UNCLEAR:
             return answer, f"{text} after {plural(pairs, 'pair')} of runs; {MORE_TIME}"
         return answer, text + question.consequences.get(answer, "")
-
-    def _alone(self) -> tuple[Answer, str]:
-        """Return whether it runs, which is enough unless one device should be its challenger."""
-        if broken := self._failure():
-            return Answer.FAILS, broken
-        if not self._turns.measured(self._winner):
-            return Answer.UNCLEAR, too_few(0)
-        advised = self._winner.distributed
-        return Answer.UNCLEAR if advised else Answer.HOLDS, NO_CHALLENGER[advised]
 
     def _answer(self, question: Question) -> Answer:
         if self._turns.rounds(*self._arms) < FEWEST:
@@ -144,10 +194,10 @@ class Contest:
         return Answer.HOLDS if above > SURE_GAIN else Answer.UNCLEAR
 
 
-def too_few(pairs: int) -> str:
+def _too_few(pairs: int) -> str:
     done = "time for only 1 pair of runs" if pairs else "no time for a pair of runs"
     return f"there was {done}; {MORE_TIME}"
 
 
-def unmeasured(which: str, trial: Trial) -> str:
+def _unmeasured(which: str, trial: Trial) -> str:
     return f"{which} was not measured ({trial.outcome}): {reason_text(trial.reason)}"

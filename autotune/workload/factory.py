@@ -65,7 +65,9 @@ class Factory(Value):
     @property
     def parameters(self) -> tuple[str, ...] | None:
         """The parameters that its text declares; None where only running it tells."""
-        text = _text_of(self)
+        text = self.source.text if self.source else None
+        if self.source is None and self.root is not None:
+            text = _text_in(self.module, self.root)
         return None if text is None else _parameters_in(text, self.name)
 
     @property
@@ -76,17 +78,9 @@ class Factory(Value):
         """
         own = ((self.module, self.root),) if self.root is not None else ()
         body, needed = (self.source.text, self.source.roots) if self.source else ("", ())
-        files = " ".join(_file_digest(module, root) for module, root in (*own, *needed))
+        texts = (_text_in(module, root) for module, root in (*own, *needed))
+        files = " ".join("" if text is None else code_digest(text) for text in texts)
         return f"{self.short_name} {self.arguments!r} {code_digest(body)} {files}"
-
-
-def _text_of(factory: Factory) -> str | None:
-    if factory.source is not None:
-        return factory.source.text
-    if factory.root is None:
-        return None
-    found = next(_files(factory.module, factory.root), None)
-    return found and found[1].decode(errors="replace")
 
 
 def _check_name(file: Path, name: str) -> None:
@@ -196,10 +190,8 @@ def is_dotted_name(text: str) -> bool:
     return all(part.isidentifier() and not iskeyword(part) for part in text.split("."))
 
 
-def _file_digest(module: str, root: str) -> str:
-    return next(
-        (code_digest(text.decode(errors="replace")) for _, text in _files(module, root)), ""
-    )
+def _text_in(module: str, root: str) -> str | None:
+    return next((text.decode(errors="replace") for _, text in _files(module, root)), None)
 
 
 def _files(module: str, root: str) -> Iterator[tuple[Path, bytes]]:

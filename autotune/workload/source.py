@@ -303,11 +303,15 @@ def _class(tree: ast.Module, thing: type) -> ast.ClassDef:
 def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
     found = list(_candidates(tree, code))
     if len(found) > 1:
-        positions, lambdas = {*code.co_positions()}, (n for n in found if isinstance(n, ast.Lambda))
-        found = [node for node in lambdas if _extent(node.body) in positions]
+        found = [node for node in found if isinstance(node, ast.Lambda) and _has(code, node.body)]
     if len(found) != 1:
         raise NotFound(code.co_name)
     return found[0]
+
+
+def _has(code: CodeType, node: ast.expr) -> bool:
+    place = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+    return place in code.co_positions()
 
 
 def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
@@ -315,23 +319,21 @@ def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.
         if isinstance(node, ast.Lambda):
             name, line = LAMBDA, node.lineno
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            name, line = node.name, _first_line(node)
+            name, line = node.name, first_line(node)
         else:
             continue
         if (name, line) == (code.co_name, code.co_firstlineno):
             yield node
 
 
-def _extent(node: ast.expr) -> tuple[int | None, ...]:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-
-
-def _first_line(node: _Definition) -> int:
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+def first_line(node: ast.stmt) -> int:
+    """Return the line in which a statement begins, with its decorators."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _text_of(text: str, node: _Definition) -> str:
-    lines = text.splitlines()[_first_line(node) - 1 : node.end_lineno]
+    lines = text.splitlines()[first_line(node) - 1 : node.end_lineno]
     own = dedent("\n".join(lines))
     try:
         ast.parse(own)

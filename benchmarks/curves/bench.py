@@ -14,7 +14,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +22,7 @@ from statistics import fmean
 from autotune.engine.local import LocalEngine
 from autotune.result import load_configuration
 from autotune.strategies import in_short
-from benchmarks.page import ROOT, add_options, in_words, page_of, this_commit
+from benchmarks.page import ROOT, in_words, page_of, parser_of
 from benchmarks.share import log_interval
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -40,15 +39,12 @@ Curve = Sequence[tuple[float, float]]
 
 
 def main() -> int:
-    """Tune, train in turns, and write the page that was asked for."""
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--program", type=Path, help="what a search has saved; default: search now")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=12)
-    add_options(parser)
     asked = parser.parse_args()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
         machine = in_words(engine.machine())
         found = asked.program or searched(Path(folder))
@@ -58,9 +54,7 @@ def main() -> int:
         runs = trained(found / "train.py", asked.seeds, asked.epochs)
     head = f"{machine}. Tuned: {in_short(configuration)}. {asked.seeds} seeds."
     lines = [head, "", *told(runs)]
-    print("\n".join(lines))
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     return 0
 
 
@@ -89,7 +83,6 @@ def _curve(given: Sequence[str]) -> Curve:
 
 
 def told(runs: Mapping[str, Sequence[Curve]]) -> Iterator[str]:
-    """Yield the lines of the page."""
     titles = [f"accuracy, {whose} (lowest to highest)" for whose in runs]
     yield f"| seconds | {' | '.join(titles)} |"
     yield "| ---: | ---: | ---: |"

@@ -30,12 +30,7 @@ BATCH = 32
 
 
 class Accuracy(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Notes seconds and held-out accuracy after each epoch.
-
-    Args:
-        images: Held out.
-        labels: Theirs.
-    """
+    """Notes seconds, and accuracy on held-out images, after each epoch."""
 
     def __init__(self, images: Any, labels: Any) -> None:
         super().__init__()
@@ -91,7 +86,6 @@ def _loaded(path: Path) -> ModuleType:
 
 
 def main() -> int:
-    """Train and print."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("program", nargs="?", type=Path, help="a train.py of one process")
     parser.add_argument("--seed", type=int, default=0)

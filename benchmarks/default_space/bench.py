@@ -12,27 +12,27 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 from autotune import Result, SearchOptions
 from autotune.config import Configuration
 from autotune.result import Verdict
 from autotune.space import candidates, space_for
-from autotune.stats import Interval, t_quantile
-from autotune.stats.intervals import around
+from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from benchmarks.again import in_turns
 from benchmarks.default_space.rows import Row, Searched, figures
 from benchmarks.default_space.search import search_default_space
-from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.parts import run_missing
+from benchmarks.share import ITSELF, ratio_in_turns
 
 WORKLOADS = {path.stem: path for path in sorted(Path(__file__).with_name("workloads").glob("*.py"))}
 LOOKED_AT = frozenset({"readings"})
@@ -46,23 +46,19 @@ FASTEST = 2
 
 
 def main() -> None:
-    """Run what has no row yet, while there is time, and write the page that was asked for."""
     asked = _asked()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     machine = this_machine()
     rows = run_missing(
         ROWS,
         Row,
-        commit,
+        page.commit,
         asked.workloads or WORKLOADS,
-        lambda name: _row(name, asked, commit),
+        lambda name: _row(name, asked, page.commit),
         minutes=asked.minutes,
     )
     found = [f"{machine}.", "", _searches(asked), "", *(figures(rows) if rows else ())]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    page.show(found)
 
 
 def _searches(asked: Namespace) -> str:
@@ -127,19 +123,11 @@ class Again:
     """Of each configuration, by round."""
 
     def best(self, among: Sequence[Configuration]) -> Configuration:
-        """Return the fastest of some configurations."""
         return max(among, key=lambda each: _typical(self.rates[each].values()))
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return one's throughput as a multiple of another's, if both ran in two rounds."""
-        if one == other:
-            return Interval(low=1.0, value=1.0, high=1.0)
-        mine, theirs = self.rates[one], self.rates[other]
-        logs = [math.log(mine[n] / theirs[n]) for n in mine.keys() & theirs.keys()]
-        if len(logs) < 2:
-            return None
-        half = t_quantile(len(logs) - 1, 0.975) * stdev(logs) / math.sqrt(len(logs))
-        return around(fmean(logs), half)
+        return ITSELF if one == other else ratio_in_turns(self.rates[one], self.rates[other])
 
     def over_one_device(self, one: Configuration) -> Interval | None:
         """Return one's throughput as a multiple of that of the best of one device."""
@@ -200,13 +188,12 @@ def _size(result: Result) -> int:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="default: all")
     parser.add_argument("--longer", type=float, default=300.0, help="seconds of the third search")
     parser.add_argument("--rounds", type=int, default=4, help="of what is measured again")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin none after")
-    add_options(parser)
     return parser.parse_args()
 
 

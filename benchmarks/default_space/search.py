@@ -10,13 +10,7 @@ from autotune.objective import MAX_THROUGHPUT
 
 
 def search_default_space(file: Path, *, seed: int, **options: float) -> Result:
-    """Search the ready-made space of this machine, and keep no files.
-
-    Args:
-        file: With `model_fn` and `dataset_fn`.
-        seed: Of the search.
-        options: Other than the default.
-    """
+    """Search the ready-made space for the factories of a file, and keep no files."""
     with tempfile.TemporaryDirectory() as folder:
         return autotune(
             f"{file}:model_fn",

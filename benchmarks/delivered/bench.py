@@ -13,21 +13,21 @@ Run it where nothing else runs: some three minutes for each of the ten, and 17 w
 from __future__ import annotations
 
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from statistics import fmean
 
 from autotune import Result, SearchOptions, autotune
 from autotune.errors import NothingMeasured
 from autotune.objective import MAX_THROUGHPUT
-from autotune.stats import Interval
 from autotune.strategies import in_short
 from benchmarks.again import in_turns
 from benchmarks.delivered.program import ENDLESS, LongRun
 from benchmarks.delivered.rows import Row, figures
 from benchmarks.delivered.workloads import WORKLOADS
-from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.parts import run_missing
+from benchmarks.share import scaled
 
 ROWS = Path("autotune-out/delivered/rows.jsonl")
 BESIDE = 3
@@ -36,23 +36,19 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
 def main() -> None:
-    """Run what has no row yet, while there is time, and write the page that was asked for."""
     asked = _asked()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     machine = this_machine()
     rows = run_missing(
         ROWS,
         Row,
-        commit,
+        page.commit,
         asked.workloads or WORKLOADS,
-        lambda name: _row(name, asked, commit),
+        lambda name: _row(name, asked, page.commit),
         minutes=asked.minutes,
     )
     found = [*figures(rows, machine)]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    page.show(found)
 
 
 def _row(name: str, asked: Namespace, commit: str) -> Row:
@@ -76,17 +72,13 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
             achieved.append(run.rate(result, Path(folder)))
             beside.append(share * fmean([*before, *_trials(result)]))
         found = {
-            "predicted": rate and _times(rate, share),
+            "predicted": rate and scaled(rate, share),
             "between": result.between and result.between.seconds,
             "achieved": tuple(achieved),
             "beside": tuple(beside),
             "said": f"{result.verdict}: {in_short(result.config)}",
         }
         return row.model_copy(update=found)
-
-
-def _times(rate: Interval, share: float) -> Interval:
-    return Interval(low=rate.low * share, value=rate.value * share, high=rate.high * share)
 
 
 def _training_share(result: Result) -> float:
@@ -115,14 +107,13 @@ def _search(name: str, asked: Namespace, folder: str) -> Result:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="default: all ten")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of each search")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run")
     parser.add_argument("--repeats", type=int, default=1, help="runs of each program")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin none after")
-    add_options(parser)
     return parser.parse_args()
 
 

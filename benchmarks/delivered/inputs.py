@@ -106,22 +106,18 @@ def draining() -> Pair:
 
 
 def digits() -> Pair:
-    """Return handwritten digits."""
     return _validated("digits")
 
 
 def lstm() -> Pair:
-    """Return sequences."""
     return _validated("lstm")
 
 
 def wide_dense() -> Pair:
-    """Return rows of numbers."""
     return _validated("wide_dense")
 
 
 def python_input() -> Pair:
-    """Return texts that Python makes."""
     return _validated("python_input")
 
 

@@ -56,12 +56,10 @@ class MeanRate(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no t
         self._epochs = 0
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count its steps anew."""
         del epoch, logs
         self._counted = 0
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count an epoch."""
         del epoch, logs
         self._epochs += 1
 

@@ -46,11 +46,7 @@ class LongRun:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def rate(self, result: Result, out: Path) -> float:
-        """Return the examples per second of a result's program.
-
-        Args:
-            result: Of a search.
-            out: Where its files lie.
+        """Return the examples per second of a result's program, whose files lie in a folder.
 
         Raises:
             NoRate: It did not train for so long.

@@ -52,7 +52,6 @@ class Row(Part):
 
 
 def figures(rows: Sequence[Row], machine: str) -> Iterator[str]:
-    """Yield the figures of the page."""
     yield f"{machine}."
     yield ""
     if not rows:

@@ -21,10 +21,10 @@ from autotune.search.search import Search
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates
-from autotune.stats import Interval
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload, WorkloadFacts
 from benchmarks.finals.worlds import Disturbance, World
+from benchmarks.share import covers
 
 MARGIN = 0.03
 RATE = 10_000.0
@@ -102,7 +102,6 @@ class Drawn:
         return RUN_SECONDS * len(self.history.trials)
 
     def run(self, configuration: Configuration, stage: Stage, *, prunes: bool = False) -> Trial:
-        """Draw a run."""
         del prunes
         level = self._truth[configuration] + self._machine(configuration.distributed)
         trial = Trial(
@@ -124,7 +123,6 @@ class Drawn:
         return Certificate(checks=(), seconds=0.0)
 
     def take_held(self) -> bool:
-        """Return that nothing is kept for others."""
         return False
 
     def why_impossible(self, configuration: Configuration) -> None:
@@ -150,11 +148,7 @@ def _played(findings: Findings, truth: dict[Configuration, float]) -> Played:
     over = truth[challenger] - truth[findings.baseline] if challenger else 0.0
     return Played(
         verdict=decision.verdict,
-        gain_covered=_covers(gain, over),
-        rate_covered=_covers(findings.examples_per_second, math.log(RATE) + truth[chosen]),
+        gain_covered=covers(gain, math.exp(over)),
+        rate_covered=covers(findings.examples_per_second, RATE * math.exp(truth[chosen])),
         runs=len(findings.history.trials),
     )
-
-
-def _covers(interval: Interval | None, truth: float) -> bool | None:
-    return None if interval is None else interval.low <= math.exp(truth) <= interval.high

@@ -19,7 +19,7 @@ from pathlib import Path
 from autotune.result import Verdict
 from benchmarks.finals.play import Cell, Played, play
 from benchmarks.finals.worlds import DISTURBED, QUIET, UNEQUAL, World
-from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.page import page_of, parser_of
 from benchmarks.share import Share
 
 HEAD = Path(__file__).with_name("score.md").read_text(encoding="utf-8")
@@ -74,7 +74,6 @@ class Goal:
 
     @property
     def wanted(self) -> str:
-        """What is to be reached, as text."""
         return f"{100 * self.least:g} to {100 * self.most:g} %"
 
 
@@ -151,8 +150,7 @@ def main() -> None:
         SystemExit: One is.
     """
     options = _options()
-    commit = this_commit()
-    page = page_of(options, HEAD, commit)
+    page = page_of(options, HEAD)
     results: dict[Cell, Sequence[Played]] = {}
     seeds = range(FIRST_SEED, FIRST_SEED + options.searches)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -167,9 +165,7 @@ def main() -> None:
         "",
         *worlds(results),
     ]
-    print(*lines, sep="\n")
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     shares = ((goal, goal.reached(results)) for goal in GOALS)
     missed = [goal.what for goal, share in shares if share and goal.mark(share) == "SHORT"]
     if missed:
@@ -204,11 +200,10 @@ def _cells() -> Iterator[Cell]:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--searches", type=int, default=160, help="of each kind; 160 make 4,160 of a gain"
     )
-    add_options(parser)
     return parser.parse_args()
 
 

@@ -21,7 +21,6 @@ class World:
     disturbed: Callable[[random.Random], Disturbance] | None = None
 
     def runs(self, draw: random.Random) -> Disturbance:
-        """Return a machine of this kind."""
         disturbance = self.disturbed(draw) if self.disturbed else None
         sd = {False: self.one_device, True: self.distributed}
 
@@ -33,12 +32,10 @@ class World:
 
 
 def alike(sd: float) -> World:
-    """Return a world in which all configurations scatter alike."""
     return World(name=f"noise {sd:.0%}", one_device=sd, distributed=sd)
 
 
 def unlike(one_device: float, distributed: float) -> World:
-    """Return a world in which the classes differ in their scatter."""
     name = f"one device {one_device:.0%}, distributed {distributed:.0%}"
     return World(name=name, one_device=one_device, distributed=distributed)
 

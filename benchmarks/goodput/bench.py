@@ -11,7 +11,6 @@ import math
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from autotune.stats.gradients import Learning
 from autotune.workload import Workload, factory_from_text
 from benchmarks.goodput.train import Found, Trained
 from benchmarks.goodput.workloads import TRAININGS
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.page import in_words, page_of, parser_of
 from benchmarks.share import Share
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -65,7 +64,9 @@ class Row:
     def predicted(self) -> tuple[float, float, float]:
         """The same as predicted, between the ends of its interval."""
         found = predicted_examples(self.learning, self.batch)
-        return found.examples if found else (0.0, math.nan, math.inf)
+        if found is None:
+            return 0.0, math.nan, math.inf
+        return found.examples.low, found.examples.value, found.examples.high
 
     @property
     def rate(self) -> float:
@@ -96,7 +97,6 @@ class Row:
         return low <= (self.needed or math.inf) <= high
 
     def __str__(self) -> str:
-        """Return a row of the page's table."""
         low, value, high = self.predicted
         needed = f"{self.needed:.2f}" if self.needed else "not reached"
         seconds = f"{self.seconds:.1f}" if self.needed else "-"
@@ -115,22 +115,17 @@ def _examples(runs: Sequence[Trained]) -> float | None:
 
 
 def main() -> int:
-    """Predict, train, compare, and write the page that was asked for."""
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("trainings", nargs="*", metavar="TRAINING", help="default: all five")
-    add_options(parser)
     asked = parser.parse_args()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     rows: list[Row] = []
     for name in asked.trainings or TRAININGS:
         machine, learning = predict(name)
         rows += compare(name, learning)
         print("\n".join(map(str, rows[-len(BATCHES) :])), flush=True)
     lines = [f"{in_words(machine)}. {SEEDS} seeds.", "", *told(rows)]
-    print("\n".join(lines))
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     return 0
 
 
@@ -184,7 +179,6 @@ def compare(name: str, learning: Learning) -> list[Row]:
 
 
 def told(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of the page."""
     yield "| training | batch | learning rate x | needed | predicted | examples/s | time, s |"
     yield "| --- | ---: | ---: | ---: | --- | ---: | ---: |"
     yield from map(str, rows)
@@ -217,11 +211,7 @@ def _regrets(rows: Sequence[Row]) -> Iterator[str]:
 
 
 class _Regret:
-    """Times to the loss of one training, against the shortest.
-
-    Args:
-        rows: By batch.
-    """
+    """Times to the loss of one training, by batch, against the shortest."""
 
     def __init__(self, rows: Mapping[int, Row]) -> None:
         self._rows = rows
@@ -234,7 +224,6 @@ class _Regret:
         return row.seconds / min(each.seconds for each in self._rows.values()) - 1
 
     def __str__(self) -> str:
-        """Return a row of the page's table."""
         name, mine = self.own.training, self.predicted
         chosen = f"{mine.batch} | {self.of(mine):.0%}"
         return f"| {name} | {chosen} | {self.of(self.own):.0%} | {self.of(self.fastest):.0%} |"

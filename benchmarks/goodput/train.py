@@ -48,7 +48,6 @@ class Order:
 
     @classmethod
     def from_text(cls, text: str) -> Order:
-        """Return what BATCH:FACTOR:WARM_UP says."""
         batch, factor, warm_up = text.split(":")
         return cls(batch=int(batch), factor=float(factor), warm_up=int(warm_up))
 
@@ -83,7 +82,6 @@ class Found:
 
     @classmethod
     def from_json(cls, text: str) -> Found:
-        """Return what was printed."""
         found = json.loads(text)
         trained = (Trained(**each) for each in found["trained"])
         timed = (Timed(batch=each["batch"], rates=(*each["rates"],)) for each in found["timed"])
@@ -91,14 +89,7 @@ class Found:
 
 
 def train(name: str, order: Order, seed: int, most: float) -> Trained:
-    """Train until the loss is reached, or until so many examples.
-
-    Args:
-        name: Of the training.
-        order: How to train.
-        seed: Of weights and order.
-        most: Examples.
-    """
+    """Train until the loss is reached, or until so many examples."""
     keras.utils.set_random_seed(seed)
     model, batch = model_fn(name), order.batch
     steps = max(LOOK // batch, 1)
@@ -144,29 +135,19 @@ def at_rate(model: keras.Model, callbacks: list[Any], order: Order) -> Any:
 
 
 class Evaluated(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Logs the loss on held-out examples at the end of an epoch.
-
-    Args:
-        arrays: Those examples.
-    """
+    """Logs the loss on held-out examples at the end of an epoch."""
 
     def __init__(self, arrays: tuple[Any, Any]) -> None:
         super().__init__()
         self._arrays = arrays
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Compute it in one batch."""
         x, y = self._arrays
         logs["held_out"] = float(self.model.loss(y, self.model(x, training=False)))
 
 
 class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Notes when the loss was reached.
-
-    Args:
-        target: The loss.
-        examples: Of an epoch.
-    """
+    """Notes when the loss was reached."""
 
     def __init__(self, target: float, examples: int) -> None:
         super().__init__()
@@ -191,11 +172,7 @@ class Curve(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
 
 
 class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Times steps for some seconds, and ends the training.
-
-    Args:
-        batch: Examples of a step.
-    """
+    """Times steps for some seconds, and ends the training."""
 
     def __init__(self, batch: int) -> None:
         super().__init__()
@@ -209,7 +186,6 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         return self._steps * self._batch / (self._last - self._from)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002 - given
-        """Count a step."""
         self._last = time.perf_counter()
         self._began = self._began or self._last
         if self._last < self._began + WARM:
@@ -220,7 +196,6 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
 
 
 def main() -> int:
-    """Train and print."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("training", choices=TRAININGS)
     parser.add_argument("batches", nargs="+", metavar="BATCH:FACTOR:WARM_UP", type=Order.from_text)

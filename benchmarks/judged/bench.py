@@ -9,13 +9,13 @@ verdict is wrong.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from autotune import Result, SearchOptions, autotune
 from autotune.objective import MAX_THROUGHPUT
 from benchmarks.judged.claims import BATCH, PROGRAMS, Program
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.page import in_words, page_of, parser_of
 
 TRUTHS = Path(__file__).with_name("truths.py")
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -23,11 +23,8 @@ STRATEGIES = ("one_device", "multi_worker_mirrored")
 
 
 def main() -> int:
-    """Judge each program, print what was said, and write the page that was asked for."""
     asked = _asked()
-    # What an earlier search remembers is no part of this.
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     lines, right, machine = [], True, ""
     for name in asked.programs or PROGRAMS:
         result = _search(PROGRAMS[name], asked.budget)
@@ -35,8 +32,7 @@ def main() -> int:
         print("\n".join(told), flush=True)
         lines += told
         right, machine = right and PROGRAMS[name].is_right(result), in_words(result.machine)
-    if page:
-        page.write([f"{machine}. Budget of each search: {asked.budget}.", "", *lines], commit)
+    page.write([f"{machine}. Budget of each search: {asked.budget}.", "", *lines])
     return 0 if right else 1
 
 
@@ -57,10 +53,9 @@ def _search(program: Program, budget: str) -> Result:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="default: all three")
     parser.add_argument("--budget", default="180s", help="of each search")
-    add_options(parser)
     return parser.parse_args()
 
 

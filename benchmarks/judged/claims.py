@@ -9,6 +9,7 @@ from typing import Any
 from autotune import Breakdown, Result, Verdict
 from autotune.checks.breakdown import Part
 from autotune.stats import Interval
+from benchmarks.share import scaled
 
 BATCH = 32
 """Examples of a replica in a step."""
@@ -38,7 +39,6 @@ class Claim:
         return self.said is not None and self.said.low <= self.high and self.low <= self.said.high
 
     def __str__(self) -> str:
-        """Return a row of the page's table."""
         said = str(self.said) if self.said else "not told"
         truth = f"{self.low:.3g} to {self.high:.3g}"
         return f"| {self.what} | {self.runs} | {said} | {truth} | {_word(self.holds)} |"
@@ -72,7 +72,6 @@ class Program:
         return found is not None and found.is_limit(self.limit)
 
     def told(self, result: Result) -> Iterator[str]:
-        """Yield the lines of the page."""
         yield f"### {self.question}"
         yield ""
         right = _word(result.verdict is self.verdict)
@@ -91,11 +90,7 @@ class Program:
 def milliseconds(found: Breakdown | None, part: Part) -> Interval | None:
     """Return what was told of a part of a step; None if it was not."""
     shares = [each.share for each in found.shares if each.part is part] if found else []
-    return _times(shares[0], found.milliseconds) if found and shares else None
-
-
-def _times(share: Interval, factor: float) -> Interval:
-    return Interval(low=share.low * factor, value=share.value * factor, high=share.high * factor)
+    return scaled(shares[0], found.milliseconds) if found and shares else None
 
 
 def _claim(what: str, found: Breakdown | None, part: Part, truth: tuple[float, float]) -> Claim:
@@ -145,7 +140,7 @@ def _padded(result: Result) -> Iterator[Claim]:
     if pair and pair.hidden:
         yield Claim(
             what="hidden behind the computing at most, ms",
-            said=_times(pair.hidden, whole),
+            said=scaled(pair.hidden, whole),
             low=-whole,
             high=whole / 10,
             runs=1,

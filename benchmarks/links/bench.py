@@ -12,8 +12,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from autotune.checks.scaling import PAYLOAD
+from autotune.checks.diagnosis import PAYLOAD
 from autotune.stats import Interval
-from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.page import page_of, parser_of
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not
 from tests.cluster.ray_hosts import RayHosts
@@ -74,11 +74,9 @@ class Judged:
 
     @property
     def right(self) -> bool:
-        """Whether the search came to it."""
         return self.verdict == self.expected
 
     def __str__(self) -> str:
-        """Return a row of the page's table."""
         gain = str(self.measured) if self.measured else "stopped early"
         return (
             f"| {self.case.rate or 'unshaped'} | {self.bandwidth / 125e3:,.0f} | {self.case.hosts} "
@@ -87,21 +85,16 @@ class Judged:
 
 
 def main() -> int:
-    """Judge every case, print what was said, and write the page that was asked for."""
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="searches of each case")
     parser.add_argument("--budget", default="60s", help="of each search")
-    add_options(parser)
     asked = parser.parse_args()
     if reason := why_not():
         raise SystemExit(f"Nothing was measured: {reason}.")
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     found = [*judge_all(asked.rounds, asked.budget)]
     lines = [*told(found, asked.budget)]
-    print("\n".join(lines))
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     return 0 if all(each.right for each in found) else 1
 
 
@@ -112,7 +105,6 @@ TABLE = (
 
 
 def told(found: Sequence[Judged], budget: str) -> Iterator[str]:
-    """Yield the lines of the page."""
     yield f"Budget of each search: {budget}."
     yield ""
     yield from (*TABLE, *map(str, found))
@@ -123,25 +115,14 @@ def told(found: Sequence[Judged], budget: str) -> Iterator[str]:
 
 def judge_all(rounds: int, budget: str) -> Iterator[Judged]:
     """Yield what is said of every case in each round."""
-    with tempfile.TemporaryDirectory() as folder:
-        hosts = Hosts(NAMES, Path(folder))
-        try:
-            cluster = RayHosts(hosts)
-            for _, rate, count in product(range(rounds), RATES, GANGS):
-                yield judge(cluster, Case(rate, count), Path(folder), budget)
-        finally:
-            hosts.close()
+    with tempfile.TemporaryDirectory() as folder, closing(Hosts(NAMES, Path(folder))) as hosts:
+        cluster = RayHosts(hosts)
+        for _, rate, count in product(range(rounds), RATES, GANGS):
+            yield judge(cluster, Case(rate, count), Path(folder), budget)
 
 
 def judge(cluster: RayHosts, case: Case, folder: Path, budget: str) -> Judged:
-    """Predict a case by the link, then search.
-
-    Args:
-        cluster: Three hosts.
-        case: How their links are, and how many may train together.
-        folder: Seen by all hosts.
-        budget: Of the search.
-    """
+    """Predict a case by the link, then search, in a folder that all hosts see."""
     cluster.hosts.shape(case.rate)
     bandwidth = measured_bandwidth(cluster, folder)
     result = search(cluster, case.hosts, folder, budget)

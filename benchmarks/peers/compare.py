@@ -25,7 +25,8 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.space import candidates, load_space
 from autotune.workload import Workload, factory_from_text
-from benchmarks.page import add_options, in_words, page_of, this_commit
+from benchmarks.page import in_words, page_of, parser_of
+from benchmarks.parts import add_rows, read_rows
 from benchmarks.peers import truth
 from benchmarks.peers.contestants import CONTESTANTS, run
 from benchmarks.peers.findings import Row, best_of, rows
@@ -50,9 +51,8 @@ def main() -> None:
     options = _options()
     # Factories are looked up relative to the project.
     os.chdir(ROOT)
-    commit = this_commit()
-    page = page_of(options, head(options.seconds, options.turns, options.contestants), commit)
-    folder = options.results / commit.partition(",")[0]
+    page = page_of(options, head(options.seconds, options.turns, options.contestants))
+    folder = options.results / page.commit.partition(",")[0]
     ends = time.monotonic() + 60 * options.minutes
     with LocalEngine() as engine:
         words = in_words(engine.machine())
@@ -60,26 +60,17 @@ def main() -> None:
     for seed, name in product(range(options.seeds), options.workloads):
         if time.monotonic() >= ends:
             break
-        if not done(read_rows(folder), name, seed):
+        if not done(read_rows(folder / ROWS, Row), name, seed):
             job = jobs[name].model_copy(update={"seed": seed, "folder": folder / name / f"{seed}"})
-            _part(job, folder, options, commit)
+            _part(job, folder, options, page.commit)
     sizes = {name: len(job.configurations) for name, job in jobs.items()}
-    found = [*figures(read_rows(folder), words, sizes)]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    found = [*figures(read_rows(folder / ROWS, Row), words, sizes)]
+    page.show(found)
 
 
 def done(known: Sequence[Row], workload: str, seed: int) -> bool:
     """Return whether a part has its rows."""
     return any((each.workload, each.seed) == (workload, seed) for each in known)
-
-
-def read_rows(folder: Path) -> list[Row]:
-    """Return the rows of all parts that were finished."""
-    path = folder / ROWS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [Row.model_validate_json(line) for line in lines]
 
 
 def _part(job: Job, folder: Path, options: argparse.Namespace, commit: str) -> None:
@@ -91,9 +82,7 @@ def _part(job: Job, folder: Path, options: argparse.Namespace, commit: str) -> N
     _say(f"{job.name}, seed {job.seed}: {len(arms)} configurations, {options.turns} times")
     truth.measure(job, arms, options.turns)
     found = rows(job.folder, options.contestants, (commit, job.name, job.seed))
-    with (folder / ROWS).open("a", encoding="utf-8") as file:
-        # At once, so that a part has all of its rows or none.
-        file.write("".join(row.model_dump_json() + "\n" for row in found))
+    add_rows(folder / ROWS, *found)
 
 
 def _let_search(name: str, job: Job) -> None:
@@ -128,9 +117,7 @@ def _job(name: str, options: argparse.Namespace, engine: Engine) -> Job:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     names, work = list(CONTESTANTS), list(WORKLOADS)
     add = parser.add_argument
     add("--workloads", nargs="+", default=work, choices=work, help="default: all")
@@ -140,7 +127,6 @@ def _options() -> argparse.Namespace:
     add("--turns", type=int, default=5, help="runs behind the truth; default: %(default)s")
     add("--minutes", type=float, default=float("inf"), help="begin no part after so many")
     add("--results", type=Path, default=ROOT / "autotune-out" / "peers", help="logs and rows")
-    add_options(parser)
     options = parser.parse_args()
     options.results = options.results.resolve()
     options.out = options.out and options.out.resolve()

@@ -13,9 +13,7 @@ from autotune.value import Value
 from benchmarks.peers import truth
 from benchmarks.peers.job import read_log
 from benchmarks.peers.progress import close_since, incumbents, trials
-from benchmarks.share import log_interval
-
-ITSELF = Interval(low=1.0, value=1.0, high=1.0)
+from benchmarks.share import ITSELF, ratio_in_turns
 
 
 class Row(Value):
@@ -68,30 +66,19 @@ class Truth:
         return max(mine, key=self._level, default=None)
 
     def ratio(self, mine: Configuration | None, other: Configuration | None) -> Interval | None:
-        """Return how many times faster one is than another; None where it is not known.
-
-        The scatter of the pairs alone gives the interval, and nothing that autotune believes.
-        """
+        """Return how many times faster one is than another; None where it is not known."""
         if mine is None or other is None or not {mine, other} <= self._rates.keys():
             return None
         if mine == other:
             return ITSELF
-        a, b = self._rates[mine], self._rates[other]
-        logs = [math.log(a[turn] / b[turn]) for turn in sorted(a.keys() & b.keys())]
-        return log_interval(logs) if len(logs) >= 2 else None
+        return ratio_in_turns(self._rates[mine], self._rates[other])
 
     def _level(self, configuration: Configuration) -> float:
         return fmean(math.log(rate) for rate in self._rates[configuration].values())
 
 
 def rows(folder: Path, names: Sequence[str], identity: tuple[str, str, int]) -> list[Row]:
-    """Return a row for each contestant.
-
-    Args:
-        folder: Of the workload and seed.
-        names: The contestants that took part.
-        identity: Commit, workload and seed.
-    """
+    """Return a row for each contestant, with commit, workload and seed."""
     known = Truth(truth.read(folder))
     return [_row(folder / name, known, identity) for name in names]
 

@@ -26,11 +26,7 @@ WINDOW_SECONDS = 2.0
 
 
 class InProcesses:
-    """Measures each configuration once in fresh processes, and logs it.
-
-    Args:
-        job: The search.
-    """
+    """Measures each configuration once in fresh processes, and logs it."""
 
     trial_seconds = 10.0
     """TensorFlow's start, the first step, a second of warm-up, and the window."""

@@ -12,6 +12,7 @@ from autotune.program import render
 from autotune.space import Space
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
+from benchmarks.parts import add_rows, read_rows
 
 ROOT = Path(__file__).parents[2]
 """The factories of the examples are named relative to it."""
@@ -55,7 +56,6 @@ class Job(Value):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read a job."""
         return cls.model_validate_json(Path(path).read_text(encoding="utf-8"))
 
     def save(self) -> Path:
@@ -92,14 +92,9 @@ class Job(Value):
 
     def _log(self, **fields: object) -> None:
         entry = Entry.model_validate({"seconds": time.monotonic() - self.began, **fields})
-        with (self.folder / LOG).open("a", encoding="utf-8") as log:
-            log.write(entry.model_dump_json() + "\n")
+        add_rows(self.folder / LOG, entry)
 
 
-def read_log(folder: Path) -> tuple[Entry, ...]:
+def read_log(folder: Path) -> list[Entry]:
     """Return the entries of a contestant, oldest first; none if it has not run."""
-    path = folder / LOG
-    if not path.exists():
-        return ()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple(Entry.model_validate_json(line) for line in lines)
+    return read_rows(folder / LOG, Entry)

@@ -26,13 +26,7 @@ SECONDS = 2.0
 
 
 class Throughput(keras_tuner.RandomSearch):  # type: ignore[misc] # has no types
-    """Times the training program of each proposal in this process.
-
-    Args:
-        job: The search.
-        configurations: Those of one strategy.
-        options: Of the tuner.
-    """
+    """Times the program of each proposal, configurations of one strategy, in this process."""
 
     def __init__(
         self, job: Job, configurations: Sequence[Configuration], **options: object

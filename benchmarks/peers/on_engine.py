@@ -9,8 +9,7 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
-from autotune.search.epochs import epoch_of
-from autotune.search.record import trial_of
+from autotune.search.epochs import epoch_of, trial_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage, Trial
@@ -19,12 +18,7 @@ from benchmarks.peers.job import Job
 
 
 class OnEngine:
-    """Measures each configuration once on autotune's engine, and logs it.
-
-    Args:
-        job: The search.
-        engine: Makes the runs.
-    """
+    """Measures each configuration once on autotune's engine, and logs it."""
 
     trial_seconds = 5.0
 

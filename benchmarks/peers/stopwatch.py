@@ -39,7 +39,6 @@ class Stopwatch(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
         self._warm = False
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Count a call."""
         del batch
         if self._since is None:
             self._restart(logs)

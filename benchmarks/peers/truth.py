@@ -13,6 +13,7 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.value import Value
+from benchmarks.parts import add_rows, read_rows
 from benchmarks.peers.contestants import CONTESTANTS
 from benchmarks.peers.job import Job, read_log
 from benchmarks.peers.on_engine import on_engine
@@ -34,12 +35,7 @@ class Run(Value):
 
 
 def arms(folder: Path, known: Sequence[Configuration]) -> list[Configuration]:
-    """Return what has to be measured.
-
-    Args:
-        folder: Of the workload and seed.
-        known: Configurations that earlier seeds found to be the best.
-    """
+    """Return what has to be measured: what earlier seeds found to be the best, and this one."""
     return list(dict.fromkeys([*known, *_held(folder)]))
 
 
@@ -55,8 +51,9 @@ def _held(folder: Path) -> Iterator[Configuration]:
 def measure(job: Job, found: Sequence[Configuration], turns: int) -> None:
     """Measure all in turns and write each run down as it ends; what was measured before stays."""
     shuffle = random.Random(job.seed)  # noqa: S311 - an order of runs
-    done = {(run.turn, run.configuration) for run in _runs(job.folder)}
-    with on_engine(job) as meter, (job.folder / TRUTH).open("a", encoding="utf-8") as file:
+    path = job.folder / TRUTH
+    done = {(run.turn, run.configuration) for run in read_rows(path, Run)}
+    with on_engine(job) as meter:
         for turn in range(turns):
             for number, configuration in enumerate(shuffle.sample(found, len(found))):
                 if (turn, configuration) in done:
@@ -68,20 +65,13 @@ def measure(job: Job, found: Sequence[Configuration], turns: int) -> None:
                     rate=trial.examples_per_second if trial.measured else None,
                     outcome=trial.outcome,
                 )
-                file.write(run.model_dump_json() + "\n")
-                file.flush()
+                add_rows(path, run)
 
 
 def read(folder: Path) -> Rates:
     """Return what was measured, as far as it went."""
     rates: dict[Configuration, dict[int, float]] = defaultdict(dict)
-    for run in _runs(folder):
+    for run in read_rows(folder / TRUTH, Run):
         if run.rate is not None:
             rates[run.configuration][run.turn] = run.rate
     return rates
-
-
-def _runs(folder: Path) -> list[Run]:
-    path = folder / TRUTH
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [Run.model_validate_json(line) for line in lines]

@@ -27,7 +27,7 @@ from autotune.search.posterior import WALKERS, Posterior
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
 from autotune.stats.intervals import t_quantile
-from benchmarks.page import page_of, this_commit
+from benchmarks.page import page_of
 from benchmarks.replay.goals import DEFAULT, EQUAL, FASTER, SOON
 from benchmarks.replay.outcome import Job, Scored, scored
 from benchmarks.replay.score import jobs_of, options_of, tables_of
@@ -43,8 +43,7 @@ def main() -> None:
     """Make all searches once for each part, and tell what changes."""
     options = options_of(__doc__)
     options.seen = True
-    commit = this_commit()
-    page = page_of(options, HEAD, commit)
+    page = page_of(options, HEAD)
     tables = tables_of(options)
     jobs = jobs_of(SCENARIOS, tables, options.searches)
     found = {}
@@ -53,8 +52,7 @@ def main() -> None:
         print(_row(part, found), flush=True)
     figures = [f"{options.searches} searches for each table and scenario, {len(tables)} tables."]
     figures += ["", *_head(), *(_row(part, found) for part in PARTS)]
-    if page:
-        page.write(figures, commit)
+    page.write(figures)
 
 
 def made(part: str, jobs: Sequence[Job], processes: int) -> list[Scored]:

@@ -19,11 +19,10 @@ from autotune.config import Configuration
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.options import SearchOptions
-from autotune.search.epochs import epoch_of
-from autotune.search.record import trial_of
+from autotune.search.epochs import epoch_of, trial_of
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage
-from benchmarks.page import page_of, this_commit
+from benchmarks.page import page_of
 from benchmarks.peers.job import Entry
 from benchmarks.peers.progress import CLOSE, Incumbents, close_since, incumbents
 from benchmarks.replay.characters import character
@@ -76,13 +75,7 @@ class Outcome:
 
 
 class Meter:
-    """Measures on a replayed machine as autotune does.
-
-    Args:
-        world: The truth.
-        seconds: Of virtual time, the preparation included.
-        seed: Of the noise.
-    """
+    """Measures on a replayed machine as autotune does, in virtual time, preparation included."""
 
     def __init__(self, world: World, seconds: float, seed: int) -> None:
         self._engine = ReplayEngine(world, seed)
@@ -187,10 +180,8 @@ def _plainest(world: World) -> Configuration:
 
 
 def main() -> None:
-    """Let everybody search, print the table, and write the page that was asked for."""
     options = options_of(__doc__)
-    commit = this_commit()
-    page = page_of(options, HEAD, commit)
+    page = page_of(options, HEAD)
     names = tables_of(options)
     contestants = [
         Entered(name=name, job=Job(table=table, scenario=scenario, seed=seed))
@@ -201,13 +192,10 @@ def main() -> None:
     with ProcessPoolExecutor(options.processes) as pool:
         outcomes = list(pool.map(entered, contestants, chunksize=6))
     figures = [*figures_of(outcomes, options.searches)]
-    print("\n".join(figures))
-    if page:
-        page.write(figures, commit)
+    page.show(figures)
 
 
 def figures_of(outcomes: Sequence[Outcome], searches: int) -> Iterator[str]:
-    """Yield the figures of the page."""
     yield f"{searches} searches for each table, scenario and contestant, seeds 0 to {searches - 1}."
     for title, unseen in ((UNSEEN, True), (SEEN, False)):
         mine = [each for each in outcomes if character(each.entered.job.table).unseen is unseen]

@@ -31,12 +31,7 @@ ROUNDS = 8
 
 
 class ReplayEngine(Engine):
-    """Replays runs of a world: the shape of a recorded run, at the true rate, with its scatter.
-
-    Args:
-        world: The truth.
-        seed: Of the choice of runs and of the scatter.
-    """
+    """Replays runs of a world: the shape of a recorded run, at the true rate, with its scatter."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world

@@ -75,7 +75,6 @@ class Goal:
 
     @property
     def goal(self) -> str:
-        """What is to be reached, as text."""
         low, high = (each and f"{each:.3g}" for each in _percent(self.least, self.most))
         if low and high:
             return f"{low} to {high} %"

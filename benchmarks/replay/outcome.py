@@ -8,11 +8,12 @@ from functools import cache
 from autotune.options import MARGIN
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
-from autotune.stats import Interval, squared_residuals
+from autotune.stats import squared_residuals
 from autotune.trial import Stage, Trial
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read
 from benchmarks.replay.world import World, world_of
+from benchmarks.share import covers
 
 NEAR = 0.98
 """Share of the best throughput from which a configuration should not be pruned."""
@@ -117,7 +118,7 @@ def scored(job: Job) -> Scored:
         said=said,
         right=right,
         gain_covered=_gain_covered(result),
-        rate_covered=_covers(findings.examples_per_second, world.rates[findings.recommended]),
+        rate_covered=covers(findings.examples_per_second, world.rates[findings.recommended]),
         residuals=squared_residuals(findings.history.repeated),
     )
 
@@ -159,8 +160,4 @@ def _gain_covered(result: Replayed) -> bool | None:
     challenger = findings.decision.challenger
     if challenger is None:
         return None
-    return _covers(findings.decision.gain, rates[challenger] / rates[findings.baseline])
-
-
-def _covers(interval: Interval | None, truth: float) -> bool | None:
-    return None if interval is None else interval.low <= truth <= interval.high
+    return covers(findings.decision.gain, rates[challenger] / rates[findings.baseline])

@@ -30,7 +30,7 @@ from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.reason import Outcome
 from autotune.search.allreduce import allreduce_request, families, family
-from autotune.search.design import default_in
+from autotune.search.design import nearest
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
@@ -59,12 +59,7 @@ def main() -> None:
 
 
 class Recording:
-    """The sweep of one workload.
-
-    Args:
-        character: Which.
-        engine: Runs it.
-    """
+    """The sweep of one workload."""
 
     def __init__(self, character: Character, engine: Engine) -> None:
         self._character = character
@@ -143,7 +138,8 @@ class Recording:
         several = [c for c in ranked if c.distributed][:BEST]
         alone = [c for c in ranked if not c.distributed][:BEST]
         tenth = ranked[: -(-len(ranked) // 10)]
-        return list(dict.fromkeys([*tenth, *alone, *several, default_in(self._found.one_device)]))
+        default = nearest(Configuration(), self._found.one_device)
+        return list(dict.fromkeys([*tenth, *alone, *several, default]))
 
     def _rate(self, run: Run) -> float:
         epoch = epoch_of(run.configuration, self._subject)

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from autotune.result import Verdict
-from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.page import page_of, parser_of
 from benchmarks.replay.characters import character
 from benchmarks.replay.goals import NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
 from benchmarks.replay.outcome import Job, Scenario, Scored, scored, world_in
@@ -37,43 +37,30 @@ HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
 def main() -> None:
-    """Run the searches, print what they reached, and write the page that was asked for."""
     options = options_of(__doc__)
-    commit = this_commit()
-    page = page_of(options, HEAD, commit)
+    page = page_of(options, HEAD)
     names = tables_of(options)
     jobs = jobs_of(SCENARIOS, names, options.searches)
     # One job is a few tenths of a second, so that chunks keep all cores busy to the end.
     with ProcessPoolExecutor(options.processes) as pool:
         results = list(pool.map(scored, jobs, chunksize=4))
     figures = [*_figures(results, options.searches)]
-    print("\n".join(figures))
-    if page:
-        page.write(figures, commit)
+    page.show(figures)
 
 
 def options_of(benchmark: str) -> argparse.Namespace:
-    """Return the options of a benchmark of the tables.
-
-    Args:
-        benchmark: Its docstring, which begins with what it does.
-    """
-    parser = argparse.ArgumentParser(description=benchmark.partition("\n")[0])
+    """Return the options of a benchmark of the tables, whose docstring is its help."""
+    parser = parser_of(benchmark)
     parser.add_argument("--searches", type=int, default=10, help="per table and scenario")
     tables = parser.add_mutually_exclusive_group()
     tables.add_argument("--tables", help="names, separated by commas")
     tables.add_argument("--seen", action="store_true", help="those that may be used to choose")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: all cores")
-    add_options(parser)
     return parser.parse_args()
 
 
 def tables_of(options: argparse.Namespace) -> list[str]:
-    """Return the names of the tables that options of a benchmark ask for.
-
-    Args:
-        options: As `options_of` returned them.
-    """
+    """Return the names of the tables that options of a benchmark ask for."""
     if options.tables:
         return str(options.tables).split(",")
     every = [path.name.partition(".")[0] for path in sorted(FOLDER.glob("*.json.xz"))]

@@ -69,12 +69,7 @@ class World:
 
 
 def world_of(table: Table, *, alike: bool = True) -> World:
-    """Return the world that a table shows.
-
-    Args:
-        table: Its runs.
-        alike: Whether a configuration's truth follows from the runs of those like it as well.
-    """
+    """Return the world that a table shows, where runs tell of configurations `alike` as well."""
     logs: dict[Configuration, list[float]] = defaultdict(list)
     for run in table.trainings:
         if table.measured(run):

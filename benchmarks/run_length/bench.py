@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.plain import Window
 from autotune.reason import Completed, Outcome
-from autotune.search.design import default_in, one_of_each_strategy
+from autotune.search.design import nearest, one_of_each_strategy
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
@@ -34,7 +34,7 @@ from autotune.space import candidates
 from autotune.stats import Epoch, read, steady_from
 from autotune.strategies import in_short
 from benchmarks.alone import request_alone
-from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.replay.characters import character
 
 WORKLOADS = ("python_input", "wide_dense", "gru")
@@ -80,18 +80,14 @@ class Arm:
 
 
 def main() -> None:
-    """Run all in turns and write the page that was asked for."""
     asked = _asked()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     arms: list[Arm] = []
     with reserved_engine(None, "a benchmark of the length of runs", print) as engine:
         for name in asked.workloads or WORKLOADS:
             arms += _measured(name, engine, asked.rounds)
     found = [f"{this_machine()}.", "", *_figures(arms, asked.rounds)]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    page.show(found)
 
 
 def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
@@ -100,7 +96,7 @@ def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
     machine, facts = engine.machine(), engine.execute(InspectionRequest(swept.workload))
     subject = Subject(workload=swept.workload, machine=machine, facts=facts)
     found = candidates(swept.space, machine, facts, swept.constraints)
-    default = default_in(found.one_device)
+    default = nearest(Configuration(), found.one_device)
     arms = [default, *one_of_each_strategy(default, found.distributed)[-1:]]
     shuffle = random.Random(0)  # noqa: S311 - an order of runs
     readings: dict[Configuration, list[Reading]] = {arm: [] for arm in arms}
@@ -198,10 +194,9 @@ def worth(arms: Sequence[Arm]) -> list[float]:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="default: all")
     parser.add_argument("--rounds", type=int, default=6)
-    add_options(parser)
     return parser.parse_args()
 
 

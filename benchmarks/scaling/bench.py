@@ -14,18 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from statistics import median
 
-from autotune.checks.scaling import of_runs, predict
+from autotune.checks.diagnosis import predict
 from autotune.roles import Role, tf_config
-from autotune.stats import EXPECTED, Interval, Noise, squared_residuals
-from benchmarks.page import ROOT, add_options, page_of, this_commit
+from autotune.stats import EXPECTED, Interval, Noise, mean_rate, squared_residuals
+from benchmarks.page import ROOT, page_of, parser_of
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not
 
@@ -70,11 +70,9 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the interval holds what was measured."""
         return self.predicted.low <= self.measured <= self.predicted.high
 
     def __str__(self) -> str:
-        """Return a row of the page's table."""
         found = self.predicted
         low, value, high = (1000 * each for each in (found.low, found.value, found.high))
         return (
@@ -85,36 +83,25 @@ class Row:
 
 
 def main() -> int:
-    """Measure, predict, compare, and write the page that was asked for."""
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    add_options(parser)
     asked = parser.parse_args()
     if reason := why_not():
         raise SystemExit(f"Nothing was measured: {reason}.")
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     lines = [*told(measure(asked.rounds), asked.rounds)]
-    print("\n".join(lines))
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     return 0
 
 
 def measure(rounds: int) -> Steps:
     """Return the steps of every gang over every link, in turns."""
     found: dict[Case, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    with tempfile.TemporaryDirectory() as folder:
-        names = [f"host{number}" for number in range(max(GANGS))]
-        hosts = Hosts(names, Path(folder))
-        try:
-            for _ in range(rounds):
-                for size in UNITS:
-                    for count in GANGS:
-                        for rate, seconds in gang(hosts, count, size):
-                            found[Case(rate, size)][count].append(seconds)
-        finally:
-            hosts.close()
+    names = [f"host{number}" for number in range(max(GANGS))]
+    with tempfile.TemporaryDirectory() as folder, closing(Hosts(names, Path(folder))) as hosts:
+        for _, size, count in product(range(rounds), UNITS, GANGS):
+            for rate, seconds in gang(hosts, count, size):
+                found[Case(rate, size)][count].append(seconds)
     return found
 
 
@@ -159,7 +146,6 @@ def read(worker: subprocess.Popen[str], since: float) -> Iterator[float]:
 
 
 def told(steps: Steps, rounds: int) -> Iterator[str]:
-    """Yield the lines of the page."""
     rows = [*compared(steps)]
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     yield f"{os.cpu_count()} cores, {rounds} rounds, load at the end {load}."
@@ -181,7 +167,7 @@ def compared(steps: Steps) -> Iterator[Row]:
     """Yield every prediction with what was measured."""
     noise = _noise(steps)
     for case, runs in steps.items():
-        measured = {count: of_runs(seconds, noise) for count, seconds in runs.items()}
+        measured = {count: mean_rate(seconds, noise) for count, seconds in runs.items()}
         for known, hosts in {(1, 2): (3, 4), (1, 2, 3): (4,)}.items():
             few = {count: measured[count] for count in known}
             link = RATES[case.rate]

@@ -15,13 +15,13 @@ import os
 import shutil
 import sys
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autotune.strategies import in_short
-from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.scripts.command import Command, finish, rate, tune
 from benchmarks.scripts.rows import Row, figures
 
@@ -32,19 +32,15 @@ SEARCH_SECONDS = 3600.0
 
 
 def main() -> int:
-    """Bring each script to its end, print its row, and write the page that was asked for."""
     asked = _asked()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     machine = this_machine()
     rows = []
     for script in _scripts(asked.scripts):
         rows.append(_row(script, asked))
         print(rows[-1], flush=True)
     found = [*figures(rows, f"{machine}. Budget of each search: {asked.budget}.")]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    page.show(found)
     return 0 if all(row.trains for row in rows) else 1
 
 
@@ -82,13 +78,12 @@ def _scripts(given: Sequence[Path]) -> Iterator[Path]:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("scripts", nargs="+", type=Path, metavar="FOLDER|SCRIPT")
     parser.add_argument("--space", default="quick")
     parser.add_argument("--budget", default="120s", help="of each search")
     parser.add_argument("--rate-seconds", type=float, default=30.0, help="over which it is timed")
     parser.add_argument("--seconds", type=float, default=300.0, help="to its end, at most")
-    add_options(parser)
     return parser.parse_args()
 
 

@@ -39,14 +39,12 @@ class Row(Value):
 
     @property
     def ratio(self) -> float | None:
-        """Achieved over predicted."""
         if self.predicted is None or self.achieved is None:
             return None
         return self.achieved / self.predicted.value
 
 
 def figures(rows: Sequence[Row], circumstances: str) -> Iterator[str]:
-    """Yield the figures of the page."""
     yield circumstances
     yield ""
     tuned, decided = sum(bool(row.verdict) for row in rows), sum(row.decided for row in rows)

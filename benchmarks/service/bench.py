@@ -22,7 +22,7 @@ import psutil
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
-from benchmarks.page import add_options, page_of, this_commit
+from benchmarks.page import page_of, parser_of
 from benchmarks.service import ending, large, recovery, streams
 from benchmarks.service.site import ENGINES, Site
 from benchmarks.service.table import HEAD, Row, table
@@ -36,22 +36,17 @@ def main() -> None:
     """Measure part after part, each on a service of its own."""
     options = parse()
     sys.path.append(str(ENGINES))  # for the search that this process has run
-    commit = this_commit()
     head = ABOUT.format(database="PostgreSQL" if options.database else "SQLite")
-    page = page_of(options, head, commit)
+    page = page_of(options, head)
     print(HEAD, flush=True)
     before = psutil.cpu_times()
     with tempfile.TemporaryDirectory(prefix="autotune-bench-") as folder:
         rows = list(_measured(options, Path(folder)))
-    if page:
-        page.write([_about(before, options.database), "", table(rows)], commit)
+    page.write([_about(before, options.database), "", table(rows)])
 
 
 def parse() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     add = parser.add_argument
     # The last leaves a queue, which a database that all share must not have before.
     parts = ("streams", "ending", "recovery", "large")
@@ -62,7 +57,6 @@ def parse() -> argparse.Namespace:
     add("--queued", type=int, default=1000, help="of `large`, that wait")
     add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
     add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
-    add_options(parser)
     return parser.parse_args()
 
 

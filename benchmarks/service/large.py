@@ -44,7 +44,6 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, process: Process) -> Asked:
-        """Return a server that is ready."""
         return cls(address_of(process), psutil.Process(process.pid))
 
 
@@ -56,7 +55,6 @@ class Took(NamedTuple):
     """Of each, on average."""
 
     def __str__(self) -> str:
-        """Return it in a few words."""
         return f"p50 {self.part(50):.1f} ms, p99 {self.part(99):.1f} ms, CPU {self.cpu:.1f} ms"
 
     def part(self, percent: int) -> float:

@@ -28,7 +28,6 @@ class Calls:
     """Of a POST; without any it is a GET."""
 
     def requests(self, host: str) -> list[bytes]:
-        """Return each as it is sent."""
         head = f"HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {self.key}\r\n"
         if self.body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
@@ -51,7 +50,6 @@ class Burst:
 
     @property
     def rate(self) -> float:
-        """Answers per second."""
         return len(self.latencies) / self.seconds
 
 
@@ -99,13 +97,11 @@ class _Caller(asyncio.Protocol):
         self.answer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send the first request."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - of a connection
         self._transport = transport
         self._send()
 
     def data_received(self, data: bytes) -> None:
-        """Take in a part of an answer."""
         self._received += data
         self._missing -= len(data)
         if not self._headed:

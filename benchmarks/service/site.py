@@ -41,14 +41,12 @@ class Site:
 
     @property
     def settings(self) -> Settings:
-        """The settings, for what this process does itself."""
         return load_settings(
             database=self.database, data=self.folder / "data", root=ROOT, engine=self.engine
         )
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment of its parts."""
         given = {
             "DATABASE": self.database,
             "DATA": str(self.folder / "data"),

@@ -13,10 +13,9 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.states import State
 from autotune.api.store import attempts
-from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
+from autotune.api.values import AttemptReport, JobOutcome, LeaseToken, WorkerInfo
 from autotune.events import Notice
 from benchmarks.service.filled import OWN
 from benchmarks.service.site import Site, address_of, running

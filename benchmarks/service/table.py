@@ -19,11 +19,9 @@ class Row(Value):
     """None: there is no goal."""
 
     def __str__(self) -> str:
-        """Return it as a line of the table."""
         word = {None: "", True: "reached", False: "MISSED"}[self.reached]
         return f"| {self.what} | {self.measured} | {self.goal} | {word} |"
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the table as Markdown."""
     return "\n".join([HEAD, *map(str, rows)])

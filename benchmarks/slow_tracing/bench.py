@@ -7,7 +7,7 @@ Run it where nothing else runs.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -17,7 +17,7 @@ from autotune.result import Verdict
 from autotune.strategies import in_short
 from autotune.text import times
 from benchmarks.default_space.search import search_default_space
-from benchmarks.page import add_options, page_of, this_commit, this_machine
+from benchmarks.page import page_of, parser_of, this_machine
 
 FILE = Path(__file__).with_name("mobile.py")
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -30,16 +30,13 @@ def main() -> None:
         SystemExit: A search came to no verdict.
     """
     asked = _asked()
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     machine = this_machine()
     results = [
         search_default_space(FILE, seed=seed, budget=asked.budget) for seed in range(asked.seeds)
     ]
     found = [f"{machine}.", "", *_table(results)]
-    print("\n".join(found))
-    if page:
-        page.write(found, commit)
+    page.show(found)
     open_ = [result for result in results if result.verdict is Verdict.UNDECIDED]
     if open_:
         raise SystemExit(f"{len(open_)} of {len(results)} searches came to no verdict.")
@@ -68,10 +65,9 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _asked() -> Namespace:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds of each search")
-    add_options(parser)
     return parser.parse_args()
 
 

@@ -11,12 +11,12 @@ import json
 import os
 import sys
 import tempfile
-from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from benchmarks.page import ROOT, add_options, page_of, this_commit
+from benchmarks.page import ROOT, page_of, parser_of
 from benchmarks.starts.timed import Round
 from tests.cluster.hosts import Hosts, why_not
 from tests.cluster.ray_hosts import RayHosts
@@ -29,32 +29,24 @@ MOST = 0.5
 
 def main() -> int:
     """Measure, print, and write the page that was asked for; fail where the goal is missed."""
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    add_options(parser)
     asked = parser.parse_args()
     if reason := why_not():
         raise SystemExit(f"Nothing was measured: {reason}.")
-    commit = this_commit()
-    page = page_of(asked, HEAD, commit)
+    page = page_of(asked, HEAD)
     found = measured(asked.rounds)
     lines = [*told(found)]
-    print("\n".join(lines))
-    if page:
-        page.write(lines, commit)
+    page.show(lines)
     return 0 if faster(found) >= GOAL and longer(found) <= MOST else 1
 
 
 def measured(rounds: int) -> list[Round]:
     """Return what each round took, on a cluster of one host."""
-    with tempfile.TemporaryDirectory() as folder:
-        hosts = Hosts(["host0"], Path(folder))
-        try:
-            cluster = RayHosts(hosts, dashboard=True)
-            timed = [sys.executable, "-m", "benchmarks.starts.timed"]
-            done = cluster.run(*timed, cluster.address, str(rounds), cwd=ROOT, timeout=120 * rounds)
-        finally:
-            hosts.close()
+    with tempfile.TemporaryDirectory() as folder, closing(Hosts(["host0"], Path(folder))) as hosts:
+        cluster = RayHosts(hosts, dashboard=True)
+        timed = [sys.executable, "-m", "benchmarks.starts.timed"]
+        done = cluster.run(*timed, cluster.address, str(rounds), cwd=ROOT, timeout=120 * rounds)
     if done.returncode:
         raise SystemExit(done.stderr)
     return [Round(*json.loads(line)) for line in done.stdout.splitlines()]
@@ -71,7 +63,6 @@ def longer(rounds: Sequence[Round]) -> float:
 
 
 def told(rounds: Sequence[Round]) -> Iterator[str]:
-    """Yield the lines of the page."""
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     yield f"{os.cpu_count()} cores, {len(rounds)} rounds in turns, load at the end {load}."
     yield ""

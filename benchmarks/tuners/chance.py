@@ -17,7 +17,6 @@ TIMES = 2
 
 
 def at_random(configurations: Sequence[Configuration], meter: Meter, seed: int) -> None:
-    """Measure configurations in random order."""
     shuffle = random.Random(seed)  # noqa: S311 - an order of runs
     for each in shuffle.sample(configurations, len(configurations)):
         if meter.left <= 0:

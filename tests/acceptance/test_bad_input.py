@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from .conftest import DIGITS, Run
+from .conftest import Run
 
 pytestmark = pytest.mark.real
 
@@ -33,13 +31,3 @@ def test_a_wrong_call_names_cause_and_next_step(run: Run, name: str) -> None:
     assert cause.startswith("Error: ")
     assert named in cause
     assert next_step.endswith((".", "?"))
-
-
-def test_dry_run_prints_the_card(run: Run, project: Path) -> None:
-    """Size, axes, rules and time are on stdout, and no folder appears."""
-    done = run("tune", *DIGITS, "--dry-run", "--space", "quick", "--out", "never")
-    assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.split())
-    for words in ("configurations", "per_replica_batch", "at most 3 min"):
-        assert words in told
-    assert not (project / "never").exists()

@@ -23,13 +23,14 @@ def out(project: Path, search: Done) -> Path:
 
 
 def test_stdout_is_one_json_document(search: Done, out: Path) -> None:
-    """It tells the verdict, and names files that exist."""
+    """It tells the verdict, and names files that exist, a page for people among them."""
     read = json.loads(search.stdout)
     assert read["verdict"] in ("distribute", "one device", "undecided")
     assert read["summary"]
     assert read["reasons"]
-    assert out.is_dir()
     assert all((out.parent / path).is_file() for path in read["files"].values())
+    page = out.parent / read["files"]["report.html"]
+    assert read["study"] in page.read_text("utf-8")
 
 
 def test_stderr_tells_what_happened(search: Done, out: Path) -> None:
@@ -47,13 +48,6 @@ def test_every_trial_is_in_every_file(search: Done, out: Path) -> None:
     assert len((out / "trials.jsonl").read_text().splitlines()) == count
     study = optuna.load_study(study_name=None, storage=f"sqlite:///{out / 'study.db'}")
     assert len(study.trials) == count
-
-
-def test_the_result_is_told_to_people(search: Done, out: Path) -> None:
-    """There is a page for them, and it is named among the files."""
-    read = json.loads(search.stdout)
-    assert Path(read["files"]["report.html"]).name == "report.html"
-    assert read["study"] in (out / "report.html").read_text("utf-8")
 
 
 def test_the_program_trains(run: Run, out: Path) -> None:

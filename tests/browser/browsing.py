@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 ENGINES = Path(__file__).parents[1] / "acceptance"
 """The folder of the engines that the service is given."""
 LAPTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
 SIZES = (
     {"width": 1440, "height": 900},
     LAPTOP,
     {"width": 640, "height": 400},  # The same at 200 %.
-    {"width": 390, "height": 844},
+    PHONE,
     {"width": 360, "height": 640},
 )
 DRAWN = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
@@ -32,6 +34,10 @@ PICTURES = os.environ.get("AUTOTUNE_PICTURES")
 """A folder for pictures of all pages, for people to look at."""
 LASTING = "64"
 """Filters of a job that runs until it is cancelled."""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+"""What axe looks at: WCAG 2.2 up to level AA, and what its makers recommend beyond."""
+EXPECTED = "the server responded with a status of 4"
+"""What is answered with an error on purpose is noted by the browser, too."""
 Open = Callable[..., Page]
 
 
@@ -85,10 +91,37 @@ def showing(command: Path, *folders: Path) -> Iterator[str]:
             process.kill()
 
 
+@contextmanager
+def opening(browser: Browser, host: str = "", **settings: object) -> Iterator[Open]:
+    """Give what opens blank pages; at the end none may have complained of an error.
+
+    Where a host is named, no other may have been asked, nor anything else been noted.
+    """
+    complaints: list[str] = []
+
+    def note(said: ConsoleMessage) -> None:
+        if host or (said.type == "error" and EXPECTED not in said.text):
+            complaints.append(said.text)
+
+    with ExitStack() as stack:
+
+        def opened(**options: object) -> Page:
+            context = browser.new_context(**{"viewport": LAPTOP, **settings, **options})  # type: ignore[arg-type]
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("console", note)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("request", lambda asked: host in asked.url or complaints.append(asked.url))
+            return page
+
+        yield opened
+    assert not complaints, complaints
+
+
 def first_screen(page: Page) -> list[str]:
     """Return which of the answers and the plot's first rows are not within the first screen."""
     found = []
-    for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
+    for size in (LAPTOP, PHONE):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         rows = page.locator("table.plot").first.locator("svg.mark")
         wanted = {
@@ -135,3 +168,19 @@ def looks_right(page: Page, name: str, sizes: Sequence[Mapping[str, int]] = SIZE
     page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="light")
     assert found == [], (name, found)
+
+
+def violations(page: Page) -> list[str]:
+    """Return what keeps people out who do not see or point."""
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        options = {"runOnly": RULES, "resultTypes": ["violations"]}
+        for each in Axe().run(page, options=options).response["violations"]:
+            places = [node["html"][:80] for node in each["nodes"]]
+            found.append(f"{scheme}: {each['id']}: {each['help']}: {places}")
+    return found
+
+
+def unfold(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from .browsing import LAPTOP, Open, Served, running, sign_in, start
+from .browsing import Open, Served, opening, running, sign_in, start
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -44,27 +44,10 @@ def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def blank(browser: Browser, service: Served) -> Iterator[Open]:
-    """Opens pages that nobody is signed in with; at the end none of them may have complained."""
-    complaints: list[str] = []
-    contexts = []
-
-    def opened(**options: object) -> Page:
-        settings = {"viewport": LAPTOP, "locale": "en-GB", "base_url": service.address, **options}
-        context = browser.new_context(**settings)  # type: ignore[arg-type]
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        return page
-
-    yield opened
-    for each in contexts:
-        each.close()
-    # What is answered with an error on purpose is noted by the browser, too.
-    assert [
-        each for each in complaints if "the server responded with a status of 4" not in each
-    ] == []
+    """Opens pages that nobody is signed in with."""
+    shown = {"locale": "en-GB", "permissions": ["clipboard-read", "clipboard-write"]}
+    with opening(browser, base_url=service.address, **shown) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -80,12 +63,10 @@ def signed_in(blank: Open, service: Served) -> Open:
 
 @pytest.fixture(scope="package")
 def done(browser: Browser, service: Served) -> str:
-    context = browser.new_context(base_url=service.address, extra_http_headers={})
-    page = context.new_page()
-    page.goto("/")
-    sign_in(page, service.key)
-    start(page)
-    expect(page.locator(".badge.done")).to_be_visible()
-    path = page.url.removeprefix(service.address)
-    context.close()
-    return path
+    with opening(browser, base_url=service.address) as opened:
+        page = opened()
+        page.goto("/")
+        sign_in(page, service.key)
+        start(page)
+        expect(page.locator(".badge.done")).to_be_visible()
+        return page.url.removeprefix(service.address)

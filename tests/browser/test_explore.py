@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,7 @@ from autotune import SearchOptions, autotune
 from autotune.config import Configuration
 from autotune.testing import FakeEngine
 
-from .browsing import LAPTOP, first_screen, looks_right, showing
-from .test_everybody import violations
+from .browsing import Open, first_screen, looks_right, opening, showing, unfold, violations
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 PRINTED = "Epoch 1/1: <b>loss 0.5</b>"
@@ -42,34 +41,21 @@ def address(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield shown
 
 
-Open = Callable[..., Page]
-
-
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Open]:
-    """Opens the list; at the end no page may have complained, or asked another host."""
-    complaints: list[str] = []
-    context = browser.new_context(viewport=LAPTOP, locale="en-GB", base_url=address)  # type: ignore[arg-type]
+    """Opens the list, or a search of it."""
+    with opening(browser, address, locale="en-GB", base_url=address) as blank:
 
-    def open_it(name: str = "") -> Page:
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda asked: address in asked.url or complaints.append(asked.url))
-        page.goto("/")
-        if name:
-            page.locator("a.job", has_text=f"/{name}").click()
-            expect(page.locator("[data-chart=best] svg")).to_be_visible()
-        return page
+        def open_it(name: str = "") -> Page:
+            page = blank()
+            page.goto("/")
+            if name:
+                page.locator("a.job", has_text=f"/{name}").click()
+                expect(page.locator("[data-chart=best] svg")).to_be_visible()
+                unfold(page)
+            return page
 
-    yield open_it
-    context.close()
-    assert complaints == []
-
-
-def unfolded(page: Page) -> Page:
-    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
-    return page
+        yield open_it
 
 
 def test_the_list_is_laid_out(opened: Open) -> None:
@@ -79,7 +65,7 @@ def test_the_list_is_laid_out(opened: Open) -> None:
 
 
 def test_a_search_is_laid_out_with_its_charts(opened: Open) -> None:
-    page = unfolded(opened("long"))
+    page = opened("long")
     for name, shape in SHAPES.items():
         chart = page.locator(f"[data-chart={name}] svg")
         expect(chart).to_have_attribute("role", "img")
@@ -96,7 +82,7 @@ def test_a_chart_tells_what_is_pointed_at(opened: Open) -> None:
 
 
 def test_the_table_is_sorted_and_filtered(opened: Open) -> None:
-    page = unfolded(opened("long"))
+    page = opened("long")
     rows = page.locator("table.runs tbody tr")
     page.get_by_role("button", name="Seconds").click()
     page.get_by_role("button", name=re.compile("^Trial")).click()
@@ -116,7 +102,7 @@ def test_the_table_is_sorted_and_filtered(opened: Open) -> None:
 
 
 def test_what_a_trial_printed_opens(opened: Open) -> None:
-    page = unfolded(opened("short"))
+    page = opened("short")
     page.get_by_role("link", name="What trial 0 printed").click()
     expect(page.get_by_role("dialog")).to_contain_text(PRINTED)
     page.get_by_role("button", name="Close").click()

@@ -7,7 +7,19 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from .browsing import BROKEN, LASTING, Open, Served, first_screen, looks_right, sign_in, start
+from .browsing import (
+    BROKEN,
+    LASTING,
+    Open,
+    Served,
+    first_screen,
+    looks_right,
+    opening,
+    sign_in,
+    start,
+    unfold,
+    violations,
+)
 
 PAGES = {
     "list": "/",
@@ -23,12 +35,11 @@ FAILING = "63"
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, service: Served) -> Iterator[Page]:
-    context = browser.new_context(base_url=service.address, locale="en-GB")
-    page = context.new_page()
-    page.goto("/")
-    sign_in(page, service.key)
-    yield page
-    context.close()
+    with opening(browser, base_url=service.address, locale="en-GB") as opened:
+        page = opened()
+        page.goto("/")
+        sign_in(page, service.key)
+        yield page
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +61,21 @@ def jobs(page: Page, done: str) -> dict[str, str]:
     return found
 
 
-def unfold(page: Page) -> None:
-    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+def check(page: Page, address: str, name: str) -> None:
+    """Look at a page with everything unfolded, as seen and as heard."""
+    page.goto(address)
+    unfold(page)
     for each in page.get_by_role("radio").all():
         each.check()
+    looks_right(page, name)
+    assert violations(page) == []
 
 
 @pytest.mark.usefixtures("jobs")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_laid_out(page: Page, name: str) -> None:
     """No scrolling sideways, no field as high as a drawing, no text cut off, no broken word."""
-    page.goto(PAGES[name])
-    unfold(page)
-    looks_right(page, name)
+    check(page, PAGES[name], name)
 
 
 def test_the_first_screen_of_a_job_holds_the_answers_and_the_plot(page: Page, done: str) -> None:
@@ -72,9 +85,7 @@ def test_the_first_screen_of_a_job_holds_the_answers_and_the_plot(page: Page, do
 
 @pytest.mark.parametrize("name", ["done", "failed", "undecided", "cancelled"])
 def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None:
-    page.goto(jobs[name])
-    unfold(page)
-    looks_right(page, f"job-{name}")
+    check(page, jobs[name], f"job-{name}")
 
 
 def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:

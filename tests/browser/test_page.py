@@ -6,15 +6,17 @@ import re
 
 from playwright.sync_api import expect
 
-from .browsing import LASTING, Open, Served, looks_right, start
+from .browsing import Open, Served, looks_right, start, violations
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
     page = blank()
     page.goto("/?state=done")
+    assert violations(page) == []
     page.get_by_label("API key").fill("autotune_wrong")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("Invalid API key.")
+    assert violations(page) == []
     looks_right(page, "sign-in-wrong")
     page.get_by_label("API key").fill(service.key)
     page.keyboard.press("Enter")
@@ -72,20 +74,6 @@ def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, do
     assert page.evaluate("self.origin") == "null"
 
 
-def test_a_job_is_cancelled(signed_in: Open) -> None:
-    page = signed_in()
-    start(page, trials="500", filters=LASTING)
-    expect(page.locator("table.plot .strip .mark").first).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Keep it running").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.locator(".badge.running")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Cancel the job").click()
-    expect(page.locator(".badge.cancelled")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-
-
 def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
     page = blank()
     page.goto("/docs")
@@ -112,4 +100,5 @@ def test_what_is_wrong_with_the_form_is_shown_at_its_field(signed_in: Open) -> N
         expect(page.get_by_label(field)).to_have_value(value)
         expect(page.get_by_label(field)).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("filters")).to_have_accessible_description(re.compile("less than"))
+    assert violations(page) == []
     looks_right(page, "form-error")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,9 @@ from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
-from .browsing import DRAWN, FAINT, first_screen, looks_right
+from .browsing import DRAWN, FAINT, PHONE, Open, first_screen, looks_right, opening, unfold
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
-SIZES = ({"width": 1280, "height": 800}, {"width": 390, "height": 844})
 SHAPES = ".mark circle, .mark path, line.one, line.reach"
 """What is drawn against the scale."""
 LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "word" * 60
@@ -68,37 +67,25 @@ def address(result: Result, tmp_path_factory: pytest.TempPathFactory) -> str:
     return (result.save(folder) / "report.html").as_uri()
 
 
-Open = Callable[..., Page]
-
-
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Open]:
-    """Opens the page; at the end nothing may have been asked of a network or complained of."""
-    complaints: list[str] = []
-    contexts = []
+    """Opens the page, which may ask nothing of a network."""
+    with opening(browser, address) as blank:
 
-    def open_it(**options: object) -> Page:
-        context = browser.new_context(viewport=SIZES[0], **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda asked: asked.url != address and complaints.append(asked.url))
-        page.goto(address)
-        return page
+        def open_it(**options: object) -> Page:
+            page = blank(**options)
+            page.goto(address)
+            return page
 
-    yield open_it
-    for each in contexts:
-        each.close()
-    assert complaints == []
+        yield open_it
 
 
 def test_it_fits_the_screen_and_can_be_read(opened: Open) -> None:
     """On a desk and on a phone, by day and by night: nothing broken, cut off or faint."""
     page = opened()
-    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    unfold(page)
     looks_right(page, "report")
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     assert page.evaluate(CUT_OFF) == []
 
 
@@ -130,7 +117,7 @@ def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
 
 def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
     page = opened()
-    page.set_viewport_size(SIZES[1])  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     table = page.get_by_role("table", name="Compared with one device")
     assert table.get_by_role("row").count() > 5
     assert table.get_by_role("rowheader").count() > 3

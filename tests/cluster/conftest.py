@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,8 @@ def namespaces() -> None:
 @pytest.fixture
 def hosts(namespaces: None, tmp_path: Path) -> Iterator[Hosts]:
     del namespaces
-    found = Hosts(HOSTS, tmp_path)
-    try:
+    with closing(Hosts(HOSTS, tmp_path)) as found:
         yield found
-    finally:
-        found.close()
 
 
 @pytest.fixture

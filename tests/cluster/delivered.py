@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from autotune.result.files import write_program
+from tests.cluster.hosts import Host
 from tests.golden import golden_texts
 
 FACTORIES = Path(__file__).parents[1] / "integration" / "program" / "programs"
@@ -19,3 +20,7 @@ def deliver(folder: Path, *launchers: str, program: str = "workers_data") -> Non
     for name in launchers:
         (folder / name).write_text(texts[name], encoding="utf-8")
     shutil.copytree(FACTORIES, folder / "programs")
+
+
+def trains(host: Host) -> bool:
+    return any("python" in each.info["name"] for each in host.processes())

@@ -93,12 +93,7 @@ class Host:
 
 class Hosts(Sequence[Host]):
     def __init__(self, names: Sequence[str], folder: Path) -> None:
-        """Start them.
-
-        Args:
-            names: By which they know each other; the part before a dot is a host's own.
-            folder: Where their `/etc/hosts` is written.
-        """
+        """Start them; the part of a name before a dot is a host's own. The folder takes a file."""
         self._holders: list[subprocess.Popen[str]] = []
         self._hosts: list[Host] = []
         addresses = {name: f"{NETWORK}.{10 + number}" for number, name in enumerate(names)}

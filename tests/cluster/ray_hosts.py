@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.cluster.hosts import Host, Hosts
 
 PORT = 6379
@@ -29,8 +31,6 @@ ENVIRONMENT = {
     "PATH": f"{BIN}:{os.environ['PATH']}",
     "PYTHONPATH": str(ROOT),
 }
-
-
 TIMES = 3
 """That a host may try to start; Ray gives a node half a minute, and nothing changes that."""
 
@@ -39,7 +39,7 @@ class RayHosts:
     """Hosts of which each is a node of a Ray cluster, the first one its head.
 
     Args:
-        hosts: They.
+        hosts: In a network of their own.
         dashboard: Whether its head has one, without which it takes no jobs.
         head_cpus: Of the head; without any it only calls.
         variables: Of Ray and of all commands, beside the usual ones.
@@ -48,6 +48,7 @@ class RayHosts:
     def __init__(
         self, hosts: Hosts, *, dashboard: bool = False, head_cpus: int = 1, **variables: str
     ) -> None:
+        pytest.importorskip("ray", reason="Ray is not installed.")
         self.hosts = hosts
         self.environment = {**ENVIRONMENT, **variables}
         self.address = f"{hosts[0].address}:{PORT}"

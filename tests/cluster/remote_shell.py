@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
-from tests.cluster.hosts import Host, Hosts
+from tests.cluster.hosts import Hosts
+from tests.waiting import until
 
 SERVER = "/usr/sbin/sshd"
 OF_SERVER = """\
@@ -43,11 +43,4 @@ def serve(hosts: Hosts, folder: Path) -> None:
         host.do("mkdir", "-p", "/run/sshd")
         host.start(SERVER, "-D", "-e", "-f", folder / "sshd_config", stdout=subprocess.DEVNULL)
     for host in hosts:
-        _wait_for(host)
-
-
-def _wait_for(host: Host) -> None:
-    deadline = time.monotonic() + 60
-    while (done := host.run("ssh", host.name, "true")).returncode != 0:
-        assert time.monotonic() < deadline, done.stdout
-        time.sleep(0.1)
+        until(lambda: host.run("ssh", host.name, "true").returncode == 0, 60)  # noqa: B023 - at once

@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.cluster.hosts import Hosts
+from tests.waiting import until
 
 NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "munged")
 OF_CLUSTER = """\
@@ -87,9 +87,6 @@ class Slurm:
             self.hosts[number].start(*command, env=self.environment, stdout=log)
 
     def _wait_for_nodes(self) -> None:
-        deadline = time.monotonic() + 60
-        while (
-            found := self.run("sinfo", "--noheader", "--Node", "--format=%T")
-        ).stdout.split() != ["idle"] * (len(self.hosts) - 1):
-            assert time.monotonic() < deadline, found.stdout
-            time.sleep(0.1)
+        asked = ("sinfo", "--noheader", "--Node", "--format=%T")
+        idle = ["idle"] * (len(self.hosts) - 1)
+        until(lambda: self.run(*asked).stdout.split() == idle, 60)

@@ -6,14 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.delivered import QUIET, STEPS, deliver
-from tests.cluster.hosts import Host, Hosts
+from tests.cluster.delivered import QUIET, STEPS, deliver, trains
+from tests.cluster.hosts import Hosts
 from tests.cluster.remote_shell import serve, why_not
+from tests.waiting import happens
 
 HEAD = "import json, os, socket, sys, time\n"
 TELL = (
@@ -36,7 +36,7 @@ def launched(folder: Path, lines: str) -> list[str]:
     return [sys.executable, str(folder / "launch.py"), *HOSTS]
 
 
-def until(process: subprocess.Popen[str], text: str, times: int) -> None:
+def read(process: subprocess.Popen[str], text: str, times: int) -> None:
     """Read what a process prints until a text has come so many times."""
     assert process.stdout
     seen: list[str] = []
@@ -45,17 +45,8 @@ def until(process: subprocess.Popen[str], text: str, times: int) -> None:
         assert seen[-1], seen
 
 
-def trains(host: Host) -> bool:
-    return any("python" in each.info["name"] for each in host.processes())
-
-
 def ends_everywhere(hosts: Hosts, seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while any(trains(host) for host in hosts):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+    return happens(lambda: not any(trains(host) for host in hosts), seconds)
 
 
 @pytest.mark.real
@@ -76,7 +67,7 @@ def test_no_host_trains_without_its_launcher(
 ) -> None:
     """However that ends: what ssh started ends with its input."""
     with reachable[0].start(*launched(folder, "time.sleep(600)"), cwd=folder) as launcher:
-        until(launcher, "host", 2)
+        read(launcher, "host", 2)
         [process] = (each for each in reachable[0].processes() if "python" in each.info["name"])
         process.send_signal(number)
         launcher.wait(timeout=60)
@@ -99,7 +90,7 @@ def test_a_cut_link_ends_the_training(reachable: Hosts, folder: Path) -> None:
     command = [sys.executable, "launch.py", "--hosts", "host0,host1", "--epochs", "100000"]
     quiet = {**os.environ, **QUIET}
     with reachable[0].start(*command, "--verbose", "2", cwd=folder, env=quiet) as launcher:
-        until(launcher, "[worker 0] Epoch 3/", 1)
+        read(launcher, "[worker 0] Epoch 3/", 1)
         reachable.cut(1)
         output, _ = launcher.communicate(timeout=120)
     assert launcher.returncode == 1

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,8 @@ def test_pods_train(namespaces: None, folder: Path, tmp_path: Path) -> None:
     del namespaces
     deliver(folder, "jobset.yaml")
     found = [*pods(folder / "jobset.yaml")]
-    hosts = Hosts([pod.name for pod in found], tmp_path)
-    try:
+    with closing(Hosts([pod.name for pod in found], tmp_path)) as hosts:
         running = [pod.start(host, folder) for pod, host in zip(found, hosts, strict=True)]
         outputs = [each.communicate(timeout=120)[0] for each in running]
-    finally:
-        hosts.close()
     assert [each.returncode for each in running] == [0, 0], outputs
     assert "Epoch 5/5" in outputs[0]

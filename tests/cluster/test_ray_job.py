@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from tests.cluster.delivered import STEPS, deliver
 from tests.cluster.hosts import Hosts
 from tests.cluster.ray_hosts import BIN, RayHosts
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -29,13 +30,9 @@ LAST = "time.sleep(3600)\n"
 def cluster(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHosts]:
     """Two hosts with Ray, of which the first takes jobs."""
     del namespaces
-    pytest.importorskip("ray", reason="Ray is not installed.")
     pytest.importorskip("aiohttp_cors", reason="Ray is installed without what takes jobs.")
-    hosts = Hosts(("host0", "host1"), tmp_path_factory.mktemp("hosts"))
-    try:
+    with closing(Hosts(("host0", "host1"), tmp_path_factory.mktemp("hosts"))) as hosts:
         yield RayHosts(hosts, dashboard=True)
-    finally:
-        hosts.close()
 
 
 def submit(cluster: RayHosts, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -54,13 +51,6 @@ def command_of(process: psutil.Process) -> list[str]:
     except psutil.Error:
         return []
     return found
-
-
-def wait_for(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_a_gang_trains_on_two_nodes(cluster: RayHosts, folder: Path) -> None:
@@ -97,7 +87,7 @@ def test_a_process_that_fails_ends_the_job(cluster: RayHosts, folder: Path) -> N
     assert done.returncode != 0
     assert "Worker 1 exited with status 3." in done.stdout
     assert "failed with exit code 3" in done.stdout
-    wait_for(lambda: not training(cluster))
+    until(lambda: not training(cluster))
 
 
 def stop(cluster: RayHosts, folder: Path, job: str) -> None:
@@ -119,6 +109,6 @@ def test_a_job_that_is_ended_leaves_no_process(
     command = [*SUBMIT, "--submission-id", job, "--no-wait", "--", "python", "launch_ray.py"]
     started = cluster.run(*command, cwd=folder)
     assert started.returncode == 0, started.stdout
-    wait_for(lambda: len(training(cluster)) == 2)
+    until(lambda: len(training(cluster)) == 2)
     end(cluster, folder, job)
-    wait_for(lambda: not training(cluster))
+    until(lambda: not training(cluster))

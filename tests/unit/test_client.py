@@ -20,15 +20,9 @@ from autotune import (
     client as client_module,
 )
 from autotune.api.errors import NoRecommendation, QuotaExceeded
-from autotune.api.http.problems import answer, problem
+from autotune.api.http.problems import response_to
 from autotune.api.needs import Needs
-from autotune.config import Configuration
-from autotune.result import Result, Verdict
-from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.space import Space
-from autotune.stats import Interval
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
-from autotune.workload import Workload
 
 URL = "http://tuner"
 Reply = httpx.Response | Exception
@@ -46,20 +40,6 @@ QUEUED: dict[str, Any] = {
     **dict.fromkeys(("verdict", "summary", "reason"), None),
 }
 DONE = {**QUEUED, "state": "done", "verdict": "one device", "added": "by a later version"}
-WORKER = {
-    "name": "bench-1",
-    "devices": "bench",
-    "machine": None,
-    "engine": "local",
-    "labels": [],
-    "workloads": {},
-    "version": "0.1.0",
-    "started_at": AT,
-    "seen_at": AT,
-    "draining": False,
-    "busy": True,
-    "job": None,
-}
 
 
 class Service:
@@ -94,7 +74,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def refused(code: str) -> httpx.Response:
     """Return a problem as the service answers it."""
-    told = answer(problem(code, "It is so.", "Do this."))
+    told = response_to(client_module._KINDS[code]("It is so.", "Do this."))
     return httpx.Response(told.status_code, content=told.body, headers=dict(told.headers))
 
 
@@ -111,88 +91,46 @@ class Body(httpx.SyncByteStream):
             raise httpx.ReadError("connection reset")
 
 
-def stream(*kinds: str, first: int = 1, ends: bool = True) -> httpx.Response:
+def stream(*kinds: str, first: int = 1, ends: bool = True, text: str = "x") -> httpx.Response:
     """Return an event stream, which breaks unless it ends."""
-    more = {"ended": {"state": "done"}, "notice": {"text": "x"}}
+    more = {"ended": {"state": "done"}, "notice": {"text": text}}
     parts = []
     for number, kind in enumerate(kinds, first):
         body = {"kind": kind, **more.get(kind, {})}
-        told = json.dumps({"number": number, "at": "2026-03-02T09:30:00Z", "body": body})
+        told = json.dumps({"number": number, "at": AT, "body": body})
         parts.append(f"event: {kind}\ndata: {told}\nid: {number}\n\n")
     headers = {"Content-Type": "text/event-stream"}
     return httpx.Response(200, stream=Body(parts, ends=ends), headers=headers)
 
 
-JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture
-def result(workload: Workload) -> Result:
-    """One that stays on one device."""
-    alone = Configuration()
-    decision = Decision(verdict=Verdict.ONE_DEVICE)
-    outcome = VerdictOutcome.PROVED_SLOWER
-    return Result(
-        configuration=alone,
-        verdict=Verdict.ONE_DEVICE,
-        evidence=Evidence(outcome=outcome, decision=decision, default=alone),
-        examples_per_second=Interval(low=900, value=1000, high=1100),
-        best_distributed_speedup=None,
-        one_device=alone,
-        best_distributed=None,
-        gain_over_yours=None,
-        script="print('trained')\n",
-        launch=None,
-        trials=(),
-        compared=(),
-        workload=workload,
-        facts=FAKE_FACTS,
-        machine=FAKE_MACHINE,
-        study="tuning",
-        seed=0,
-        seconds=60.0,
-    )
-
-
 def test_a_request_says_what_was_asked_for() -> None:
-    """With the key, and nothing that is as it always is."""
-    service = Service(httpx.Response(202, json=QUEUED))
+    """With the key, and nothing that is as it always is; needs are a value or a mapping."""
+    service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(3)))
     options = SearchOptions(max_trials=5)
     job = service.client.submit("digits", {"filters": 64}, budget="90s", options=options)
-    (asked,) = service.asked
-    assert json.loads(asked.content) == {
+    asked = {"needs": {"kind": "H100", "labels": ["fast"]}, "priority": -2, "labels": {"team": "v"}}
+    for needs in (Needs(kind="H100", labels=("fast",)), asked["needs"]):
+        service.client.submit("digits", **{**asked, "needs": needs})
+    assert service.asked[0].headers["authorization"] == "Bearer secret"
+    assert (job.id, job.state) == (QUEUED["id"], "queued")
+    first, *others = [json.loads(each.content) for each in service.asked]
+    assert first == {
         "workload": "digits",
         "params": {"filters": 64},
         "budget": 90.0,
         "max_trials": 5,
     }
-    assert asked.headers["authorization"] == "Bearer secret"
-    assert (job.id, job.state) == (QUEUED["id"], "queued")
+    assert [{name: each[name] for name in asked} for each in others] == [asked] * 2
 
 
-def test_a_request_says_what_it_needs() -> None:
-    """As a value or a mapping, with its priority; what is odd is refused here."""
-    service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(2)))
-    for needs in (Needs(kind="H100", labels=("fast",)), {"kind": "H100", "labels": ["fast"]}):
-        service.client.submit("digits", needs=needs, priority=-2)
-    wanted = {"kind": "H100", "labels": ["fast"]}
-    sent = [json.loads(each.content) for each in service.asked]
-    assert [(each["needs"], each["priority"]) for each in sent] == [(wanted, -2)] * 2
-    with pytest.raises(UsageError, match="gpus"):
-        service.client.submit("digits", needs={"gpus": 2})
-
-
-def test_a_job_is_labelled_and_found_by_that() -> None:
-    """What no label can be is refused here."""
-    page = {"tunings": [], "next": None}
-    service = Service(httpx.Response(202, json=QUEUED), httpx.Response(200, json=page))
-    service.client.submit("digits", labels={"team": "vision"})
-    sent = json.loads(service.asked[0].content)
-    assert sent["labels"] == {"team": "vision"}
-    assert list(service.client.jobs(labels={"team": "vision", "run": "7"})) == []
-    assert service.asked[1].url.params.get_list("label") == ["run:7", "team:vision"]
-    with pytest.raises(UsageError, match="labels"):
-        service.client.submit("digits", labels={"a:b": "c"})
+@pytest.mark.parametrize(
+    ("asked", "told"), [({"needs": {"gpus": 2}}, "gpus"), ({"labels": {"a:b": "c"}}, "labels")]
+)
+def test_what_no_service_takes_is_refused_here(asked: dict[str, Any], told: str) -> None:
+    service = Service()
+    with pytest.raises(UsageError, match=told):
+        service.client.submit("digits", **asked)
+    assert service.asked == []
 
 
 def test_a_job_is_repeated_once() -> None:
@@ -209,23 +147,18 @@ def test_jobs_are_listed_over_all_pages() -> None:
     pages = [{"tunings": [DONE], "next": DONE["id"]}, {"tunings": [QUEUED], "next": None}]
     service = Service(*(httpx.Response(200, json=each) for each in pages))
     since = datetime(2026, 3, 2, tzinfo=UTC)
-    found = service.client.jobs("done", "queued", workload="digits", since=since)
+    labels = {"team": "vision", "run": "7"}
+    found = service.client.jobs("done", "queued", labels=labels, workload="digits", since=since)
     assert next(found).state == "done"
     assert len(service.asked) == 1
     assert [each.state for each in found] == ["queued"]
     asked = [each.url.params.multi_items() for each in service.asked]
     states = [("state", "done"), ("state", "queued")]
     assert [each for each in asked[0] if each[0] == "state"] == states
+    assert service.asked[0].url.params.get_list("label") == ["run:7", "team:vision"]
     assert {*asked[1]} - {*asked[0]} == {("before", DONE["id"])}
     assert dict(asked[0])["workload"] == "digits"
     assert datetime.fromisoformat(dict(asked[0])["since"]) == since
-
-
-def test_workers_are_listed() -> None:
-    """As values."""
-    service = Service(httpx.Response(200, json={"workers": [WORKER]}))
-    (found,) = service.client.workers()
-    assert (found.name, found.busy) == (WORKER["name"], True)
 
 
 def test_a_space_of_ones_own_is_sent_whole(tmp_path: Path) -> None:
@@ -303,10 +236,7 @@ def test_a_broken_stream_is_resumed() -> None:
 
 def test_a_large_event_is_no_lost_connection() -> None:
     """It would be lost again and again."""
-    told = {"number": 1, "at": 0, "body": {"kind": "notice", "text": "x" * 2_000_000}}
-    parts = [f"event: notice\ndata: {json.dumps(told)}\nid: 1\n\n"]
-    headers = {"Content-Type": "text/event-stream"}
-    large = httpx.Response(200, stream=Body(parts, ends=True), headers=headers)
+    large = stream("notice", text="x" * 2_000_000)
     events = [*Service(large, stream("ended", first=2)).client.follow("x")]
     assert [each.number for each in events] == [1, 2]
 
@@ -324,18 +254,6 @@ def test_a_follower_that_is_refused_is_told(code: str) -> None:
     service = Service(stream("queued", ends=False), refused(code))
     with pytest.raises(ServiceError, match="It is so"):
         [*service.client.follow("x")]
-
-
-def test_a_result_is_the_one_of_the_python_call(tmp_path: Path, result: Result) -> None:
-    """With its trials, and the files that it saves."""
-    service = Service(
-        httpx.Response(200, json=DONE),
-        httpx.Response(200, text=result.model_dump_json(), headers=JSON),
-    )
-    folder = service.client.download(DONE["id"], tmp_path / "out")
-    assert {"config.yaml", "train.py", "report.html", "trials.csv"} <= {
-        each.name for each in folder.iterdir()
-    }
 
 
 def test_a_failed_job_has_no_result() -> None:

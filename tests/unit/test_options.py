@@ -12,12 +12,7 @@ from autotune.api.values import Tuning
 from autotune.cli import app
 from autotune.cli.options import help_text
 from autotune.errors import UsageError
-from autotune.options import (
-    Declared,
-    SearchOptions,
-    declared,
-    options_from,
-)
+from autotune.options import Declared, SearchOptions, declared, options_from
 
 
 @pytest.mark.parametrize(

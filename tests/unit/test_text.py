@@ -11,26 +11,20 @@ from autotune.stats import Interval
 from autotune.strategies import in_short
 from autotune.text import closest, hint, parse_seconds
 
+GROUP = {"strategy": "multi_worker_mirrored", "workers": 2}
+
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
         ({}, "one device, batch 32"),
-        (
-            {"steps_per_execution": 8, "cache": "memory"},
-            "one device, batch 32, 8 steps/call, cached in memory",
-        ),
+        ({"steps_per_execution": 8}, "one device, batch 32, 8 steps/call"),
         ({"strategy": "mirrored", "replicas_per_worker": 2}, "Mirrored x2, batch 2x32"),
-        (
-            {"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": "data"},
-            "MultiWorkerMirrored x2, batch 2x32, shard data",
-        ),
-        (
-            {"strategy": "multi_worker_mirrored", "workers": 2, "replicas_per_worker": 4},
-            "MultiWorkerMirrored x2 x4, batch 8x32",
-        ),
+        ({**GROUP, "shard_policy": "data"}, "MultiWorkerMirrored x2, batch 2x32, shard data"),
+        ({**GROUP, "replicas_per_worker": 4}, "MultiWorkerMirrored x2 x4, batch 8x32"),
         ({"arguments": (("image_size", 96),)}, "one device, batch 32, image_size=96"),
-        ({"prefetch": 0, "xla": True}, "one device, batch 32, prefetch 0, XLA"),
+        ({"prefetch": 0, "cache": "memory"}, "one device, batch 32, prefetch 0, cached in memory"),
+        ({"xla": True}, "one device, batch 32, XLA"),
         ({"private_threadpool_size": 1}, "one device, batch 32, 1 input thread"),
     ],
 )

@@ -43,7 +43,6 @@ _MACHINE = fake_machine(cpus=16)
 
 
 def pages() -> Mapping[str, str]:
-    """Return every page, by name."""
     lines = {"axes.md": _index(), **{f"axes/{name}.md": _lines(name) for name in axes()}}
     return {name: page(SOURCE, each, name) for name, each in lines.items()}
 

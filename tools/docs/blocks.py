@@ -42,12 +42,7 @@ def languages(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def mark(example: Example, kind: str) -> str | None:
-    """Return the reason why a block is treated otherwise, as the comment before it says.
-
-    Args:
-        example: The block.
-        kind: Of the comment: `parsed only`, `not run`.
-    """
+    """Return why a block is treated otherwise, as a comment before it of some kind says."""
     before = example.document.text[: example.start].rstrip().rpartition("\n")[2]
     found = _COMMENT.search(before)
     if found and found["kind"] == kind:

@@ -13,7 +13,6 @@ from tools.docs.pages import page, table, wrapped
 
 
 def pages() -> Mapping[str, str]:
-    """Return the page, by its name."""
     return {"commands.md": page("autotune/cli/", _lines(), "commands.md")}
 
 

@@ -82,7 +82,6 @@ that begin with `-`, are right.
 
 
 def pages() -> Mapping[str, str]:
-    """Return the page, by its name."""
     return {"doctor.md": _HEAD + "".join(f"{line}\n" for line in _lines())}
 
 

@@ -107,7 +107,6 @@ FIGURES = {"posterior": draw_posterior, "regret": draw_regret}
 
 
 def main(names: Sequence[str]) -> None:
-    """Draw those that are named, or all."""
     mpl.use("Agg")
     mpl.rcParams.update(STYLE)
     for name in names or FIGURES:

@@ -16,25 +16,14 @@ HEAD = "<!-- Made from {source} by `make docs`. -->\n"
 
 
 def page(source: str, lines: Iterable[str], name: str) -> str:
-    """Return a page.
-
-    Args:
-        source: The file that declares what the page says.
-        lines: Of the page, without line ends.
-        name: Of the page, under which there may be notes.
-    """
+    """Return a page of the file that declares what it says, and the notes of its name."""
     made = HEAD.format(source=f"`{source}`") + "\n".join(lines).rstrip() + "\n"
     notes = NOTES / name
     return f"{made}\n{notes.read_text('utf-8')}" if notes.is_file() else made
 
 
 def write(pages: Mapping[str, str], place: Path = DOCS) -> None:
-    """Write pages, and remove those of what is gone.
-
-    Args:
-        pages: By their names under the place.
-        place: Where; several processes may write the same pages at once.
-    """
+    """Write pages, and remove those of what is gone; several processes may do so at once."""
     for name, text in pages.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,12 +50,10 @@ def wrapped(text: str, *, first: str = "", rest: str = "") -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the lines of a table."""
     heads = list(head)
     lines = [heads, ["---"] * len(heads), *map(list, rows)]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in each) + " |" for each in lines]
 
 
 def code(language: str, text: str) -> list[str]:
-    """Return the lines of a block."""
     return [f"```{language}", *text.rstrip("\n").splitlines(), "```"]

@@ -93,7 +93,6 @@ def draw_report(page: Path, browser: str | None) -> None:
 
 
 def main() -> None:
-    """Draw both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", help="the program to take the picture with")
     options = parser.parse_args()

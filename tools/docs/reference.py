@@ -29,7 +29,6 @@ _OBJECTS = ("Tuner", "Client")
 
 
 def pages() -> Mapping[str, str]:
-    """Return every page, by name."""
     found = {_name("index"): page(SOURCE, _index(), _name("index"))}
     for each in autotune.__all__:
         found[_name(each)] = page(SOURCE, _lines(each), _name(each))
@@ -39,7 +38,6 @@ def pages() -> Mapping[str, str]:
 
 
 def sections() -> Mapping[str, list[str]]:
-    """Return the public names by what they are."""
     found: dict[str, list[str]] = {"Calls": [], "Types": [], "Errors": []}
     for each in autotune.__all__:
         value = getattr(autotune, each)

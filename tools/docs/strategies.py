@@ -27,7 +27,6 @@ _INTRODUCTION = (
 
 
 def pages() -> Mapping[str, str]:
-    """Return every page, by name."""
     found = {"strategies.md": page("autotune/strategies/", _index(), "strategies.md")}
     for each in strategies().values():
         name = f"strategies/{each.name}.md"

@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
@@ -21,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from autotune.api.errors import KeyRefused, ServiceError
 from autotune.api.http.access import EVERYBODY
-from autotune.api.http.problems import response_to, route_of
+from autotune.api.http.problems import HANDLED, response_to, route_of
 from autotune.api.identity import FOLDERS, PERSON, Caller, Scope
 from autotune.api.states import FINAL
 from autotune.api.values import Problem, moment, selectors
@@ -116,7 +115,7 @@ class PageRoute(APIRoute):
         async def handle(request: Request) -> Response:
             try:
                 return await usual(request)
-            except (ServiceError, RequestValidationError, HTTPException) as exc:
+            except HANDLED as exc:
                 return error_page(request, exc)
 
         return handle

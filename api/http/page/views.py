@@ -167,7 +167,6 @@ def _objective(detail: JobDetail) -> str | None:
 
 
 def _compared(detail: JobDetail, objective: str | None) -> dict[str, Any]:
-    """Return a job as it stands beside others."""
     found = detail.recommendation
     reached = found and found.examples_per_second
     return {

@@ -1,14 +1,13 @@
 """The functions of a module: what they are given and return, and which run as graphs."""
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
-from typing import Any
 
 from autotune.doctor.code.names import Names
-from autotune.doctor.code.tree import Function, Lists, grouped
+from autotune.doctor.code.tree import Function, Lists, grouped, reached
 
 _PARTIAL = "functools.partial"
 _WRAPPERS = {_PARTIAL, "tf.autograph.experimental.do_not_convert"}
@@ -25,7 +24,7 @@ _PYTHON_METHODS = {"numpy", "item", "save", "save_weights", "restore"}
 _PYTHON_MODULES = ("time.", "logging.", "absl.logging.", "tqdm.", "wandb.", "mlflow.")
 _RUN_AS_PYTHON = {"tf.py_function", "tf.numpy_function", "tf.print"}
 _ASKS = {"get_replica_context", "replica_id_in_sync_group"}
-Links = Mapping[Any, set[Function]]
+Links = Lists[Function, Function]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +201,7 @@ class Functions(Names):
         return node.args[0] if node.args and self._wraps(node.func) else None
 
     def all_called(self, starts: Iterable[Function | None]) -> set[Function]:
-        return _reached(starts, self._named_in)
+        return reached(filter(None, starts), self._named_in.__getitem__)
 
     def ask_which_it_is(self, functions: Iterable[Function]) -> bool:
         return any(self.asks_for(each, _ASKS) for each in functions)
@@ -212,7 +211,7 @@ class Functions(Names):
 
         A function that is compiled somewhere, or may be, is not certain.
         """
-        return function is None or function in self._python
+        return function in self._python
 
     @cached_property
     def compiled(self) -> set[Function]:
@@ -227,27 +226,28 @@ class Functions(Names):
     @cached_property
     def _traced(self) -> set[Function]:
         starts = {*self.compiled, *self._handed_to_tensorflow()}
-        return _reached(starts, self._named_in, self._around(lambda each: [each]))
+        held = self._around(lambda each: [each])
+        return reached(starts, lambda each: (*self._named_in[each], *held[each]))
 
     @cached_property
-    def _python(self) -> set[Function]:
-        """The functions that Python calls, directly or by others that it calls."""
-        calls: dict[Function | None, set[Function]] = {}
+    def _python(self) -> set[Function | None]:
+        """What Python runs: None for the module, and functions that it calls from there."""
+        calls = Lists[Function | None, Function]()
         for function in self.functions:
             for site in () if function in self._traced else self.sites[function]:
                 meant = self.follow(site.func)
                 if meant and not meant.compiled:
-                    calls.setdefault(self.function_of(site), set()).add(function)
-        shown = {self.function_of(call) for call in filter(self._only_python, self.calls)}
-        return _reached((shown | calls.get(None, set())) - self._traced, calls)
+                    calls.put(self.function_of(site), function)
+        shown = map(self.function_of, filter(self._only_python, self.calls))
+        return reached({None, *shown} - self._traced, calls.__getitem__)
 
     def _around(self, places: Callable[[Function], Iterable[ast.AST]]) -> Links:
-        found: dict[Function, set[Function]] = {}
-        for other in self.functions:
-            for each in {above for place in places(other) for above in self.above(place)}:
-                if isinstance(each, Function) and each is not other:
-                    found.setdefault(each, set()).add(other)
-        return found
+        return grouped(
+            (each, other)
+            for other in self.functions
+            for each in {above for place in places(other) for above in self.above(place)}
+            if isinstance(each, Function) and each is not other
+        )
 
     def _handed_to_tensorflow(self) -> Iterator[Function]:
         for function in self.functions:
@@ -265,17 +265,6 @@ class Functions(Names):
         plain, method = getattr(call.func, "id", ""), getattr(call.func, "attr", "")
         known = plain in _PYTHON_CALLS or method in _PYTHON_METHODS
         return known or self.dotted(call.func).startswith(_PYTHON_MODULES)
-
-
-def _reached(starts: Iterable[Function | None], *links: Links) -> set[Function]:
-    found: set[Function] = set()
-    waiting = [*starts]
-    while waiting:
-        function = waiting.pop()
-        if function and function not in found:
-            found.add(function)
-            waiting.extend(each for link in links for each in link.get(function, ()))
-    return found
 
 
 def last_name(node: ast.AST | None) -> str:

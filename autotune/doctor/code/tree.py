@@ -1,7 +1,7 @@
 """The syntax tree of a module with the way back up, and its nodes by what is asked of them."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -30,6 +30,17 @@ def grouped(pairs: Iterable[tuple[Key | None, Value]]) -> Lists[Key, Value]:
     for key, value in pairs:
         if key is not None:
             found.put(key, value)
+    return found
+
+
+def reached(starts: Iterable[Key], onward: Callable[[Key], Iterable[Key]]) -> set[Key]:
+    """Return all that is reached from some starts, and these."""
+    found = {*starts}
+    waiting = [*found]
+    while waiting:
+        new = {*onward(waiting.pop())} - found
+        found |= new
+        waiting += new
     return found
 
 

@@ -3,9 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 
 from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, rule
-from autotune.doctor.code.tree import Loop
+from autotune.doctor.code.tree import Loop, reached
 
 _UPDATES = {"apply_gradients", "apply", "minimize"}
 _COMBINING = ("tf.reduce_", "tf.math.", "tf.add", "keras.ops.")
@@ -36,8 +37,7 @@ def run_outside_function(module: Module) -> Hits:
 
 @rule
 def sync_every_step(module: Module) -> Hits:
-    for loop, steps in Steps(module).loops():
-        values = StepValues(module, loop, steps)
+    for loop, steps in _step_loops(module):
         seen: set[int] = set()
         for node in (each for statement in loop.body for each in module.walk(statement)):
             if not isinstance(node, ast.Call | ast.If) or node.lineno in seen:
@@ -45,7 +45,7 @@ def sync_every_step(module: Module) -> Hits:
             above = [*module.above(node)]
             sometimes = any(isinstance(it, _SOMETIMES) for it in above[: above.index(loop)])
             reads = [] if sometimes else _reads(module, node)
-            read = next((each for each in reads if _is_of_step(module, values, each)), None)
+            read = next((it for it in reads if _is_of_step(module, loop, steps, it)), None)
             if read is not None:
                 seen.add(node.lineno)
                 what = f"`{ast.unparse(read)}` reads a value in every step of the loop"
@@ -95,99 +95,82 @@ def _is_few(module: Module, node: ast.expr) -> bool:
     return False
 
 
-class Steps:
-    def __init__(self, module: Module) -> None:
-        self._module = module
-        self._runs = {run.call: run for run in module.runs}
-        self._single: dict[Function, bool] = {}
-
-    def loops(self) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
-        """Yield the loops that run one step in each round as Python, with the steps' results."""
-        found: dict[PythonLoop, list[ast.expr]] = {}
-        for call in self._module.calls:
-            loop = next(self._module.loops_around(call), None)
-            if isinstance(loop, PythonLoop) and (self._is_step(call) or self._is_update(call)):
-                given = [call] if self._is_step(call) else self._losses(loop)
-                found.setdefault(loop, []).extend(given)
-        for loop, results in found.items():
-            over = "" if isinstance(loop, ast.While) else ast.unparse(loop.target).lower()
-            in_python = self._module.is_python(self._module.function_of(loop))
-            if in_python and "epoch" not in over and is_repeated(self._module, loop):
-                yield loop, results
-
-    def _is_step(self, call: ast.Call) -> bool:
-        run = self._runs.get(call)
-        function = run.function if run else self._module.meant(call.func)
-        if function is None:
-            return False
-        # A decorator of another package may have fetched what it returns.
-        return all(
-            self._module.compiles(each) or self._module.dotted(each).startswith("tf.")
-            for each in getattr(function, "decorator_list", ())
-        ) and self._trains_once(function)
-
-    def _losses(self, loop: PythonLoop) -> Iterator[ast.expr]:
-        """Yield what a loop that is a training step by itself takes the gradient of."""
-        for call in self._module.calls_in(loop):
-            if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient" and call.args:
-                for each in self._module.bindings_of(call.args[0]):
-                    if each.plain is not None and self._module.inside(each.node, loop):
-                        yield each.plain
-
-    def _trains_once(self, function: Function) -> bool:
-        if function not in self._single:
-            everything = self._module.all_called([function])
-            nodes = (it for each in everything for it in self._module.walk(each))
-            loops = [each for each in nodes if isinstance(each, Loop)]
-            updates = any(map(self._updates, everything))
-            self._single[function] = updates and not any(map(self._leads_to_update, loops))
-        return self._single[function]
-
-    def _updates(self, node: ast.AST) -> bool:
-        return any(map(self._is_update, self._module.calls_in(node)))
-
-    def _is_update(self, call: ast.Call) -> bool:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _UPDATES:
-            return False
-        kind = self._module.kind(call.func.value)
-        return kind is Kind.OPTIMIZER or (kind is None and call.func.attr != "apply")
-
-    def _leads_to_update(self, loop: ast.AST) -> bool:
-        """Return whether a loop updates weights, or names a function that does."""
-        named = (it for it in self._module.walk(loop) if isinstance(it, ast.Name | ast.Attribute))
-        called = self._module.all_called(map(self._module.meant, named))
-        return self._updates(loop) or any(map(self._updates, called))
+def _step_loops(module: Module) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
+    """Yield the loops that run one step in each round as Python, with the steps' results."""
+    runs = {run.call: run.function for run in module.runs}
+    trains_once = cache(partial(_trains_once, module))
+    found: dict[PythonLoop, list[ast.expr]] = {}
+    for call in module.calls:
+        loop = next(module.loops_around(call), None)
+        if isinstance(loop, PythonLoop):
+            function = runs[call] if call in runs else module.meant(call.func)
+            if function and _returns_tensors(module, function) and trains_once(function):
+                found.setdefault(loop, []).append(call)
+            elif _is_update(module, call):
+                found.setdefault(loop, []).extend(_losses(module, loop))
+    for loop, results in found.items():
+        over = "" if isinstance(loop, ast.While) else ast.unparse(loop.target).lower()
+        in_python = module.is_python(module.function_of(loop))
+        if in_python and "epoch" not in over and is_repeated(module, loop):
+            yield loop, results
 
 
-class StepValues:
-    """What of the values in a loop are tensors that a step has given."""
+def _returns_tensors(module: Module, function: Function) -> bool:
+    """Return whether no decorator of another package may have fetched what a function returns."""
+    decorators = getattr(function, "decorator_list", ())
+    return all(module.compiles(it) or module.dotted(it).startswith("tf.") for it in decorators)
 
-    def __init__(self, module: Module, loop: ast.AST, steps: list[ast.expr]) -> None:
-        self._module = module
-        self._loop = loop
-        self._known: dict[ast.AST, bool] = dict.fromkeys(steps, True)
 
-    def holds(self, node: ast.expr) -> bool:
-        if node not in self._known:
-            self._known[node] = False
-            self._known[node] = any(map(self.holds, self._made_from(node)))
-        return self._known[node]
+def _losses(module: Module, loop: PythonLoop) -> Iterator[ast.expr]:
+    """Yield what a loop that is a training step by itself takes the gradient of."""
+    for call in module.calls_in(loop):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient" and call.args:
+            for each in module.bindings_of(call.args[0]):
+                if each.plain is not None and module.inside(each.node, loop):
+                    yield each.plain
 
-    def _made_from(self, node: ast.expr) -> list[ast.expr]:
-        module = self._module
-        match node:
-            case ast.Call(func=func, args=args) if module.dotted(func).startswith(_COMBINING):
-                return args
-            case ast.Call(func=ast.Attribute(attr=name, value=owner), args=args):
-                gathers = name in _GATHERING and module.kind(owner) is Kind.STRATEGY
-                return args if gathers else []
-            case ast.Subscript(value=value):
-                return [value]
-            case ast.BinOp(left=left, right=right):
-                return [left, right]
-        bound = [it for it in module.bindings_of(node) if module.inside(it.node, self._loop)]
-        last = module.last_before(node, bound)
-        return [last.value] if last and last.is_assigned and last.value else []
+
+def _trains_once(module: Module, function: Function) -> bool:
+    everything = module.all_called([function])
+    nodes = (it for each in everything for it in module.walk(each))
+    loops = [each for each in nodes if isinstance(each, Loop)]
+    updates = any(_updates(module, each) for each in everything)
+    return updates and not any(_leads_to_update(module, each) for each in loops)
+
+
+def _updates(module: Module, node: ast.AST) -> bool:
+    return any(_is_update(module, each) for each in module.calls_in(node))
+
+
+def _is_update(module: Module, call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _UPDATES:
+        return False
+    kind = module.kind(call.func.value)
+    return kind is Kind.OPTIMIZER or (kind is None and call.func.attr != "apply")
+
+
+def _leads_to_update(module: Module, loop: ast.AST) -> bool:
+    """Return whether a loop updates weights, or names a function that does."""
+    named = (it for it in module.walk(loop) if isinstance(it, ast.Name | ast.Attribute))
+    called = module.all_called(map(module.meant, named))
+    return any(_updates(module, each) for each in (loop, *called))
+
+
+def _made_from(module: Module, loop: ast.AST, node: ast.expr) -> list[ast.expr]:
+    """Return the tensors in a loop that another one is computed from."""
+    match node:
+        case ast.Call(func=func, args=args) if module.dotted(func).startswith(_COMBINING):
+            return args
+        case ast.Call(func=ast.Attribute(attr=name, value=owner), args=args):
+            gathers = name in _GATHERING and module.kind(owner) is Kind.STRATEGY
+            return args if gathers else []
+        case ast.Subscript(value=value):
+            return [value]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+    bound = [it for it in module.bindings_of(node) if module.inside(it.node, loop)]
+    last = module.last_before(node, bound)
+    return [last.value] if last and last.is_assigned and last.value else []
 
 
 def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
@@ -225,10 +208,12 @@ def _shown(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _is_of_step(module: Module, values: StepValues, node: ast.expr) -> bool:
+def _is_of_step(module: Module, loop: ast.AST, steps: list[ast.expr], node: ast.expr) -> bool:
+    """Return whether a value comes from a step of a loop, or from what each step counts."""
     match node:
         case ast.Call(func=ast.Attribute(attr="result", value=owner)):
             return module.kind(owner) is Kind.METRIC
         case ast.Attribute(attr="iterations", value=owner):
             return module.kind(owner) is Kind.OPTIMIZER
-    return values.holds(node)
+    made_from = reached([node], lambda each: _made_from(module, loop, each))
+    return not made_from.isdisjoint(steps)

@@ -1,11 +1,13 @@
-"""Random numbers that replicas draw from one seed."""
+"""Random numbers that replicas draw from one seed, and orders that workers draw without one."""
 
 import ast
 import re
+from collections.abc import Iterator
 
 from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, rule
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
+_SETTERS = ("set_seed", "set_random_seed")
 _DRAWS = re.compile(
     r"(tf|keras)\.random\.(uniform|normal|truncated_normal|gamma|poisson|categorical|shuffle"
     r"|beta|binomial|randint|dropout)|tf\.nn\.dropout|keras\.backend\.random_\w+|tf\.image\.random_\w+"
@@ -49,3 +51,38 @@ def _on_replicas(module: Module) -> set[Function]:
 
 def _is_seed(node: ast.expr) -> bool:
     return not isinstance(node, ast.Constant) or node.value is not None
+
+
+@rule
+def random_order_then_shard(module: Module) -> Hits:
+    if any(module.attributes[each] or module.loads[each] for each in _SETTERS):
+        return
+    for shard, dataset in module.methods(Kind.DATASET, "shard"):
+        drawn = next((it for it in _made_by(module, dataset) if _draws_order(module, it)), None)
+        if drawn:
+            what = getattr(drawn.func, "attr", "")
+            yield shard, f"Each worker shards an order of its own, by `{what}` without a seed."
+
+
+def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
+    """Yield the calls of the chain that a dataset certainly comes through, the last one first."""
+    passed: set[ast.expr] = set()
+    node: ast.expr | None = dataset
+    while node is not None and node not in passed:
+        passed.add(node)
+        if isinstance(node, ast.Call):
+            yield node
+            node = node.func.value if isinstance(node.func, ast.Attribute) else None
+        else:
+            last = module.binding_at(node, module.bindings_of(node))
+            node = last.plain if last else None
+
+
+def _draws_order(module: Module, call: ast.Call) -> bool:
+    if module.dotted(call.func) == "tf.data.Dataset.list_files":
+        shuffle = argument(call, 1, "shuffle")
+        shuffles = shuffle is None or getattr(shuffle, "value", None) is True
+        return shuffles and not argument(call, 2, "seed")
+    seed = argument(call, 1, "seed")
+    is_free = seed is None or (isinstance(seed, ast.Constant) and seed.value is None)
+    return last_name(call.func) == "shuffle" and is_free

@@ -24,7 +24,7 @@ KINDS = {"Validation": "validation", "Checkpoints": "checkpoint"}
 def between_epochs(member: Member) -> None:
     """Train for some short epochs, and report what the later ones did at their ends."""
     program, times = member.program(), Times()
-    times.watch()
+    watch_callbacks(times.add)
     steps = CALLS * member.request["steps_per_call"]
     folder = member.folder.path / "checkpoints"
     given = {"epochs": EPOCHS, "steps-per-epoch": steps, "verbose": 0}
@@ -47,11 +47,8 @@ class Times(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self._began = 0.0
 
-    def watch(self) -> None:
-        """Time those callbacks of the program's modules that a list of Keras gets from now on."""
-        watch_callbacks(self._add)
-
-    def _add(self, callback: Any) -> None:
+    def add(self, callback: Any) -> None:
+        """Time a callback if it is one of the program's modules."""
         name = KINDS.get(type(callback).__name__)
         known = "on_epoch_end" in vars(callback)
         if name and type(callback).__module__ in NAMES and not known:

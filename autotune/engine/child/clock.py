@@ -39,8 +39,6 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
     Args:
         report: Where events go.
         per_call: Steps of a call of the training step.
-        now: A monotonic clock in seconds.
-        worked: Tells the seconds for which the process has used a core, of all cores together.
         callbacks: Tells the seconds of each callback since the last time.
     """
 
@@ -50,16 +48,12 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         self,
         report: EventWriter,
         per_call: int = 1,
-        now: Callable[[], float] = time.monotonic,
-        worked: Callable[[], float] = time.process_time,
         callbacks: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         super().__init__()
         self._callbacks = callbacks
         self._report = report
         self._per_call = per_call
-        self._now = now
-        self._worked = worked
         self._lock = threading.Lock()
         self._total = 0
         self._steps = 0
@@ -74,7 +68,7 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
             if not self._begun:
                 self._begun = True
                 self._report.write(events.TRAIN_BEGIN)
-                self._since = self._now()
+                self._since = time.monotonic()
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Count the steps of one call, of which the last one of an epoch may have fewer."""
@@ -94,19 +88,19 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
             self._steps += steps
             if self._total == steps:
                 self._end_of_first_call(logs)
-            elif self._now() - self._since >= SHORTEST_WINDOW:
+            elif time.monotonic() - self._since >= SHORTEST_WINDOW:
                 self._end_of_window(logs)
 
     def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
-        now = self._now()
+        now = time.monotonic()
         self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
         self._callbacks()  # What they took of the first call is no part of a window.
         self._begin_window(now)
 
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
-        now, work = self._now(), self._worked() - self._worked_before
+        now, work = time.monotonic(), time.process_time() - self._worked_before
         more: dict[str, object] = {"ends": self._ends} if self._ends else {}
         if callbacks := self._callbacks():
             more["callbacks"] = callbacks
@@ -117,8 +111,8 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         self._begin_window(now)
 
     def _begin_window(self, now: float) -> None:
-        self._since, self._steps, self._worked_before = now, 0, self._worked()
-        self._ends = 0
+        self._since, self._worked_before = now, time.process_time()
+        self._steps = self._ends = 0
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
         """Read a number that the batch has computed, and see whether it is one."""
@@ -145,11 +139,8 @@ class CallbackTimes:
         self._seconds: dict[str, float] = defaultdict(float)
         self._known: list[Any] = []
 
-    def watch(self) -> None:
-        """Time every callback that a list of Keras gets from now on."""
-        watch_callbacks(self.add)
-
     def add(self, callback: Any) -> None:
+        """Time a callback from now on, unless it is the program's or the trial's own."""
         name = name_of(callback)
         if not name or any(each is callback for each in self._known):
             return

@@ -23,10 +23,7 @@ LEFT_OUT = (
     keras.callbacks.RemoteMonitor,
     keras.callbacks.TensorBoard,
 )
-_BATCH_HOOKS = (
-    *("on_train_batch_begin", "on_train_batch_end"),
-    *("on_batch_begin", "on_batch_end"),
-)
+_BATCH_HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
 
 
 class _Data(NamedTuple):

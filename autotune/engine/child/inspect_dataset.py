@@ -88,8 +88,6 @@ def offered(handed: Handed) -> dict[str, Any]:
 
 
 class InspectedDataset:
-    """Checks a dataset and describes it."""
-
     def __init__(self, taken: Taken) -> None:
         self._taken = taken
         self._dataset = taken.dataset
@@ -118,7 +116,6 @@ class InspectedDataset:
         )
 
     def few(self, size: int | None = None) -> Any:
-        """Return a batch of a few examples."""
         if self._taken.batched:
             return self._first
         try:

@@ -19,8 +19,6 @@ from autotune.errors import FactoryFailed, WorkloadError
 
 
 class InspectedModel:
-    """Checks a model and describes it."""
-
     def __init__(self, model: Any) -> None:
         if not isinstance(model, keras.Model):
             raise FactoryFailed(

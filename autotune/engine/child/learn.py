@@ -76,17 +76,16 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             self.model.stop_training = bool(self._refused) or self._inspections == 2
 
     def answer(self) -> dict[str, Any]:
-        return self._found().model_dump(mode="json")
-
-    def _found(self) -> Learning:
         if self._refused or not self._probes:
-            return Learning(batch=self._batch, refused=self._refused or Unpredictable.TOO_FEW)
-        return Learning(
-            batch=self._batch,
-            rule=RULES[type(inner_optimizer(self.model)).__name__],
-            scheduled=is_scheduled(self.model),
-            probes=tuple(self._probes),
-        )
+            found = Learning(batch=self._batch, refused=self._refused or Unpredictable.TOO_FEW)
+        else:
+            found = Learning(
+                batch=self._batch,
+                rule=RULES[type(inner_optimizer(self.model)).__name__],
+                scheduled=is_scheduled(self.model),
+                probes=tuple(self._probes),
+            )
+        return found.model_dump(mode="json")
 
     def _watch_rate(self) -> None:
         """Refuse a learning rate that a callback changes from step to step."""

@@ -43,8 +43,6 @@ def execute(script: Path, text: str) -> ModuleType:
 
 
 class Member:
-    """This process."""
-
     def __init__(self, folder: TrialFolder, index: int) -> None:
         self.folder = folder
         self.index = index

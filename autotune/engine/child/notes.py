@@ -64,8 +64,6 @@ def line_here(program: ModuleType) -> list[int]:
 
 
 class ScriptNotes:
-    """What was noted of a script."""
-
     def __init__(self, program: ModuleType) -> None:
         self._program = program
         self.strategies: list[int] = []

@@ -31,8 +31,6 @@ class MayNotChange(PermissionError):
 
 
 class Copy(NamedTuple):
-    """A copy of the working folder."""
-
     path: Path
     original: Path
 

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.clock import CallbackTimes, Clock
+from autotune.engine.child.clock import CallbackTimes, Clock, watch_callbacks
 from autotune.engine.child.member import Member
 from autotune.engine.child.notes import patched
 from autotune.engine.events import EventWriter
@@ -27,7 +27,7 @@ def train(member: Member) -> None:
     if not member.request["exchanges"]:
         remove_exchange()
     times = CallbackTimes()
-    times.watch()
+    watch_callbacks(times.add)
     program = member.program()
     if member.request["fill"]:
         fill_caches(program, member.request["fill"], member.writer)

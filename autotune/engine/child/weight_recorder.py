@@ -149,8 +149,6 @@ class _Recorder(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no 
 
 
 class WeightRecorder(_Recorder):
-    """Notes what becomes of a training."""
-
     def __init__(self, writer: EventWriter, save_to: Path | None = None) -> None:
         super().__init__(writer)
         self._save_to = save_to

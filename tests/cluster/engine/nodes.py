@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +79,8 @@ class Nodes:
 @contextmanager
 def nodes_apart(**variables: str) -> Iterator[Nodes]:
     """Make a cluster with a folder of its own, whose path is short; end it, and take that away."""
-    place = Path(tempfile.mkdtemp(prefix="at-"))
-    cluster = Nodes(place, **variables)
-    try:
+    with (
+        tempfile.TemporaryDirectory(prefix="at-", ignore_cleanup_errors=True) as place,
+        closing(Nodes(Path(place), **variables)) as cluster,
+    ):
         yield cluster
-    finally:
-        cluster.close()
-        shutil.rmtree(place, ignore_errors=True)

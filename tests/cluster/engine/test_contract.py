@@ -1,7 +1,9 @@
-"""The engine on a Ray cluster keeps the contract of all engines."""
+"""The engine on a Ray cluster keeps the contract of all engines, and its own for its processes."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +14,16 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.roles import Role
 from autotune.testing.contract import Behaviour, ProcessContract
 from tests.cluster.engine.nodes import Nodes
-from tests.trials import request_of
+from tests.trials import request_for, request_of
 
 pytestmark = pytest.mark.real
+
+TELL = """
+import json, os
+found = {"variables": dict(os.environ), "nice": os.nice(0), "directory": os.getcwd()}
+print("found", json.dumps(found), flush=True)
+raise SystemExit
+"""
 
 
 class TestRayEngine(ProcessContract):
@@ -35,3 +44,15 @@ class TestRayEngine(ProcessContract):
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
         return request_of(behaviour, folder, (Role(), Role(index=1, host=1)))
+
+    def test_a_trial_sees_what_ray_was_started_in(self, engine: RayEngine, tmp_path: Path) -> None:
+        """Variables and, for root, the priority; the folder is that of the caller."""
+        engine.execute(request_for(TELL, tmp_path / "run"), lambda _: None)
+        output = (tmp_path / "run" / "output-0.txt").read_text().splitlines()
+        found = json.loads(next(line for line in output if line.startswith("found"))[6:])
+        assert not [name for name in found["variables"] if name.startswith("RAY_")]
+        for name in ("OMP_NUM_THREADS", "PYTHONBREAKPOINT", "SPT_NOENV"):
+            assert found["variables"].get(name) == os.environ.get(name)
+        assert found["directory"] == str(Path.cwd())
+        if os.geteuid() == 0:
+            assert found["nice"] == os.nice(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,32 @@ from autotune.plain import Window
 from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
 from autotune.roles import Role
 from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
-from tests.trials import ENOUGH, PROGRAMS, request_for
+from tests.trials import ENOUGH, request_for, text_of
 
 pytestmark = pytest.mark.real
 
 TWO = (Role(), Role(index=1, host=1))
-LOOP = (PROGRAMS / "gang.py").read_text()
+LOOP = text_of("gang")
 SOON = 40.0
 """Seconds, where Ray itself waits for a minute; what a free machine takes stands in the docs."""
 
 
 class Fault:
-    """A watch that makes something happen once training is under way, and notes when.
+    """A watch that makes something happen once training is under way, and notes when."""
 
-    Args:
-        cause: Makes it happen.
-    """
-
-    def __init__(self, cause: object) -> None:
+    def __init__(self, cause: Callable[[], object]) -> None:
         self._cause = cause
         self.at = 0.0
 
     def __call__(self, windows: Sequence[Window]) -> None:
-        """Let it happen at the third window."""
         if len(windows) >= 3 and not self.at:
             self.at = time.monotonic()
-            self._cause()  # type: ignore[operator] # what the test gave
+            self._cause()
 
 
-def seconds_until_told(engine: RayEngine, folder: Path, cause: object) -> tuple[RunResult, float]:
+def seconds_until_told(
+    engine: RayEngine, folder: Path, cause: Callable[[], object]
+) -> tuple[RunResult, float]:
     fault = Fault(cause)
     result = engine.execute(request_for("gang", folder, roles=TWO), fault)
     seconds = time.monotonic() - fault.at
@@ -59,11 +56,7 @@ def works(engine: RayEngine, folder: Path) -> bool:
 
 
 class Traces:
-    """What there was before a fault, to tell what it has left.
-
-    Args:
-        nodes: They.
-    """
+    """What there was before a fault, to tell what it has left."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
@@ -112,11 +105,9 @@ def test_an_agent_that_is_killed_is_replaced(
     engine: RayEngine, nodes: Nodes, tmp_path: Path
 ) -> None:
     """Its machine is named at once, what it had started ends, and a new one takes its place."""
-
-    def kill() -> None:
-        nodes.agents()[0].kill()
-
-    result, seconds = seconds_until_told(engine, tmp_path / "one", kill)
+    result, seconds = seconds_until_told(
+        engine, tmp_path / "one", lambda: [each.kill() for each in nodes.agents()[:1]]
+    )
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent is None
     assert seconds < SOON
@@ -132,13 +123,9 @@ def own(nodes: Nodes, engine: RayEngine) -> Iterator[RayEngine]:
 
 def test_a_silent_agent_is_a_lost_host(own: RayEngine, nodes: Nodes, tmp_path: Path) -> None:
     """It is given up after some seconds, without Ray's opinion, and ended with its processes."""
-    stopped = []
-
-    def stop() -> None:
-        stopped.append(nodes.agents()[0])
-        stopped[0].suspend()
-
-    result, seconds = seconds_until_told(own, tmp_path / "one", stop)
+    result, seconds = seconds_until_told(
+        own, tmp_path / "one", lambda: [each.suspend() for each in nodes.agents()[:1]]
+    )
     assert isinstance(result.reason, HostLost)
     assert result.reason.silent == 5.0
     assert seconds < SOON
@@ -161,21 +148,15 @@ with RayEngine(sys.argv[1]) as engine:
 """
 
 
-def caller(nodes: Nodes, folder: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", CALLER, nodes.url, str(folder)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "trains\n"
-    return process
-
-
 def test_a_caller_that_is_killed_leaves_nothing(
     engine: RayEngine, nodes: Nodes, tmp_path: Path
 ) -> None:
     """Agents and their processes end on all hosts, and their files go."""
     engine.close()
-    with caller(nodes, tmp_path / "run") as process:
+    command = [sys.executable, "-c", CALLER, nodes.url, tmp_path / "run"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "trains\n"
         process.kill()
         assert nodes.left() == []
 

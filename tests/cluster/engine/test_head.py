@@ -19,6 +19,7 @@ import yaml
 from tests.cluster.engine.nodes import MARK, Nodes, nodes_apart
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 from tests.cluster.ray_hosts import ROOT
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 
@@ -50,11 +51,8 @@ def test_a_search_ends_with_what_it_has(own: Nodes, tmp_path: Path) -> None:
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=variables, **streams) as search:
-        deadline = time.monotonic() + 600
-        while not [*(tmp_path / "out").glob("trials/*/0002")]:
-            assert search.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        until(lambda: search.poll() is not None or [*tmp_path.glob("out/trials/*/0002")], 600)
+        assert search.poll() is None
         head(own).send_signal(signal.SIGKILL)
         began = time.monotonic()
         _, errors = search.communicate(timeout=WITHIN)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.hosts import Host, Hosts
 from tests.cluster.ray_hosts import RayHosts
+from tests.waiting import happens
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 
@@ -18,11 +19,8 @@ CALLER = """
 import sys, time
 from pathlib import Path
 from autotune.roles import Role
-from autotune.reason import Message
-from autotune.reason import Outcome
-from autotune.engine.base import Stop
 from autotune.engine.ray import RayEngine
-from tests.trials import request_for
+from tests.trials import ENOUGH, request_for
 
 place, folder = sys.argv[1], Path(sys.argv[2])
 two = (Role(), Role(index=1, host=1))
@@ -34,8 +32,7 @@ with RayEngine(place) as engine:
     print("hosts", *[each.name for each in engine.machine().hosts], flush=True)
     result = engine.execute(request_for("gang", folder / "gang", roles=two), told)
     print("ended", result.reason.kind, getattr(result.reason, "host", ""), flush=True)
-    stop = Stop(Outcome.MEASURED, Message(text="Enough."))
-    alone = engine.execute(request_for("fit", folder / "alone"), lambda _: stop)
+    alone = engine.execute(request_for("fit", folder / "alone"), lambda _: ENOUGH)
     print("alone", alone.outcome, flush=True)
 """
 
@@ -43,7 +40,6 @@ with RayEngine(place) as engine:
 @pytest.fixture
 def cluster(hosts: Hosts) -> RayHosts:
     """Three hosts with Ray, of which the first one only calls."""
-    pytest.importorskip("ray", reason="Ray is not installed.")
     return RayHosts(hosts, head_cpus=0)
 
 
@@ -81,10 +77,7 @@ def test_a_caller_that_is_cut_off_leaves_no_trial(cluster: RayHosts, tmp_path: P
     """Its gang is ended on hosts that hear nothing of it."""
     with call(cluster, tmp_path) as process:
         cluster.hosts.cut(0)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and any(ranks(each) for each in cluster.hosts[1:]):
-            time.sleep(0.5)
-        assert [ranks(each) for each in cluster.hosts[1:]] == [0, 0]
+        assert happens(lambda: not any(ranks(each) for each in cluster.hosts[1:]))
         process.kill()
 
 

@@ -31,12 +31,7 @@ def three() -> Iterator[Nodes]:
 
 
 class Loss:
-    """Takes a node away from the first gang, for good.
-
-    Args:
-        nodes: Of the cluster.
-        engine: Uses them.
-    """
+    """Takes a node away from the first gang, permanently, when that is asked for."""
 
     def __init__(self, nodes: Nodes, engine: RayEngine) -> None:
         self._nodes = nodes
@@ -45,7 +40,6 @@ class Loss:
         self.notices: list[str] = []
 
     def __call__(self, event: Event) -> None:
-        """Do it when the gang is asked for; keep what the user is told."""
         if isinstance(event, Notice):
             self.notices.append(event.text)
         if self.done or not isinstance(event, TrialStarted) or not event.configuration.distributed:

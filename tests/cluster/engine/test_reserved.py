@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 from autotune.engine.lock import exclusive
 from autotune.engine.ray import RayEngine
 from tests.cluster.engine.nodes import Nodes
+from tests.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -23,10 +23,7 @@ def test_a_search_on_one_machine_alone_is_waited_for(nodes: Nodes) -> None:
             reserved = threading.Event()
             waiting = threading.Thread(target=_reserve, args=(engine, told, reserved))
             waiting.start()
-            deadline = time.monotonic() + 120
-            while not any("digits" in str(each) for each in told):
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            until(lambda: any("digits" in str(each) for each in told))
             assert not reserved.is_set()
         waiting.join(60)
         assert reserved.is_set()

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,6 +21,7 @@ from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.migrations import make
+from benchmarks.service.site import Process, Site
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -134,7 +134,7 @@ def asked() -> JobRequest:
     return JobRequest(workload="digits", space="quick", budget=180, max_trials=3)
 
 
-Start = Callable[..., subprocess.Popen[bytes]]
+Start = Callable[..., Process]
 
 
 @pytest.fixture(autouse=True)
@@ -146,32 +146,21 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
 def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Start]:
     started = []
 
-    def start(engine: str = "quick", **variables: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "autotune.api.work.worker"],
-            env={**os.environ, **_variables(settings, engine), **variables},
-            cwd=ROOT,
-            stderr=(tmp_path / f"worker-{len(started)}.log").open("wb"),
+    def start(engine: str = "quick", **variables: str) -> Process:
+        changes = {"DEVICES": settings.devices, "PATIENCE": settings.patience.model_dump_json()}
+        site = Site(
+            folder=tmp_path,
+            database=settings.database_url,
+            engine=f"service_engines:{engine}",
+            changes=changes,
         )
-        started.append(process)
-        return process
+        started.append(site.launch(["-m", "autotune.api.work.worker"], **variables))
+        return started[-1]
 
     yield start
     for each in started:
         each.kill()
         each.wait()
-
-
-def _variables(settings: Settings, engine: str) -> dict[str, str]:
-    return {
-        "PYTHONPATH": os.pathsep.join([str(HERE), str(ROOT)]),
-        "AUTOTUNE_SERVICE_DATABASE": settings.database_url,
-        "AUTOTUNE_SERVICE_DATA": str(settings.data),
-        "AUTOTUNE_SERVICE_ROOT": str(ROOT),
-        "AUTOTUNE_SERVICE_DEVICES": settings.devices,
-        "AUTOTUNE_SERVICE_ENGINE": f"service_engines:{engine}",
-        "AUTOTUNE_SERVICE_PATIENCE": settings.patience.model_dump_json(),
-    }
 
 
 def _binaries() -> Path | None:

@@ -55,6 +55,12 @@ def _repository(commit: Commit) -> Path:
     return Path(commit.repository.removeprefix("file://").replace("%20", " "))
 
 
+def _fetched(made: Commit, place: Path, *most: int) -> Path | None:
+    checkouts = Checkouts(place / "checkouts", *most)
+    checkouts.fetch([made])
+    return checkouts.of(made)
+
+
 def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) -> None:
     first, second = commit(toy="one = 1"), commit(toy="two = 2")
     checkouts = Checkouts(tmp_path / "checkouts")
@@ -95,9 +101,7 @@ def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:
     _git(repository, "config", "filter.theirs.smudge", f"touch {ran}; cat")
     made = commit()
     ran.unlink(missing_ok=True)
-    checkouts = Checkouts(tmp_path / "checkouts")
-    checkouts.fetch([made])
-    folder = checkouts.of(made)
+    folder = _fetched(made, tmp_path)
     assert folder is not None
     assert (folder / "toy.py").read_text() == "one = 1"
     assert not ran.exists()
@@ -109,20 +113,17 @@ def test_files_come_as_they_are_in_the_commit(
 ) -> None:
     """Whatever the repository says of them, and whatever git is told on this host."""
     ran, own = tmp_path / "ran", tmp_path / "gitconfig"
-    made = commit(toy="one = 1\n", left="two = 2\n", named="# $Format:%an$ $Id$\n")
+    written = {"toy": "one = 1\n", "left": "two = 2\n", "named": "# $Format:%an$ $Id$\n"}
+    made = commit(**written)
     asked = "*.py text eol=crlf filter=ours ident\nleft.py export-ignore\nnamed.py export-subst\n"
     (_repository(made) / ".gitattributes").write_text(asked)
     made = commit()
     # The repository cannot bring a filter along, but name one that this host has.
     own.write_text(f'[filter "ours"]\n\tsmudge = touch {ran}; cat\n[core]\n\tautocrlf = true\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
-    checkouts = Checkouts(tmp_path / "checkouts")
-    checkouts.fetch([made])
-    folder = checkouts.of(made)
+    folder = _fetched(made, tmp_path)
     assert folder is not None
-    assert (folder / "toy.py").read_bytes() == b"one = 1\n"
-    assert (folder / "left.py").read_bytes() == b"two = 2\n"
-    assert (folder / "named.py").read_bytes() == b"# $Format:%an$ $Id$\n"
+    assert {each.stem: each.read_bytes().decode() for each in folder.glob("*.py")} == written
     assert not ran.exists()
 
 
@@ -132,7 +133,7 @@ def test_the_log_has_no_password_of_a_repository(
 ) -> None:
     lost = Commit(repository=f"https://{user}127.0.0.1:1/models.git", commit="0" * 40)
     with caplog.at_level(logging.ERROR):
-        Checkouts(tmp_path / "checkouts").fetch([lost])
+        _fetched(lost, tmp_path)
     assert "repository=https://127.0.0.1:1/models.git" in caplog.text
     assert "s3" not in caplog.text
     assert "cret" not in caplog.text
@@ -145,18 +146,13 @@ LEADING_OUT = ("/etc/passwd", "../../../service.db", "here/../../service.db", ".
 def test_a_link_out_of_the_folder_is_refused(commit: Commits, tmp_path: Path, target: str) -> None:
     repository = _repository(commit())
     (repository / "data.py").symlink_to(target)
-    made, checkouts = commit(), Checkouts(tmp_path / "checkouts")
-    checkouts.fetch([made])
-    assert checkouts.of(made) is None
+    assert _fetched(commit(), tmp_path) is None
 
 
 def test_a_commit_that_is_too_large_is_refused(commit: Commits, tmp_path: Path) -> None:
     made = commit(toy="#" * 2000)
-    small, large = (Checkouts(tmp_path / str(most), most) for most in (1000, 3000))
-    small.fetch([made])
-    large.fetch([made])
-    assert small.of(made) is None
-    assert large.of(made) is not None
+    assert _fetched(made, tmp_path / "small", 1000) is None
+    assert _fetched(made, tmp_path / "large", 3000) is not None
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

@@ -1,4 +1,4 @@
-"""From outside nothing of a gang is reached, where the system gives searches a network."""
+"""A network for each search: nothing of a gang is reached from outside, or what is told instead."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from autotune.api import isolation
+from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation, Network
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
@@ -28,10 +29,11 @@ from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
 from autotune.reason import Outcome
-from benchmarks.service.site import until
+from benchmarks.service.site import Process, until
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = isolation.refusal() is None
+OWN = Path("/proc/self/ns/net")
 needs_networks = pytest.mark.skipif(not ALLOWED, reason="no network namespace can be had here")
 
 AS_ORDINARY_USER = """
@@ -49,7 +51,7 @@ print(found.own or found.why, os.getuid(), socket.socket().connect_ex(outside.ge
 """
 
 
-Start = Callable[..., subprocess.Popen[bytes]]
+Start = Callable[..., Process]
 
 
 def tried(start: Start, settings: Settings, job: Job, isolation: Isolation) -> list[bool]:
@@ -72,11 +74,6 @@ def reached(address: str, port: int) -> bool:
     with suppress(OSError), socket.create_connection((address, port), 2):
         return True
     return False
-
-
-def _after_the_paths(extra: str) -> str:
-    paths, _, rest = tuner._PROGRAM.partition("from ")
-    return f"{paths}{extra}from {rest}"
 
 
 def notes(jobs: Jobs, job: Job) -> list[str]:
@@ -139,7 +136,8 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 ) -> None:
     # As if the system had changed its mind since the worker was started.
     refusing = "from autotune.api import isolation as n; n.refusal = lambda: 'not today'; "
-    monkeypatch.setattr(tuner, "_PROGRAM", _after_the_paths(refusing))
+    paths, _, rest = tuner._PROGRAM.partition("from ")
+    monkeypatch.setattr(tuner, "_PROGRAM", f"{paths}{refusing}from {rest}")
     changes = {"engine": "service_engines:quick", "isolation": Isolation.REQUIRED}
     assert Worker(database, settings.model_copy(update=changes)).run_one()
     assert jobs.get(job.id, None).state is State.QUEUED
@@ -163,3 +161,29 @@ def test_a_gang_trains_within_its_own_network(
         if each.outcome in (Outcome.MEASURED, Outcome.PRUNED)
     ]
     assert 2 in measured
+
+
+def refuses(code: int) -> Callable[[], None]:
+    def separate() -> None:
+        raise OSError(code, os.strerror(code))
+
+    return separate
+
+
+def test_what_the_system_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "_separate", refuses(errno.ENOSPC))
+    assert isolation.refusal() == os.strerror(errno.ENOSPC)
+    before = OWN.readlink()
+    assert isolation.enter(Isolation.AUTO) == Network(own=False, why=os.strerror(errno.ENOSPC))
+    assert OWN.readlink() == before
+
+
+def test_an_error_of_any_kind_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "_separate", lambda: 1 / 0)
+    assert isolation.refusal() is not None
+
+
+def test_whoever_must_have_one_learns_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "_separate", refuses(errno.EPERM))
+    with pytest.raises(SettingsError, match=r"not permitted.*isolation"):
+        isolation.check()

@@ -19,11 +19,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, JobOutcome, WorkerInfo
 from autotune.api.work.worker import DAY_SECONDS, Worker, jobs_folder
 
-OF_A_JOB = (
-    tables.events,
-    tables.trials,
-    tables.attempts,
-)
+OF_A_JOB = (tables.events, tables.trials, tables.attempts)
 
 
 def ended(jobs: Jobs, database: Database, days: float) -> Job:

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import (
-    QuotaExceeded,
-    Superseded,
-)
+from autotune.api.errors import QuotaExceeded, Superseded
 from autotune.api.events import Cancelling, Ended
 from autotune.api.requests import JobRequest, ListQuery
 from autotune.api.settings import Quotas, Settings
@@ -24,6 +21,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import (
     ClaimedJob,
     JobOutcome,
+    LeaseToken,
     ProcessIdentity,
     WorkerInfo,
 )
@@ -49,6 +47,13 @@ def lapse(database: Database, seconds: float = -1000.0) -> None:
     with database.writing() as connection:
         later = tables.jobs.c.expires_at + seconds
         connection.execute(update(tables.jobs).values(expires_at=later))
+
+
+@pytest.fixture
+def token(database: Database, jobs: Jobs, asked: JobRequest) -> LeaseToken:
+    """Of the attempt at the only job."""
+    jobs.submit(asked, "me")
+    return take(database).token
 
 
 def labelled(asked: JobRequest, **labels: str) -> JobRequest:
@@ -147,25 +152,21 @@ WRITES = {
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("taken", [False, True], ids=["lapsed", "taken over"])
 def test_a_worker_that_wakes_after_its_lease_is_refused(
-    database: Database, jobs: Jobs, asked: JobRequest, write: str, *, taken: bool
+    database: Database, jobs: Jobs, token: LeaseToken, write: str, *, taken: bool
 ) -> None:
-    job = jobs.submit(asked, "me")
-    token = take(database).token
     lapse(database)
     if taken:
         take(database, worker="w2")
-    before = jobs.get(job.id, "me")
+    before = jobs.get(token.job_id, "me")
     with pytest.raises(Superseded):
         WRITES[write](database, token)
-    assert jobs.get(job.id, "me") == before
-    assert jobs.detail(job.id, "me").trials == ()
+    assert jobs.get(token.job_id, "me") == before
+    assert jobs.detail(token.job_id, "me").trials == ()
 
 
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
-    database: Database, jobs: Jobs, asked: JobRequest
+    database: Database, token: LeaseToken
 ) -> None:
-    jobs.submit(asked, "me")
-    token = take(database).token
     lapse(database, +100_000)
     assert claim(database, worker="w2") is None
     assert attempts.renew(database, token, LEASE) is State.RUNNING
@@ -174,36 +175,30 @@ def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(
     assert take(database, worker="w2").token.attempt == 2
 
 
-def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, asked: JobRequest) -> None:
+def test_a_job_tells_how_it_stands(database: Database, jobs: Jobs, token: LeaseToken) -> None:
     """The best figure so far is kept for one device and for distributed configurations."""
-    job = jobs.submit(asked, "me")
-    token = take(database).token
     for number, reached in enumerate((100.0, 300.0, 200.0)):
         ended = ended_trial(number).model_copy(update={"examples_per_second": reached})
         attempts.record(database, token, AttemptReport(number=number + 1, trial=ended))
-    found = jobs.get(job.id, "me")
+    found = jobs.get(token.job_id, "me")
     assert (found.one_device, found.distributed, found.trials) == (300.0, None, 3)
 
 
 def test_a_result_that_comes_after_a_cancel_does_not_undo_it(
-    database: Database, jobs: Jobs, asked: JobRequest
+    database: Database, jobs: Jobs, token: LeaseToken
 ) -> None:
-    job = jobs.submit(asked, "me")
-    token = take(database).token
-    assert jobs.cancel(job.id, "me").state is State.CANCELLING
+    assert jobs.cancel(token.job_id, "me").state is State.CANCELLING
     assert attempts.finish(database, token, DONE) is State.CANCELLED
-    shown = [each.body for each in jobs.events(job.id, "me", after=2)]
+    shown = [each.body for each in jobs.events(token.job_id, "me", after=2)]
     assert shown == [
         Cancelling(),
         Ended(state=State.CANCELLED, summary=DONE.summary, reason=CANCELLED),
     ]
 
 
-def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: JobRequest) -> None:
+def test_what_killed_an_attempt_is_known(database: Database, token: LeaseToken) -> None:
     """The configuration that ran at a death counts, by death and by loss, not what ran before."""
-    jobs.submit(asked, "me")
     good, bad = Configuration(), Configuration(per_replica_batch=64)
-    token = take(database).token
     for number, report in enumerate((good, None, bad), 1):
         attempts.record(
             database, token, AttemptReport(number=number, running=report, idle=not report)
@@ -216,11 +211,7 @@ def test_what_killed_an_attempt_is_known(database: Database, jobs: Jobs, asked: 
     assert (claimed.deaths, claimed.killers) == (2, (bad, bad))
 
 
-def test_the_time_of_earlier_attempts_is_known(
-    database: Database, jobs: Jobs, asked: JobRequest
-) -> None:
-    jobs.submit(asked, "me")
-    token = take(database).token
+def test_the_time_of_earlier_attempts_is_known(database: Database, token: LeaseToken) -> None:
     attempts.record(database, token, AttemptReport(number=1, began=True))
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE attempts SET began_at = began_at - 40")
@@ -247,11 +238,9 @@ def test_what_may_be_left_of_attempts_is_known(
 
 @pytest.mark.parametrize(("trial", "used"), [(None, 0), (ended_trial(), 100)])
 def test_the_time_of_an_attempt_that_was_stuck_counts_if_something_was_measured(
-    database: Database, jobs: Jobs, asked: JobRequest, trial: Trial | None, used: float
+    database: Database, token: LeaseToken, trial: Trial | None, used: float
 ) -> None:
-    jobs.submit(asked, "me")
-    token, running = take(database).token, Configuration()
-    said = AttemptReport(number=1, began=True, running=running, trial=trial)
+    said = AttemptReport(number=1, began=True, running=Configuration(), trial=trial)
     attempts.record(database, token, said)
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100

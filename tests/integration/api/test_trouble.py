@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from threading import Event, Thread
@@ -68,31 +69,29 @@ def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     return found
 
 
-@pytest.mark.parametrize("engine", ["full", "filling"])
-def test_a_full_disk_fails_no_job(
-    jobs: Jobs, job: Job, database: Database, settings: Settings, engine: str
+@pytest.mark.parametrize(
+    ("engine", "data", "kept"), [("full", "data", 0), ("filling", "data", 2), ("quick", "file", 0)]
+)
+def test_a_disk_that_cannot_be_written_fails_no_job(  # noqa: PLR0917 - fixtures
+    jobs: Jobs,
+    job: Job,
+    database: Database,
+    settings: Settings,
+    tmp_path: Path,
+    engine: str,
+    data: str,
+    kept: int,
 ) -> None:
-    """The job waits, the worker pauses, and later it goes on as if nothing had died."""
-    assert run(database, settings, engine) == [settings.patience.lease]
-    assert jobs.get(job.id, None).state is State.QUEUED
-    assert reasons(jobs, job) == [UNUSABLE]
-    kept = jobs.get(job.id, None).trials
-    assert kept == (2 if engine == "filling" else 0)
-    assert run(database, settings, "quick", deaths=1) == []
-    assert endings(database) == [attempts.STUCK, attempts.FINISHED]
-    assert len(check_done(jobs, job, attempt=2).trials) >= kept
-
-
-def test_a_folder_that_cannot_be_made_fails_no_job(
-    jobs: Jobs, job: Job, database: Database, settings: Settings, tmp_path: Path
-) -> None:
+    """It is full, or has no folder: the job waits, and goes on as if nothing had died."""
     (tmp_path / "file").touch()
-    paused = run(database, settings, "quick", data=tmp_path / "file")
+    paused = run(database, settings, engine, data=tmp_path / data)
     assert paused == [settings.patience.lease]
     assert jobs.get(job.id, None).state is State.QUEUED
     assert reasons(jobs, job) == [UNUSABLE]
+    assert jobs.get(job.id, None).trials == kept
     assert run(database, settings, "quick", deaths=1) == []
-    check_done(jobs, job, attempt=2)
+    assert endings(database) == [attempts.STUCK, attempts.FINISHED]
+    assert len(check_done(jobs, job, attempt=2).trials) >= kept
 
 
 def test_a_worker_that_pauses_can_be_stopped(
@@ -122,35 +121,26 @@ def test_a_result_that_cannot_be_saved_is_not_lost(
     assert "cannot be written" in (place / "search.log").read_text()
 
 
-def test_a_broken_engine_is_told_to_the_operator(
+@pytest.mark.parametrize(
+    ("engine", "reason"),
+    [
+        ("broken", re.escape(NO_ENGINE)),
+        ("complaining", r"examples/digits\.py raised: no digits\."),
+        ("unprintable", r"The file caf\?\? is missing\. xxx.*"),
+    ],
+)
+def test_what_is_wrong_is_told_without_the_root(  # noqa: PLR0917 - fixtures
     jobs: Jobs,
     job: Job,
     database: Database,
     settings: Settings,
     caplog: pytest.LogCaptureFixture,
+    engine: str,
+    reason: str,
 ) -> None:
-    run(database, settings, "broken")
-    ended = jobs.get(job.id, None)
-    assert (ended.state, ended.reason) == (State.FAILED, NO_ENGINE)
-    assert "python cannot be started" in caplog.text
-
-
-def test_what_is_wrong_with_a_workload_is_told_without_the_root(
-    jobs: Jobs, job: Job, database: Database, settings: Settings
-) -> None:
-    """Whoever asked learns the reason, with the file as the operator registered it."""
-    run(database, settings, "complaining")
-    ended = jobs.get(job.id, None)
-    assert (ended.state, ended.reason) == (
-        State.FAILED,
-        "examples/digits.py raised: no digits.",
-    )
-
-
-def test_a_workload_may_say_what_is_no_text(
-    jobs: Jobs, job: Job, database: Database, settings: Settings
-) -> None:
-    run(database, settings, "unprintable")
+    """Whoever asked learns what is wrong with a workload, the operator what with the engine."""
+    run(database, settings, engine)
     ended = jobs.get(job.id, None)
     assert (ended.state, ended.attempt) == (State.FAILED, 1)
-    assert (ended.reason or "").startswith("The file caf?? is missing. xxx")
+    assert re.fullmatch(reason, ended.reason or "")
+    assert ("python cannot be started" in caplog.text) == (engine == "broken")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,7 @@ from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from autotune.reason import Excluded, Outcome
-from benchmarks.service.site import until
+from benchmarks.service.site import Process, until
 from tests.trials import ended_trial
 
 pytestmark = [
@@ -34,7 +33,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.parametrize("url", ["sqlite"], indirect=True),
 ]
-Start = Callable[..., subprocess.Popen[bytes]]
+Start = Callable[..., Process]
 
 
 def markers(database: Database) -> list[str]:

@@ -69,55 +69,42 @@ def test_augmentation_is_no_alarm(certified: Certifier) -> None:
     assert check(certificate, replicas.EXAMPLES).finding is Finding.UNDECIDED
 
 
-def test_workers_that_read_everything_are_found(certified: Certifier) -> None:
-    """A factory that asks for its share and ignores it gives every worker the same."""
-    certificate = certified("wrong.py:right", "wrong.py:ignoring", SOURCE, **SHARDED)
-    assert failures(certificate) == {replicas.EXAMPLES}
-    assert "read the same 128 of 256 examples" in " ".join(map(check_text, certificate.failures))
+UNLIKE = (replicas.SIZES, replicas.ELEMENTS)
+TAKEN = {"data": (), "unlike": ("batch_size", "input_context")}
+"""What the datasets declare; the others know only of the share of their worker."""
 
 
-def test_unlike_batches_are_found(certified: Certifier) -> None:
-    """Workers whose batches differ in size and type are out for both."""
-    facts = {"dataset_takes": ("batch_size", "input_context")}
-    certificate = certified("wrong.py:right", "wrong.py:unlike", SOURCE, **facts)
-    assert failures(certificate) >= {replicas.SIZES, replicas.ELEMENTS}
-    assert "Replica 1 got a batch of 17" in " ".join(map(check_text, certificate.failures))
-
-
-def test_drifting_workers_are_found(certified: Certifier) -> None:
-    """Workers that apply their own gradients only do not stay equal."""
-    certificate = certified("wrong.py:drifting", "wrong.py:data", GANG)
-    assert replicas.EQUAL in failures(certificate)
-
-
-def test_weights_that_nobody_agreed_on_are_found(certified: Certifier) -> None:
-    """Workers that set their first weights by themselves start from different ones."""
-    certificate = certified("wrong.py:own_start", "wrong.py:data", GANG)
-    assert replicas.START in failures(certificate)
-
-
-@pytest.mark.parametrize("model", ["wrong_average", "wrong_average_adam"])
-def test_a_loss_averaged_over_the_replica_is_found(certified: Certifier, model: str) -> None:
-    """Gradients that together are twice too large are found, even where the steps hide it."""
-    certificate = certified(f"wrong.py:{model}", "wrong.py:data", MIRRORED)
-    assert failures(certificate) == {trajectory.NAME}
-
-
-def test_equal_random_numbers_are_found(certified: Certifier) -> None:
-    """A generator that is made too late to be told apart draws the same on every replica."""
-    certificate = certified("wrong.py:late_dropout", "wrong.py:data", MIRRORED)
-    assert failures(certificate) == {replicas.RANDOM}
-
-
-def test_a_variable_on_one_device_is_found(certified: Certifier) -> None:
-    """What was made outside of the scope has no copy on the other replicas."""
-    certificate = certified("wrong.py:elsewhere", "wrong.py:data", MIRRORED)
-    assert replicas.PLACES in failures(certificate)
-    assert "is on one device only" in " ".join(map(check_text, certificate.failures))
-
-
-def test_a_worker_that_dies_is_told(certified: Certifier) -> None:
-    """A training that cannot be looked at may not win, and the reason says what happened."""
-    certificate = certified("wrong.py:right", "wrong.py:deadly", SOURCE, **SHARDED)
-    assert failures(certificate) == {RUN}
-    assert "Worker 1 was killed by SIGKILL" in " ".join(map(check_text, certificate.failures))
+@pytest.mark.parametrize(
+    ("model", "dataset", "configuration", "name", "words"),
+    [
+        # A factory that asks for its share and ignores it gives every worker the same.
+        ("right", "ignoring", SOURCE, replicas.EXAMPLES, "read the same 128 of 256 examples"),
+        # A training that cannot be looked at may not win.
+        ("right", "deadly", SOURCE, RUN, "Worker 1 was killed by SIGKILL"),
+        # Gradients that together are twice too large are found, even where the steps hide it.
+        ("wrong_average", "data", MIRRORED, trajectory.NAME, ""),
+        ("wrong_average_adam", "data", MIRRORED, trajectory.NAME, ""),
+        # A generator that is made too late to be told apart draws the same on every replica.
+        ("late_dropout", "data", MIRRORED, replicas.RANDOM, ""),
+        # The others have consequences that further checks may see.
+        ("right", "unlike", SOURCE, UNLIKE, "Replica 1 got a batch of 17"),
+        ("drifting", "data", GANG, (replicas.EQUAL,), ""),
+        ("own_start", "data", GANG, (replicas.START,), ""),
+        ("elsewhere", "data", MIRRORED, (replicas.PLACES,), "is on one device only"),
+    ],
+)
+def test_a_mistake_is_found_by_its_check(
+    certified: Certifier,
+    model: str,
+    dataset: str,
+    configuration: Configuration,
+    name: str | tuple[str, ...],
+    words: str,
+) -> None:
+    """And by no other, unless it has consequences; the reason says what happened."""
+    takes = TAKEN.get(dataset, SHARDED["dataset_takes"])
+    programs = f"wrong.py:{model}", f"wrong.py:{dataset}"
+    certificate = certified(*programs, configuration, dataset_takes=takes)
+    found = failures(certificate)
+    assert found >= {*name} if isinstance(name, tuple) else found == {name}
+    assert words in " ".join(map(check_text, certificate.failures))

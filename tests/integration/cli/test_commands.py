@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from autotune.cli import serve
 from autotune.cli.serve import Kept, Part
+from tests.waiting import until
 
 
 def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
@@ -33,22 +33,15 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda text: monkeypatch.setattr(serve, "_PROGRAM", text)
 
 
-def until(look: Callable[[], bool]) -> None:
-    """Wait at most ten seconds."""
-    deadline = time.monotonic() + 300
-    while not look():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_a_part_that_dies_is_started_again(
     program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a pause, and it is told."""
+    said: list[object] = []
     monkeypatch.setattr(serve, "SHORTEST_PAUSE", 0.05)
+    monkeypatch.setattr(serve, "log", said.append)
     program("import time; time.sleep(60)")
-    said: list[str] = []
-    kept = Kept(Part(name="worker", command=()), said.append)
+    kept = Kept(Part(name="worker", command=()))
     first = kept._process
     first.kill()
     until(lambda: kept.exit_code() is None and kept._process is not first)
@@ -61,7 +54,7 @@ def test_a_part_that_dies_is_started_again(
 def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None:
     """Its exit code is the service's."""
     program("raise SystemExit(2)")
-    kept = Kept(Part(name="API", command=()), print)
+    kept = Kept(Part(name="API", command=()))
     codes: list[int | None] = []
     until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)  # type: ignore[func-returns-value]
     assert codes[-1] == 2
@@ -74,7 +67,7 @@ def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None], tmp_
         "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); "
         f"pathlib.Path({os.fspath(deaf)!r}).touch(); time.sleep(60)"
     )
-    kept = Kept(Part(name="worker", command=()), print)
+    kept = Kept(Part(name="worker", command=()))
     until(deaf.exists)
     kept.ask_to_end()
     kept.end(0.1)

@@ -1,34 +1,54 @@
-"""What the rules take for granted is so in the installed TensorFlow."""
+"""What the rules take for granted is so in the installed TensorFlow and Keras."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autotune.doctor.code.kinds import Kind
 from autotune.doctor.rules.devices import read_device
-from autotune.doctor.rules.keras_2 import NAMES as KERAS_2
+from autotune.doctor.rules.keras_3 import NAMES as KERAS_2
 from autotune.doctor.rules.old_calls import DEPRECATED, REMOVED, Old
-
-from .conftest import TryOut
 
 pytestmark = pytest.mark.real
 
 DEVICES = (
     *("GPU:0", "/gpu:1", "cpu", "CPU:*", "/device:GPU:0", "/job:ps/task:0", "", "/device:gpu:*"),
-    *(
-        "gpu0",
-        "/GPU0",
-        "cuda:0",
-        "/cpu:x",
-        "/devcie:CPU:0",
-        "/device:GPU",
-        "GPU:0:1",
-        "TPU:3",
-        ":/cpu:0",
-    ),
+    *("gpu0", "/GPU0", "cuda:0", "/cpu:x", "/devcie:CPU:0", "/device:GPU", "GPU:0:1", "TPU:3"),
+    ":/cpu:0",
 )
+STARTS = (
+    *("tf.constant(1.0)", "tf.random.uniform((2,))", "tf.Variable(0.0)", "tf.device('CPU:0')"),
+    *("tf.data.Dataset.range(3)", "tf.config.list_logical_devices()", "keras.optimizers.SGD(0.1)"),
+    *("keras.metrics.Mean()", "keras.Sequential([keras.layers.Dense(1)]).compile('sgd', 'mse')"),
+    *("tf.distribute.OneDeviceStrategy('CPU:0')", "tf.distribute.MultiWorkerMirroredStrategy()"),
+)
+IDLE = (
+    *("tf.random.set_seed(1)", "keras.utils.set_random_seed(1)", "tf.data.Options()"),
+    *("tf.config.list_physical_devices()", "keras.losses.MeanSquaredError()"),
+    *("keras.Sequential([keras.layers.Dense(1)])", "tf.distribute.get_strategy()"),
+)
+
+
+def try_out(program: str, asked: Any) -> dict[str, Any]:
+    """Return what a program of `programs`, in a process of its own, tells of what it is asked."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parent / "programs" / program],
+        input=json.dumps(asked),
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def methods(old: Old) -> list[str]:
@@ -41,8 +61,8 @@ def names(old: Old) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def facts(try_out: TryOut) -> dict[str, Any]:
-    """Everything that is tried out, in one process of its own."""
+def facts() -> dict[str, Any]:
+    """What can be tried out in one process."""
     asked = {
         "names": [*names(REMOVED), *names(KERAS_2), *names(DEPRECATED)],
         "methods": [*methods(REMOVED), *methods(DEPRECATED)],
@@ -82,3 +102,25 @@ def test_models_and_optimizers_belong_into_the_scope(facts: dict[str, Any]) -> N
         "optimizer outside": True,
         "model outside": True,
     }
+
+
+@pytest.fixture(scope="module")
+def startup() -> dict[str, Any]:
+    """What is tried out each in a process of its own."""
+    return try_out("startup.py", [*STARTS, *IDLE])
+
+
+def test_settings_are_refused_once_the_runtime_has_started(startup: dict[str, Any]) -> None:
+    """By each of what the rule counts as a start, and by nothing that it does not."""
+    assert [each for each in STARTS if startup["settings"][each]] == []
+    assert [each for each in IDLE if not startup["settings"][each]] == []
+
+
+def test_gradients_cannot_be_accumulated_on_replicas(startup: dict[str, Any]) -> None:
+    """Once they can, the rule goes."""
+    assert startup["accumulation"] == {"None": True, "2": False}
+
+
+def test_keras_cannot_train_on_two_workers(startup: dict[str, Any]) -> None:
+    """Once it can, the rule goes."""
+    assert startup["workers"] == {"fit": False, "evaluate": False, "predict": True}

@@ -11,25 +11,50 @@ pytest.register_assert_rewrite("autotune.testing.contract")
 
 from autotune.engine.local import LocalEngine  # noqa: E402
 from autotune.engine.tasks.inspect import InspectionRequest  # noqa: E402
-from autotune.workload import WorkloadFacts, script_from_text, script_workload  # noqa: E402
+from autotune.machine import Host, Machine  # noqa: E402
+from autotune.workload import (  # noqa: E402
+    Factory,
+    Workload,
+    WorkloadFacts,
+    script_from_text,
+    script_workload,
+)
 
-InspectScript = Callable[..., WorkloadFacts]
+Inspect = Callable[..., WorkloadFacts]
+MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 NO_BACKLOG = (
     "__import__('autotune.engine.child.inspect_dataset', fromlist=['_'])._BACKLOG_SECONDS = 0.0"
 )
 """Ends the inspection of Python input after two passes, where its backlog is not looked for.
 
 What a script imports by a statement would be searched for its fit."""
+BUSY = "from autotune.engine.child import inspect_dataset as it\nit._COUNTING_SECONDS = 0.0\n"
+"""Leaves the inspection no time to count."""
+
+
+def in_module(folder: Path, text: str, *more: str, module: str = "mine") -> Workload:
+    """Write a module, and return the workload of its factories: `more` beside model and dataset."""
+    (folder / f"{module}.py").write_text(text)
+    return Workload(
+        **{
+            role: Factory(name=f"{role}_fn", module=module, root=str(folder))
+            for role in ("model", "dataset", *more)
+        }
+    )
+
+
+def in_script(folder: Path, text: str, *arguments: str, fit: str | None = None) -> Workload:
+    """Write a script, and return the workload of its fit."""
+    path = folder / "my train.py"
+    path.write_text(text)
+    return script_workload(script_from_text(str(path), arguments, fit))
 
 
 @pytest.fixture
-def inspect_script(engine: LocalEngine, tmp_path: Path) -> InspectScript:
+def inspect_script(engine: LocalEngine, tmp_path: Path) -> Inspect:
     """Return a function that inspects the text of a script."""
 
     def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
-        path = tmp_path / "my train.py"
-        path.write_text(text)
-        script = script_from_text(str(path), arguments, fit)
-        return engine.execute(InspectionRequest(script_workload(script)))
+        return engine.execute(InspectionRequest(in_script(tmp_path, text, *arguments, fit=fit)))
 
     return inspect

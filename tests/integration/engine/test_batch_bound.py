@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import WorkloadFacts
+
+from .conftest import Inspect, in_module
 
 pytestmark = pytest.mark.real
 
-Inspect = Callable[..., WorkloadFacts]
 HEAD = """
 import keras, numpy as np, tensorflow as tf
 from keras import layers, ops
 x, y = np.random.rand(96, 6, 4).astype("float32"), np.ones((96, 1))
 """
 FIT = """
-model.compile("{optimizer}", {loss})
+model.compile({optimizer}, {loss})
 model.fit(x, y, batch_size=12, shuffle=False)
 """
 UNDECLARED = """
@@ -48,14 +48,14 @@ def inspect(inspect_script: Inspect) -> Inspect:
         *layers: str,
         first: str = "",
         size: str = "None",
-        optimizer: str = "sgd",
+        optimizer: str = "'sgd'",
         loss: str = "'mse'",
     ) -> WorkloadFacts:
         given = f"keras.Input(batch_shape=({size}, 6, 4))"
         stack = ", ".join([given, *layers, "layers.Flatten()", "layers.Dense(1)"])
         model = f"model = keras.Sequential([{stack}])"
-        compiled = FIT.replace('"{optimizer}"', optimizer if "(" in optimizer else f"'{optimizer}'")
-        return inspect_script("\n".join([HEAD, first, model, compiled.replace("{loss}", loss)]))
+        fit = FIT.format(optimizer=optimizer, loss=loss)
+        return inspect_script(f"{HEAD}\n{first}\n{model}\n{fit}")
 
     return inspect
 
@@ -118,7 +118,7 @@ def test_a_declared_size_alone_is_not_built_in(inspect: Inspect) -> None:
     [
         ("keras.optimizers.AdamW(gradient_accumulation_steps=4)", 4),
         (f"keras.optimizers.LossScaleOptimizer({INNER})", 2),
-        ("adam", 1),
+        ("'adam'", 1),
     ],
 )
 def test_accumulated_steps_are_counted(inspect: Inspect, optimizer: str, steps: int) -> None:
@@ -130,7 +130,7 @@ def test_factories_are_tried_with_the_size_that_the_model_declares(
     engine: LocalEngine, tmp_path: Path
 ) -> None:
     """It is the user's own batch where nothing else says one."""
-    (tmp_path / "held.py").write_text(
+    text = (
         "import keras, numpy as np, tensorflow as tf\n"
         "def model_fn():\n"
         "    cells = keras.layers.GRU(3, stateful=True)\n"
@@ -141,12 +141,5 @@ def test_factories_are_tried_with_the_size_that_the_model_declares(
         "    rows = np.ones((48, 6, 4), 'float32'), np.ones((48, 3), 'float32')\n"
         "    return tf.data.Dataset.from_tensor_slices(rows)\n"
     )
-    named = {"module": "held", "root": str(tmp_path)}
-    facts = engine.execute(
-        InspectionRequest(
-            Workload(
-                model=Factory(name="model_fn", **named), dataset=Factory(name="dataset_fn", **named)
-            )
-        )
-    )
+    facts = engine.execute(InspectionRequest(in_module(tmp_path, text)))
     assert (facts.usual_batch, facts.built_in_batch, facts.carried_state) == (12, 12, "layer gru")

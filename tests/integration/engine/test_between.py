@@ -11,12 +11,12 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.between import BetweenEpochs, BetweenEpochsRequest
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
-from autotune.machine import Host, Machine
-from autotune.workload import Factory, Workload, script_from_text, script_workload
+from autotune.workload import Workload
+
+from .conftest import MACHINE, in_module, in_script
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
-MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 TEXT = """
 import time, keras, numpy as np, tensorflow as tf
 def model_fn():
@@ -34,7 +34,8 @@ def dataset_fn():
     data = tf.data.Dataset.from_tensor_slices((X, Y))
     return data, data.take(2).map(slowly)
 """
-FIT = "model_fn().fit(X, Y, batch_size=16, verbose=0, validation_data=dataset_fn()[1].batch(2))"
+FIT = "model_fn().fit(X, Y, batch_size=16, verbose=0{})"
+VALIDATED = ", validation_data=dataset_fn()[1].batch(2)"
 ONE = Configuration(per_replica_batch=16)
 TWO = ONE.but(per_replica_batch=8, replicas_per_worker=2)
 
@@ -64,32 +65,19 @@ def test_validation_and_checkpoint_are_timed(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration
 ) -> None:
     """Two examples take 0.2 s each to be read, and the tracing of the first time does not count."""
-    root = tmp_path / "root"
-    root.mkdir()
-    (root / "between.py").write_text(TEXT)
-    factories = {
-        name: Factory(name=f"{name}_fn", module="between", root=str(root))
-        for name in ("model", "dataset")
-    }
-    found = timed(engine, Workload(**factories), tmp_path, configuration)
+    found = timed(engine, in_module(tmp_path, TEXT), tmp_path, configuration)
     assert found.validation is not None
     assert found.validation >= 0.4
     assert found.checkpoint is not None
     assert 0 < found.checkpoint < found.validation + 5
 
 
-def test_a_script_validates_as_it_does_by_itself(engine: LocalEngine, tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(TEXT + FIT)
-    found = timed(engine, script_workload(script_from_text(str(path))), tmp_path)
-    assert found.validation is not None
-    assert found.validation >= 0.4
-    assert found.checkpoint is not None
-
-
-def test_what_validates_nothing_only_saves(engine: LocalEngine, tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(TEXT + "model_fn().fit(X, Y, batch_size=16, verbose=0)")
-    found = timed(engine, script_workload(script_from_text(str(path))), tmp_path)
-    assert found.validation is None
+@pytest.mark.parametrize("validates", [True, False])
+def test_a_script_validates_as_it_does_by_itself(
+    engine: LocalEngine, tmp_path: Path, *, validates: bool
+) -> None:
+    """Where it does not, it only saves."""
+    found = timed(engine, in_script(tmp_path, TEXT + FIT.format(VALIDATED * validates)), tmp_path)
+    assert (found.validation or 0.0) >= 0.4 * validates
+    assert (found.validation is not None) is validates
     assert found.checkpoint is not None

@@ -12,17 +12,17 @@ from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
-from autotune.machine import Host, Machine
 from autotune.plain import Window
 from autotune.reason import Completed, Outcome
-from autotune.workload import Factory, Workload, WorkloadFacts, script_from_text, script_workload
+from autotune.workload import Workload
+
+from .conftest import MACHINE, in_module, in_script
 
 pytestmark = pytest.mark.real
 
-MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 HEAD = """
 import time, keras, numpy as np, tensorflow as tf
-def model_of():
+def model_fn():
     model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     return model
@@ -34,7 +34,7 @@ class Late(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None): time.sleep(0.02)
 """
 SLEEP = "lambda batch, logs: time.sleep(0.004)"
-FIT = "model_of().fit(np.ones((64, 8)), np.ones((64, 1)), batch_size=16, verbose=0, callbacks={})"
+FIT = "model_fn().fit(np.ones((64, 8)), np.ones((64, 1)), batch_size=16, verbose=0, callbacks={})"
 
 
 @pytest.fixture
@@ -51,12 +51,6 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult
 
 def _some(windows: tuple[Window, ...]) -> Stop | None:
     return Stop(Outcome.MEASURED, Completed()) if len(windows) == 4 else None
-
-
-def script(tmp_path: Path, callbacks: str) -> Workload:
-    path = tmp_path / "train.py"
-    path.write_text(HEAD + FIT.format(callbacks))
-    return script_workload(script_from_text(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +73,7 @@ def test_the_heaviest_comes_first_with_its_share_of_a_step(
     least: float,
 ) -> None:
     """A sleep is a lower bound; what comes at the end of an epoch is spread over its steps."""
-    found = timed(script(tmp_path, callbacks)).callback_seconds
+    found = timed(in_script(tmp_path, HEAD + FIT.format(callbacks))).callback_seconds
     name, seconds = found[0]
     assert name == heaviest
     # Windows cut epochs, so that few of them may hold an end less than its share.
@@ -90,22 +84,18 @@ def test_callbacks_of_a_factory_are_timed_too(
     timed: Callable[[Workload], RunResult], tmp_path: Path
 ) -> None:
     """And named, where they do something in a batch."""
-    (tmp_path / "own.py").write_text(
+    text = (
         HEAD + "def callbacks_fn(): return [Slow(), Late()]\n"
         "def dataset_fn():\n"
         "    return tf.data.Dataset.from_tensor_slices((np.ones((64, 8)), np.ones((64, 1))))\n"
     )
-    names = ("model_of", "dataset_fn", "callbacks_fn")
-    model, data, callbacks = (Factory(name=n, module="own", root=str(tmp_path)) for n in names)
-    found = timed(Workload(model=model, dataset=data, callbacks=callbacks))
+    found = timed(in_module(tmp_path, text, "callbacks"))
     assert {name for name, _ in found.callback_seconds} >= {"Slow", "Late"}
 
 
 def test_only_callbacks_with_work_in_a_batch_are_named(engine: LocalEngine, tmp_path: Path) -> None:
     """Keras's own and those of epochs come as often as before, whatever a call holds."""
-    facts: WorkloadFacts = engine.execute(
-        InspectionRequest(
-            script(tmp_path, "[Late(), Slow(), keras.callbacks.ReduceLROnPlateau('loss'), Quick()]")
-        )
-    )
+    callbacks = "[Late(), Slow(), keras.callbacks.ReduceLROnPlateau('loss'), Quick()]"
+    given = in_script(tmp_path, HEAD + FIT.format(callbacks))
+    facts = engine.execute(InspectionRequest(given))
     assert facts.batch_callbacks == ("Slow", "Quick")

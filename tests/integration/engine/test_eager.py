@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from autotune.workload import WorkloadFacts
+from .conftest import Inspect
 
 pytestmark = pytest.mark.real
 
-Inspect = Callable[..., WorkloadFacts]
 HEAD = """
 import keras, numpy as np, tensorflow as tf
 x, y = np.ones((80, 8), "float32"), np.ones((80, 1))

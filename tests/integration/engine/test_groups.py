@@ -17,13 +17,18 @@ from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
-from tests.trials import ENOUGH, request_for, stop_at_once
+from tests.trials import ENOUGH, request_for, stop_at_once, text_of
 
 pytestmark = pytest.mark.real
 
 TWO = (Role(index=0), Role(index=1))
-LOOP = (Path(__file__).parent / "programs" / "gang.py").read_text()
 MINE = "json.loads(os.environ['TF_CONFIG'])['task']['index']"
+
+
+def disturbed(line: str, first: str = "") -> str:
+    """Return the program of a group with a line in each of its calls, and one before all."""
+    program = text_of("gang").replace("        call += 1", f"        {line}\n        call += 1")
+    return f"import json, os, time\n{first}\n{program}"
 
 
 @pytest.mark.parametrize(
@@ -37,8 +42,7 @@ def test_the_first_real_error_is_told(
     engine: LocalEngine, tmp_path: Path, misfortune: str, outcome: Outcome, reason: str
 ) -> None:
     """When one worker ends, its own trouble is the reason, not what its peers say of it."""
-    lines = f"        if call == 20 and {MINE} == 1: {misfortune}\n        call += 1"
-    program = "import json, os\n" + LOOP.replace("        call += 1", lines)
+    program = disturbed(f"if call == 20 and {MINE} == 1: {misfortune}")
     result = engine.execute(request_for(program, tmp_path / "t", roles=TWO))
     assert result.outcome is outcome
     assert reason_text(result.reason).startswith(reason)
@@ -56,9 +60,8 @@ def test_a_worker_that_blocks_is_a_hang(
     engine: LocalEngine, tmp_path: Path, before: str, within: str, limits: Limits, phase: Phase
 ) -> None:
     """It keeps the others waiting for the limit of its phase only."""
-    lines = f"        if call == 20 and {MINE} == 1: {within}\n        call += 1"
-    program = f"import json, os, time\nif {MINE} == 1: {before}\n"
-    program += LOOP.replace("        call += 1", lines)
+    first = f"if {MINE} == 1: {before}"
+    program = disturbed(f"if call == 20 and {MINE} == 1: {within}", first)
     result = engine.execute(request_for(program, tmp_path / "t", roles=TWO, limits=limits))
     assert (result.outcome, result.reason) == (Outcome.HUNG, Overdue(phase=phase, seconds=3.0))
 
@@ -67,8 +70,7 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
     engine: LocalEngine, tmp_path: Path
 ) -> None:
     """What each worker works for a step is counted by itself, so that a straggler has a name."""
-    busy = f"        if {MINE} == 1: sum(range(2_000_000))\n        call += 1"
-    program = "import json, os\n" + LOOP.replace("        call += 1", busy)
+    program = disturbed(f"if {MINE} == 1: sum(range(2_000_000))")
     result = engine.execute(
         request_for(program, tmp_path / "t", roles=TWO),
         lambda windows: ENOUGH if len(windows) >= 10 else None,

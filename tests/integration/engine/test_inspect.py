@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +15,10 @@ from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, Wor
 from autotune.plain import Change
 from autotune.workload import Factory, Workload, WorkloadFacts
 
-from .conftest import NO_BACKLOG
+from .conftest import BUSY, NO_BACKLOG, Inspect, in_module
 
 pytestmark = pytest.mark.real
 
-Inspect = Callable[..., WorkloadFacts]
 MODEL = """
 import keras
 def model_fn():
@@ -209,7 +207,6 @@ def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
     assert (even.lengths, even.mean_length, even.length_scatter) == ((), None, 0.0)
 
 
-BUSY = "from autotune.engine.child import inspect_dataset as it\nit._COUNTING_SECONDS = 0.0\n"
 COUNTED = {
     "examples": f"{ONES}.filter(lambda x, y: True)",
     "lengths": f"{ONES}.map(lambda x, y: (x[:tf.random.uniform((), 1, 8, tf.int32)], y))"
@@ -328,16 +325,13 @@ def test_a_factory_that_breaks_its_contract(
 @pytest.mark.parametrize("made", ["[keras.callbacks.TerminateOnNaN()]", "keras"])
 def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path, made: str) -> None:
     """A factory of callbacks must give a list of them."""
-    (tmp_path / "mine.py").write_text(f"{MODEL}{DATASET}\ndef callbacks_fn(): return {made}\n")
-    factories = {
-        role: Factory(name=f"{role}_fn", module="mine", root=str(tmp_path))
-        for role in ("model", "dataset", "callbacks")
-    }
+    text = f"{MODEL}{DATASET}\ndef callbacks_fn(): return {made}\n"
+    request = InspectionRequest(in_module(tmp_path, text, "callbacks"))
     if made.startswith("["):
-        assert engine.execute(InspectionRequest(Workload(**factories))).examples == 40
+        assert engine.execute(request).examples == 40
         return
     with pytest.raises(FactoryFailed, match=r"did not return a list"):
-        engine.execute(InspectionRequest(Workload(**factories)))
+        engine.execute(request)
 
 
 def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
@@ -357,13 +351,9 @@ def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
 
 def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_path: Path) -> None:
     """A user's file that Python cannot see behind an installed module is told so."""
-    (tmp_path / "keras.py").write_text(textwrap.dedent(MODEL + DATASET))
-    factories = {
-        role: Factory(name=f"{role}_fn", module="keras", root=str(tmp_path))
-        for role in ("model", "dataset")
-    }
+    shadowed = in_module(tmp_path, MODEL + DATASET, module="keras")
     with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
-        engine.execute(InspectionRequest(Workload(**factories)))
+        engine.execute(InspectionRequest(shadowed))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,59 +17,62 @@ from autotune.engine.tasks.train import LearningRequest, TrialRequest, trial_req
 from autotune.reason import Completed, Outcome
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing.fake import fake_learning
-from autotune.workload import Factory, Workload
+
+from .conftest import in_module
 
 pytestmark = pytest.mark.real
 
 Learn = Callable[..., Learning]
 Requested = Callable[..., TrialRequest]
-DATA = """
+TEXT = """
 import keras, numpy as np, tensorflow as tf
 draw = np.random.default_rng(0)
 X = draw.normal(0, 1, (4096, 8)).astype("float32")
 Y = (X[:, :1] + draw.normal(0, 3, (4096, 1))).astype("float32")
 def dataset_fn():
     return tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(4096)
-"""
-MODEL = """
+def quick():
+    return 0.1
+class Own(keras.Sequential):
+    def train_step(self, data):
+        return super().train_step(data)
 def model_fn():
     global model
     last = keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")
     model = {kind}([keras.Input((8,)), {before} last])
     model.compile(optimizer={optimizer}, loss={loss})
     return model
-"""
-CALLBACKS = """
 def callbacks_fn():
     return [keras.callbacks.LambdaCallback({hooks})]
 """
+STILL = {
+    "optimizer": "keras.optimizers.SGD(0.0)",
+    "loss": "'mse'",
+    "kind": "keras.Sequential",
+    "before": "",
+    "hooks": "",
+}
+"""A model whose weights stay as they are."""
 QUICKER = "lambda batch, logs: setattr(model.optimizer, 'learning_rate', 1e-6 * batch)"
-STILL = "keras.optimizers.SGD(0.0)"
-OWN = """
-def quick():
-    return 0.1
-class Own(keras.Sequential):
-    def train_step(self, data):
-        return super().train_step(data)
-"""
 
 
 @pytest.fixture
 def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
 
     def request_of(
-        body: str, configuration: Configuration, learning: Learning | None = None
+        configuration: Configuration | None = None,
+        learning: Learning | None = None,
+        **changed: str,
     ) -> TrialRequest:
-        (tmp_path / "learned.py").write_text(DATA + OWN + textwrap.dedent(body))
-        made = {
-            role: Factory(name=f"{role}_fn", module="learned", root=str(tmp_path))
-            for role in ("model", "dataset", "callbacks")
-        }
-        workload, machine = Workload(**made), engine.machine()
-        facts = engine.execute(InspectionRequest(workload)).model_copy(
-            update={"learning": learning}
+        workload = in_module(tmp_path, TEXT.format(**STILL | changed), "callbacks")
+        facts = engine.execute(InspectionRequest(workload))
+        return trial_request(
+            configuration or Configuration(),
+            workload,
+            facts.model_copy(update={"learning": learning}),
+            engine.machine(),
+            tmp_path / "run",
         )
-        return trial_request(configuration, workload, facts, machine, tmp_path / "run")
 
     return request_of
 
@@ -78,17 +80,8 @@ def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
 @pytest.fixture
 def learn(engine: LocalEngine, request_of: Requested) -> Learn:
 
-    def learn(
-        optimizer: str = STILL,
-        loss: str = "'mse'",
-        kind: str = "keras.Sequential",
-        before: str = "",
-        hooks: str = "",
-    ) -> Learning:
-        body = MODEL.format(optimizer=optimizer, loss=loss, kind=kind, before=before)
-        body += CALLBACKS.format(hooks=hooks)
-        trial = request_of(body, Configuration())
-        return engine.execute(LearningRequest(trial=trial, seconds=4.0))
+    def learn(**changed: str) -> Learning:
+        return engine.execute(LearningRequest(trial=request_of(**changed), seconds=4.0))
 
     return learn
 
@@ -112,10 +105,8 @@ def test_a_rate_is_multiplied_on_every_replica(
     engine: LocalEngine, request_of: Requested, distributed: Configuration
 ) -> None:
     """It is a variable of several replicas there."""
-    body = MODEL.format(
-        optimizer="keras.optimizers.Adam(0.001)", loss="'mse'", kind="keras.Sequential", before=""
-    ) + CALLBACKS.format(hooks="")
-    request = request_of(body, distributed, fake_learning(64.0))
+    adam = "keras.optimizers.Adam(0.001)"
+    request = request_of(distributed, fake_learning(64.0), optimizer=adam)
     assert "LEARNING_RATE_FACTOR = 2" in request.script
     result = engine.execute(request, lambda _: Stop(Outcome.MEASURED, Completed()))
     assert result.outcome is Outcome.MEASURED, result.reason
@@ -158,13 +149,14 @@ def test_what_no_formula_covers_is_refused(
 
 def test_a_schedule_of_keras_is_looked_at(learn: Learn) -> None:
     """The program stretches it to the same examples."""
-    found = learn("keras.optimizers.SGD(keras.optimizers.schedules.CosineDecay(1e-6, 9))")
+    decay = "keras.optimizers.schedules.CosineDecay(1e-6, 9)"
+    found = learn(optimizer=f"keras.optimizers.SGD({decay})")
     assert (found.refused, found.scheduled) == (None, True)
 
 
 def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
     """What was seen before they did counts; where they did so at once, there were too few."""
-    found = learn("keras.optimizers.SGD(1.2)")
+    found = learn(optimizer="keras.optimizers.SGD(1.2)")
     assert (found.refused, len(found.probes)) in {(None, 1), (Unpredictable.TOO_FEW, 0)}
 
 
@@ -172,9 +164,7 @@ def test_a_look_that_cannot_keep_to_its_time_is_ended(
     engine: LocalEngine, request_of: Requested
 ) -> None:
     """Its processes do not even start in so short a time."""
-    body = MODEL.format(optimizer=STILL, loss="'mse'", kind="keras.Sequential", before="")
-    trial = request_of(body + CALLBACKS.format(hooks=""), Configuration())
-    short = replace(trial, limits=Limits(whole=0.01))
+    short = replace(request_of(), limits=Limits(whole=0.01))
     found = engine.execute(LearningRequest(trial=short, seconds=4.0))
     assert found.refused is Unpredictable.NO_TIME
 
@@ -187,5 +177,6 @@ def test_a_loss_of_zero_has_gradients_of_zero(learn: Learn) -> None:
 
 def test_layers_with_a_state_are_looked_at_too(learn: Learn) -> None:
     """Normalization and dropout change variables of their own in every step."""
-    found = learn("'adam'", before="keras.layers.BatchNormalization(), keras.layers.Dropout(0.1),")
+    layers = "keras.layers.BatchNormalization(), keras.layers.Dropout(0.1),"
+    found = learn(optimizer="'adam'", before=layers)
     assert found.refused is None

@@ -20,7 +20,7 @@ from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
 from autotune.reason import Orphaned, Outcome
 from autotune.reason.sentences import reason_text
-from tests.trials import request_for, stop_at_once
+from tests.trials import request_for, stop_at_once, text_of
 
 pytestmark = pytest.mark.real
 
@@ -28,19 +28,11 @@ GENEROUS = 300.0
 TUNER = """
 import sys
 from pathlib import Path
-from autotune.roles import Role
-from autotune.config import Configuration
-from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.local import LocalEngine
-from autotune.workload import Factory, Workload
+from tests.trials import request_for
 
-factory = Factory(name="unused", module="unused")
 with LocalEngine() as engine:
-    request = TrialRequest(
-        configuration=Configuration(), script=Path(sys.argv[1]).read_text(), roles=(Role(),),
-        workload=Workload(model=factory, dataset=factory), folder=Path(sys.argv[2]),
-    )
-    engine.execute(request, lambda windows: None)
+    engine.execute(request_for("family", Path(sys.argv[1])))
 """
 
 
@@ -67,9 +59,12 @@ def pids_in(folder: Path) -> list[int]:
 @pytest.fixture
 def tuner(tmp_path: Path) -> subprocess.Popen[bytes]:
     """Start a tuner as a program of its own, and wait until its trial has a family."""
-    program = Path(__file__).parent / "programs" / "family.py"
-    command = [sys.executable, "-c", TUNER, str(program), str(tmp_path / "trial")]
-    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", TUNER, str(tmp_path / "trial")],
+        cwd=Path(__file__).parents[3],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+    )
     assert wait_until(lambda: len(pids_in(tmp_path / "trial")) == 3)
     return process
 
@@ -99,8 +94,7 @@ def test_what_a_trial_starts_ends_with_it(engine: LocalEngine, tmp_path: Path) -
 
 def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: Path) -> None:
     """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
-    family = (Path(__file__).parent / "programs" / "family.py").read_text()
-    program = family.replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
+    program = text_of("family").replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
     result = engine.execute(request_for(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
     assert result.reason == Orphaned()

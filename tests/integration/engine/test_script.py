@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +10,17 @@ import pytest
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import ScriptFailed
-from autotune.workload import (
-    FitCall,
-    FitData,
-    FitFacts,
-    WorkloadFacts,
-    script_from_text,
-    script_workload,
-)
+from autotune.workload import FitCall, FitData, FitFacts, script_from_text, script_workload
 
-from .conftest import NO_BACKLOG
+from .conftest import BUSY, NO_BACKLOG, Inspect
 
 pytestmark = pytest.mark.real
 
-Inspect = Callable[..., WorkloadFacts]
 HEAD = f"""
 import keras, numpy as np, tensorflow as tf; {NO_BACKLOG}
 x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-"""
-
-BUSY = """
-from autotune.engine.child import inspect_dataset as it
-it._COUNTING_SECONDS = 0.0
 """
 
 

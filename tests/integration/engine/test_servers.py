@@ -13,7 +13,6 @@ from autotune.config import Configuration, ShardPolicy
 from autotune.engine.base import Limits, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
-from autotune.machine import Host, Machine
 from autotune.plain import Window
 from autotune.program import render
 from autotune.reason import Killed, Outcome
@@ -21,10 +20,11 @@ from autotune.strategies import strategy
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import ENOUGH, request_for
 
+from .conftest import MACHINE
+
 pytestmark = pytest.mark.real
 
 HERE = Path(__file__).parent
-MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = ("chief 0", "worker 0", "worker 1", "server 0")
 
 

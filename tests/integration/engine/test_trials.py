@@ -18,7 +18,7 @@ from autotune.reason import Killed, Outcome, Overdue, Phase, Raised
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
 from autotune.workload import Factory, Workload
-from tests.trials import request_for, stop_at_once
+from tests.trials import request_for, stop_at_once, text_of
 
 pytestmark = pytest.mark.real
 
@@ -114,8 +114,7 @@ def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
     first = run(HEAD + begin + "    time.sleep(1000)\n", "one", limits=Limits(first_step=0.5))
     overdue = Overdue(phase=Phase.FIRST_STEP, seconds=0.5)
     assert (first.outcome, first.reason) == (Outcome.HUNG, overdue)
-    ticks = (Path(__file__).parent / "programs" / "ticks.py").read_text()
-    slow = ticks.replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
+    slow = text_of("ticks").replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
     silent = run(slow, "two", limits=Limits(window=0.5))
     overdue = Overdue(phase=Phase.STEADY, seconds=0.5)
     assert (silent.outcome, silent.reason) == (Outcome.HUNG, overdue)
@@ -146,13 +145,21 @@ def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not list(theirs.iterdir())
 
 
-def test_tensorflow_that_cannot_be_imported_is_an_error_of_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "text", "told"),
+    [
+        ("tensorflow", "raise ImportError('no such luck')", r"no such luck.*Check that"),
+        ("keras", "class backend:\n backend = staticmethod(lambda: 'jax')\n", "computes with jax"),
+    ],
+)
+def test_what_cannot_be_imported_is_an_error_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, text: str, told: str
 ) -> None:
-    """The error carries what the import said, and what to do."""
-    (tmp_path / "tensorflow.py").write_text("raise ImportError('no such luck')")
+    """With what the import said, or the backend that Keras's own file of settings names."""
+    (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    with LocalEngine() as broken, pytest.raises(EngineError, match=r"no such luck.*Check that"):
+    with LocalEngine() as broken, pytest.raises(EngineError, match=told):
         broken.machine()
 
 
@@ -161,16 +168,4 @@ def test_another_backend_of_keras_is_an_error_of_the_engine(backend: str) -> Non
     """Whether it is there or not; what tf.distribute trains is TensorFlow's."""
     told = rf"computes with {backend} .*Set KERAS_BACKEND=tensorflow"
     with LocalEngine({"KERAS_BACKEND": backend}) as other, pytest.raises(EngineError, match=told):
-        other.machine()
-
-
-def test_the_backend_that_keras_itself_names_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its file of settings may name another one; here a module that says so stands for it."""
-    keras = "class backend:\n    backend = staticmethod(lambda: 'jax')\n"
-    (tmp_path / "keras.py").write_text(keras)
-    monkeypatch.delenv("KERAS_BACKEND", raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-    with LocalEngine() as other, pytest.raises(EngineError, match="computes with jax"):
         other.machine()

@@ -20,8 +20,6 @@ from typing import Any
 
 import keras
 
-ROLES = ("model", "dataset")
-
 
 class Recorder(keras.callbacks.Callback):
     """Notes what a clock would: every call, its logs, and the random states of the replicas."""
@@ -69,8 +67,8 @@ def note(order: dict[str, Any]) -> None:
     # Functions look names up where they were defined, which is not the copy that runpy returns.
     scope = program["main"].__globals__
     scope.update(program)
-    replaced = runpy.run_path(order["replaced_by"]) if "replaced_by" in order else {}
-    scope.update({f"{role}_fn": factory for role, factory in replaced.items() if role in ROLES})
+    if "data_of" in order:
+        scope["dataset_fn"] = runpy.run_path(order["data_of"])["dataset_fn"]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:

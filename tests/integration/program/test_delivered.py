@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.machine import Host, Machine
 from autotune.program import render
 from autotune.workload import (
     Factory,
@@ -21,13 +20,12 @@ from autotune.workload import (
     factory_from_text,
     script_workload,
 )
-from tests.golden import deliver
+from tests.golden import CPUS, MIRRORED, TWO_WORKERS, deliver
 
 from .conftest import start
 
 pytestmark = pytest.mark.real
 
-MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 FACTS = WorkloadFacts(examples=64)
 FILE = """\
 import keras
@@ -72,10 +70,7 @@ def factories_by_value() -> dict[str, Factory]:
 def test_a_gang_keeps_the_names_of_a_notebooks_helpers(tmp_path: Path) -> None:
     """Helpers called `software` and `platform` serve the factories, and workers compare theirs."""
     workload = Workload(**factories_by_value())
-    gang = Configuration(
-        strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=4
-    )
-    program = render(gang, workload, FACTS, MACHINE)
+    program = render(TWO_WORKERS.but(shard_policy="data"), workload, FACTS, CPUS)
     deliver(tmp_path / "train.py", program.train, program.launch)
     assert "loss:" in start(tmp_path, "launch.py", cwd=tmp_path)
 
@@ -93,7 +88,7 @@ def test_a_program_runs_from_any_folder(tmp_path: Path, monkeypatch: pytest.Monk
     )
     out = project / "autotune-out"
     out.mkdir()
-    text = render(Configuration(), workload, FACTS, MACHINE).train
+    text = render(Configuration(), workload, FACTS, CPUS).train
     deliver(out / "train.py", text)
     assert "loss:" in start(out, out / "train.py", cwd=elsewhere)
 
@@ -117,9 +112,7 @@ def test_a_generator_that_ends_gives_every_batch(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(ENDS)
     fit = FitFacts(data=FitData.GENERATOR)
     facts = WorkloadFacts(examples=64, usual_batch=8, dataset_takes=("batch_size",), fit=fit)
-    pair = Configuration(
-        strategy="mirrored", replicas_per_worker=2, per_replica_batch=4, steps_per_execution=2
-    )
-    text = render(pair, script_workload(Script(path="mine.py")), facts, MACHINE).train
+    pair = MIRRORED.but(steps_per_execution=2)
+    text = render(pair, script_workload(Script(path="mine.py")), facts, CPUS).train
     deliver(tmp_path / "train.py", text)
     assert "updates: 8\n" in start(tmp_path, "train.py", cwd=tmp_path)

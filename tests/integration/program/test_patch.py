@@ -83,21 +83,24 @@ def applied(script: str, patch: str) -> str:
         return file.read_text()
 
 
-def test_batch_and_steps_are_arguments() -> None:
-    """On lines of their own where the others have theirs; all else stays as it is."""
-    _, text = patched(ARRAYS, ONE.but(per_replica_batch=256, steps_per_execution=8))
-    assert '    loss="mse",\n    steps_per_execution=8,\n)\n' in text
-    assert "model.fit(x, y, epochs=3, batch_size=256)\n" in text
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('    loss="mse",\n)', '    loss="mse",\n    steps_per_execution=8,\n)'),
+        ('    loss="mse"\n)', '    loss="mse",\n    steps_per_execution=8\n)'),
+        ("model.fit(x, y, epochs=3)", "model.fit(x, y, epochs=3, batch_size=64)\n"),
+        ("model.fit(x, y, 32)", "model.fit(x, y, 64)\n"),
+        ("model.fit(x, y, batch_size=SIZE)", "model.fit(x, y, batch_size=64)\n"),
+    ],
+)
+def test_batch_and_steps_are_arguments(before: str, after: str) -> None:
+    """Each in the place of the script's own, or behind the last; all else stays as it is."""
+    place = "model.fit(x, y, epochs=3)" if ".fit" in before else '    loss="mse",\n)'
+    _, text = patched(
+        ARRAYS.replace(place, before), ONE.but(per_replica_batch=64, steps_per_execution=8)
+    )
+    assert after in text
     assert "# kept as it is" in text
-
-
-def test_a_batch_that_is_given_is_replaced() -> None:
-    """By its name or by its place."""
-    for given in ("model.fit(x, y, 32)", "model.fit(x, y, batch_size=SIZE)"):
-        script = ARRAYS.replace("model.fit(x, y, epochs=3)", given)
-        _, text = patched(script, ONE.but(per_replica_batch=64))
-        assert "64" in text.splitlines()[-1]
-        assert "SIZE" not in text
 
 
 def test_nothing_has_to_be_changed() -> None:
@@ -167,6 +170,12 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
     ("script", "facts", "why"),
     [
         (DATASET, {"steps": 10}, "steps of an epoch"),
+        (DATASET, {"own_strategy": OwnStrategy()}, "strategy of its own"),
+        (
+            DATASET.replace("train = read", "train = other.batch(4)\n    train = read"),
+            {},
+            "more than one place",
+        ),
         (DATASET.replace("train = read", "train = load()\n    other = read"), {}, "another place"),
         (
             DATASET.replace("data=held", "data=h.batch(4)").replace("train =", "t ="),
@@ -174,7 +183,7 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
             "another place",
         ),
     ],
-    ids=["steps that follow the batch", "data from elsewhere", "data that validate"],
+    ids=["steps that follow the batch", "strategy", "twice", "elsewhere", "data that validate"],
 )
 def test_no_other_batch_is_changed(script: str, facts: dict[str, object], why: str) -> None:
     found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET, **facts)
@@ -191,17 +200,6 @@ def test_a_script_may_end_without_a_line_end() -> None:
     found, text = patched(ARRAYS.rstrip("\n"), ONE.but(per_replica_batch=64))
     assert "No newline at end of file" in found.text
     assert text.endswith("batch_size=64)")
-
-
-def test_a_dataset_that_is_batched_twice_is_left_alone() -> None:
-    script = DATASET.replace("train = read", "train = other.batch(4)\n    train = read")
-    found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET)
-    assert "more than one place" in found.why_not
-
-
-def test_a_script_with_a_strategy_of_its_own_is_left_alone() -> None:
-    found, _ = patched(ARRAYS, ONE.but(per_replica_batch=64), own_strategy=OwnStrategy())
-    assert "strategy of its own" in found.why_not
 
 
 TRAINED = """\
@@ -269,13 +267,6 @@ def test_an_optimizer_that_was_made_before_is_out_of_the_scope() -> None:
     assert "out of the scope" in found.why_not
     inside = script.replace("model.compile(", "opt = keras.optimizers.Adam()\nmodel.compile(")
     assert not patched(inside, MIRRORED)[0].why_not
-
-
-def test_the_last_argument_keeps_its_line() -> None:
-    """Also where no comma follows it."""
-    script = ARRAYS.replace('    loss="mse",\n)', '    loss="mse"\n)')
-    _, changed = patched(script, ONE.but(steps_per_execution=8))
-    assert '    loss="mse",\n    steps_per_execution=8\n)' in changed
 
 
 @pytest.mark.real

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -70,21 +69,32 @@ class Training:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         steps = ["--epochs", str(EPOCHS), "--steps-per-epoch", "8", "--verbose", "2"]
         asked = [*steps, "--history", str(self.history), "--resume", *arguments]
-        path = os.pathsep.join([str(self.folder)])
         return subprocess.Popen(
             [sys.executable, self.file, *asked],
             cwd=HERE,
-            env={**ENVIRONMENT, "PYTHONPATH": path, "CALLS": str(self.folder / "calls")},
+            env={
+                **ENVIRONMENT,
+                "PYTHONPATH": str(self.folder),
+                "CALLS": str(self.folder / "calls"),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
 
-    def finish(self, *arguments: str) -> str:
+    def finish(self, *arguments: str, status: int = 0) -> str:
         with self.start(*arguments) as process:
             printed, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, printed
+        assert process.returncode == status, printed
         return printed
+
+    def be_killed(self) -> None:
+        """Train until the third epoch was saved, and leave no process."""
+        with self.start("--callbacks", "slowly:callbacks") as process:
+            self.wait_for_epoch(2)
+            for each in [process, *psutil.Process(process.pid).children(recursive=True)]:
+                each.send_signal(signal.SIGKILL)
+            process.communicate(timeout=PATIENCE)
 
     def losses(self) -> dict[int, float]:
         """Return the loss of each epoch; the last one that was written, where there are two."""
@@ -119,12 +129,7 @@ def test_all_that_were_killed_go_on(
 ) -> None:
     """From the last epoch that was saved, with the optimizer's state, to the same losses."""
     training = Training(tmp_path / "killed", programs)
-    with training.start("--callbacks", "slowly:callbacks") as process:
-        training.wait_for_epoch(2)
-        family = [process, *psutil.Process(process.pid).children(recursive=True)]
-        for each in family:
-            each.send_signal(signal.SIGKILL)
-        process.communicate(timeout=PATIENCE)
+    training.be_killed()
     printed = training.finish()
     assert "Going on after epoch" in printed
     assert training.losses() == pytest.approx(undisturbed(programs), rel=1e-4)
@@ -155,10 +160,7 @@ def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
     (training.folder / "late.py").write_text(LATE)
     text = training.file.read_text().replace("from toy import", "from late import")
     training.file.write_text(text.replace('add_folder(__file__, "programs", "toy")', ""))
-    with training.start("--callbacks", "slowly:callbacks") as process:
-        training.wait_for_epoch(2)
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=PATIENCE)
+    training.be_killed()
     before = training.losses()
     assert "Going on after epoch" in training.finish()
     after = training.losses()
@@ -172,9 +174,7 @@ def test_who_cannot_save_keeps_the_checkpoint(tmp_path: Path, programs: Programs
     training = Training(tmp_path / "kept", programs)
     model = training.folder / "model.keras"
     model.mkdir()
-    with training.start("--save", str(model)) as process:
-        printed, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, printed
+    printed = training.finish("--save", str(model), status=1)
     assert f"The model could not be written to {model}" in printed
     model.rmdir()
     printed = training.finish("--save", str(model))
@@ -190,8 +190,6 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     saved = folder / "latest.weights.h5"
     saved.write_bytes(b"not a checkpoint")
-    with training.start("--resume", str(folder)) as process:
-        printed, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+    printed = training.finish("--resume", str(folder), status=1)
     assert "is not of this model, or is damaged" in printed
     assert saved.read_bytes() == b"not a checkpoint"

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,22 @@ import pytest
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.testing.fake import fake_learning
-from autotune.workload import Factory, Workload, WorkloadFacts
-from tests.golden import CPUS, deliver
+from autotune.workload import Workload, WorkloadFacts
+from tests import golden
+from tests.golden import CPUS, deliver, imported
 
-from .conftest import ENVIRONMENT, HERE
+from .conftest import ENVIRONMENT, HERE, start
 
 pytestmark = pytest.mark.real
 
-PROGRAMS = HERE / "programs"
 FACTOR, WARM = 1.41, 8
 """Steps of the warm-up."""
 ONE = Configuration(per_replica_batch=64)
-MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=32)
-GANG = Configuration(
-    strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
-)
-SERVED = Configuration(
-    strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
-)
+MIRRORED = golden.MIRRORED.but(per_replica_batch=32)
+GANG = golden.TWO_WORKERS.but(per_replica_batch=32, shard_policy="data")
+SERVED = golden.SERVED.but(per_replica_batch=64)
 Run = Callable[..., dict[str, Any]]
-Start = Callable[[Path, list[str], dict[str, str]], int]
+Start = Callable[..., object]
 
 
 @pytest.fixture(scope="module")
@@ -41,24 +38,20 @@ def alone() -> Iterator[Start]:
     """Return a function that runs a program of one process, which imports nothing anew."""
     command = [sys.executable, HERE / "run_programs.py"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True) as forks:
+    with subprocess.Popen(
+        command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True
+    ) as forks:
         asked, answers = forks.stdin, forks.stdout
         assert asked
         assert answers
 
-        def start(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
+        def run(program: Path, *arguments: str, **environment: str) -> None:
             order = {"program": str(program), "arguments": arguments, "environment": environment}
             print(json.dumps(order), file=asked, flush=True)
-            return int(answers.readline())
+            assert int(answers.readline()) == 0
 
-        yield start
+        yield run
         asked.close()
-
-
-def gang(program: Path, arguments: list[str], environment: dict[str, str]) -> int:
-    """Run a launcher as a user would; return its exit code."""
-    command = [sys.executable, program, *arguments]
-    return subprocess.run(command, env={**ENVIRONMENT, **environment}, check=False).returncode
 
 
 @pytest.fixture
@@ -73,17 +66,10 @@ def run(tmp_path: Path, alone: Start) -> Run:
         from_file: str = "",
     ) -> dict[str, Any]:
         model = {"rate": "steps" if scheduled else "constant", "from_file": from_file}
-        given = {"model": model, "dataset": {}, "callbacks": {"kind": callbacks}}
-        workload = Workload.model_validate(
-            {
-                role: Factory(
-                    name=f"{role}_fn",
-                    module="rated",
-                    root=str(PROGRAMS),
-                    arguments=tuple(a.items()),
-                )
-                for role, a in given.items()
-            }
+        workload = Workload(
+            model=imported("model_fn", "rated", **model),
+            dataset=imported("dataset_fn", "rated"),
+            callbacks=imported("callbacks_fn", "rated", kind=callbacks),
         )
         learning = fake_learning(64.0).model_copy(update={"scheduled": scheduled})
         facts = WorkloadFacts(examples=1024, learning=learning)
@@ -91,10 +77,10 @@ def run(tmp_path: Path, alone: Start) -> Run:
         text = program.train.replace("warm_up=(64000, 0.056)", f"warm_up=({64 * WARM}, 1.0)")
         assert text != program.train
         path = deliver(tmp_path / "train.py", text, program.launch)
-        start = gang if program.launch else alone
-        noting = {"NOTES": str(tmp_path / "notes.json")}
-        assert start(path, ["--verbose", "0", "--no-resume", *arguments], noting) == 0
-        found: dict[str, Any] = json.loads((tmp_path / "notes.json").read_text())
+        notes, launched = tmp_path / "notes.json", partial(start, tmp_path)
+        train = launched if program.launch else alone
+        train(path, "--verbose", "0", "--no-resume", *arguments, NOTES=str(notes))
+        found: dict[str, Any] = json.loads(notes.read_text())
         return found
 
     return run

@@ -9,26 +9,19 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.program import render
-from autotune.workload import Factory, Returned, Workload, WorkloadFacts
-from tests.golden import CPUS, deliver
+from autotune.workload import Returned, Workload, WorkloadFacts
+from tests.golden import CPUS, MIRRORED, ONE, SERVED, TWO_WORKERS, deliver, imported
 
 from .conftest import HERE, start
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
-WORKLOAD = Workload(
-    model=Factory(name="model_fn", module="validated", root="programs"),
-    dataset=Factory(name="dataset_fn", module="validated", root="programs"),
-)
+WORKLOAD = Workload(model=imported("model_fn"), dataset=imported("held_out"))
 FACTS = WorkloadFacts(examples=64, returned=Returned(beside=True))
-ONE = Configuration(per_replica_batch=8)
-TWO = ONE.but(replicas_per_worker=2, per_replica_batch=4)
 OTHERS = {
-    "fit": TWO.but(strategy="mirrored", reduction="one_device"),
-    "loop": TWO.but(strategy="mirrored", steps_per_execution=4),
-    "workers": Configuration(
-        strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=4
-    ),
+    "fit": MIRRORED.but(reduction="one_device"),
+    "loop": MIRRORED.but(steps_per_execution=4),
+    "workers": TWO_WORKERS.but(shard_policy="data"),
 }
 
 
@@ -62,10 +55,7 @@ def test_replicas_validate_as_one_device_does(
 
 
 def test_parameter_servers_validate_in_the_chief(tmp_path: Path) -> None:
-    served = Configuration(
-        strategy="parameter_server", workers=2, servers=1, per_replica_batch=4, shard_policy="data"
-    )
-    found = history(tmp_path / "served", served)
+    found = history(tmp_path / "served", SERVED)
     assert all(0 <= each["val_accuracy"] <= 1 and each["val_loss"] > 0 for each in found)
 
 

@@ -10,15 +10,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.program import render
-from autotune.workload import (
-    FitData,
-    FitFacts,
-    OwnStrategy,
-    Script,
-    WorkloadFacts,
-    script_workload,
-)
-from tests.golden import CPUS, deliver
+from autotune.workload import FitData, FitFacts, OwnStrategy, Script, WorkloadFacts, script_workload
+from tests.golden import CPUS, TWO_WORKERS, deliver
 
 from .conftest import start
 
@@ -71,21 +64,16 @@ open(f"found{name or 0}.json", "w").write(json.dumps(found))
 """
 
 
-def program_of(folder: Path, configuration: Configuration) -> Path:
-    """Write the program of the script, which makes a strategy of its own."""
+def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
+    """Return what each process finds of the script's program, which makes a strategy of its own."""
+    folder.mkdir()
     (folder / "mine.py").write_text(SCRIPT)
     own = OwnStrategy(title="MirroredStrategy", line=6)
     fit = FitFacts(data=FitData.ARRAYS, own_strategy=own)
     facts = WorkloadFacts(examples=90, dataset_takes=("batch_size",), usual_batch=8, fit=fit)
     workload = script_workload(Script(path="mine.py"))
     program = render(configuration, workload, facts, CPUS)
-    return deliver(folder / "train.py", program.train, program.launch)
-
-
-def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
-    """Run the program, and return what each of its processes has found."""
-    folder.mkdir()
-    start(folder, program_of(folder, configuration), cwd=folder)
+    start(folder, deliver(folder / "train.py", program.train, program.launch), cwd=folder)
     return [json.loads(each.read_text()) for each in sorted(folder.glob("found*.json"))]
 
 
@@ -101,13 +89,7 @@ def close(one: Any, other: Any) -> bool:
 def test_two_workers_find_what_one_device_does(tmp_path: Path) -> None:
     """Each of them: in epochs, by a callback, and behind fit; and they make as many updates."""
     (one,) = found_by(tmp_path / "one", Configuration(per_replica_batch=8, steps_per_execution=5))
-    workers = Configuration(
-        strategy="multi_worker_mirrored",
-        workers=2,
-        per_replica_batch=4,
-        shard_policy="data",
-        steps_per_execution=5,
-    )
+    workers = TWO_WORKERS.but(shard_policy="data", steps_per_execution=5)
     found = found_by(tmp_path / "two", workers)
     assert [one[kind][-1] for kind in one] == [24, 24, 16]
     assert "val_loss" in one["arrays"][0]

@@ -13,6 +13,7 @@ from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.migrations import make
+from autotune.api.values import Job
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 
 DIGITS = Declared(
@@ -60,3 +61,8 @@ def jobs(database: Database, registry: Registry, quotas: Quotas) -> Jobs:
 @pytest.fixture
 def asked() -> JobRequest:
     return JobRequest(workload="digits")
+
+
+@pytest.fixture
+def job(jobs: Jobs, asked: JobRequest) -> Job:
+    return jobs.submit(asked, "me")

@@ -22,47 +22,6 @@ def test_a_request_becomes_complete(registry: Registry, asked: JobRequest) -> No
     assert tuning.params == {"colour": "grey", "filters": 32}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"space": "/etc/passwd"},
-        {"space": "spaces/mine.yaml"},
-        {"budget": "2h"},
-        {"budget": "1s"},
-        {"workload": "examples/digits.py:model_fn"},
-        {"strategies": ["magic"]},
-        {"objective": "magic"},
-        {"space": {"strategies": ["one_device"], "axes": {"filters": [float("nan")]}}},
-        {"space": {"strategies": ["one_device"], "axes": {"filters": ["x" * 1000]}}},
-    ],
-)
-def test_what_is_wrong_is_refused(registry: Registry, changes: dict[str, object]) -> None:
-    wrong = JobRequest.model_validate({"workload": "digits", **changes})
-    with pytest.raises(InvalidTuning):
-        checked(wrong, registry, Quotas())
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"workload": ""},
-        {"workload": "digits", "code": "import os"},
-        {"workload": "digits", "params": {"filters": "x" * 1000}},
-        {"workload": "digits", "params": {"filters": [1]}},
-        {"workload": "digits", "margin": float("nan")},
-        {"workload": "digits", "seed": 2**40},
-        {"workload": "digits", "allow_asynchronous": 1},
-        {"workload": "digits", "budget": "soon"},
-        {"workload": "digits", "budget": "\u0663min"},
-        {"workload": "digits", "workers": []},
-        {"workload": "digits", "workers": list(range(1, 100))},
-    ],
-)
-def test_what_is_malformed_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        JobRequest.model_validate(wrong)
-
-
 @pytest.mark.parametrize("value", [1, 0, True, 1.0, "on"])
 def test_parameters_keep_their_type(value: object) -> None:
     found = JobRequest.model_validate({"workload": "digits", "params": {"p": value}}).params["p"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -12,11 +13,22 @@ from autotune.api.errors import SettingsError
 from autotune.api.settings import FILE, load_settings
 
 ROOT = Path(__file__).parents[3]
+Write = Callable[[str], Path]
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(FILE, raising=False)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str) -> Path:
+        path = tmp_path / "service.toml"
+        path.write_text(text)
+        return path
+
+    return write
 
 
 def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
@@ -26,38 +38,30 @@ def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
 
 
 def test_a_changed_file_registers_other_workloads(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without a restart; one that cannot be read changes nothing, and the log says so."""
-    path, known = tmp_path / "service.toml", []
-    text = '[workloads.{}]\nmodel = "m:f"\ndataset = "m:g"\n'
-    path.write_text(text.format("first"))
-    registry = load_settings(path, root=tmp_path).registry()
+    text, known = '[workloads.{}]\nmodel = "m:f"\ndataset = "m:g"\n', []
+    registry = load_settings(write(text.format("first")), root=tmp_path).registry()
     for number, written in enumerate((text.format("second"), "[workloads", text.format("third"))):
-        path.write_text(written)
-        os.utime(path, (number, number))
+        os.utime(write(written), (number, number))
         known.append([*registry.workloads])
     assert known == [["second"], ["second"], ["third"]]
     assert "The changed settings are not taken over." in caplog.text
 
 
-def test_the_file_registers_workloads(tmp_path: Path) -> None:
-    path = tmp_path / "service.toml"
-    path.write_text(
-        'devices = "lab"\n[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
-        '[workloads.mine.parameters.units]\ntype = "int"\ndefault = 8\nmaximum = 9\n'
-    )
-    settings = load_settings(path)
+MINE = '[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
+
+
+def test_the_file_registers_workloads(write: Write) -> None:
+    units = '[workloads.mine.parameters.units]\ntype = "int"\ndefault = 8\nmaximum = 9\n'
+    settings = load_settings(write(f'devices = "lab"\n{MINE}{units}'))
     assert settings.devices == "lab"
     assert settings.registry().find("mine").validate({}) == (("units", 8),)
 
 
-def test_the_environment_wins_over_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "service.toml"
-    path.write_text("[quotas]\nqueued = 3\n")
-    monkeypatch.setenv(FILE, str(path))
+def test_the_environment_wins_over_the_file(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FILE, str(write("[quotas]\nqueued = 3\n")))
     assert load_settings().quotas.queued == 3
     monkeypatch.setenv("AUTOTUNE_SERVICE_QUOTAS__QUEUED", "4")
     assert load_settings().quotas.queued == 4
@@ -74,25 +78,18 @@ def test_the_environment_wins_over_the_file(
         "[proxy]\nprojects = {a = {project = 'b'}}\n",
         "[proxy]\naddresses = ['::1']\n",
         "not toml",
+        f'{MINE}parameters = {{ _units = {{ type = "int" }} }}\n',
+        f'{MINE}parameters = {{ name = {{ type = "str" }} }}\n',
     ],
 )
-def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "service.toml"
-    path.write_text(text)
+def test_wrong_files_are_refused(write: Write, text: str) -> None:
     with pytest.raises(SettingsError):
-        load_settings(path)
+        load_settings(write(text)).registry()
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"Settings file .* not found"):
         load_settings(tmp_path / "none.toml")
-
-
-@pytest.mark.parametrize("parameter", ['_units = { type = "int" }', 'name = { type = "str" }'])
-def test_a_workload_that_cannot_be_is_refused(tmp_path: Path, parameter: str) -> None:
-    path = tmp_path / "service.toml"
-    path.write_text(
-        f'[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\nparameters = {{ {parameter} }}\n'
-    )
-    with pytest.raises(SettingsError):
-        load_settings(path).registry()
 
 
 def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +131,10 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     ],
 )
 def test_a_setting_that_is_gone_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str
+    write: Write, monkeypatch: pytest.MonkeyPatch, text: str, name: str
 ) -> None:
-    path = tmp_path / "service.toml"
-    path.write_text(text)
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as file:
-        load_settings(path)
+        load_settings(write(text))
     monkeypatch.setenv(f"AUTOTUNE_SERVICE_{name.upper().replace('.', '__')}", "{}")
     with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
         load_settings()

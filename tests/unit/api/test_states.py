@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from autotune.api.errors import IllegalTransition
-from autotune.api.states import FINAL, NEXT, UNFINISHED, State, transition
+from autotune.api.states import FINAL, NEXT, UNFINISHED, State, check_transition
 
 
 @pytest.mark.parametrize("before", [State.DONE, State.CANCELLED, State.FAILED])
 def test_what_has_ended_stays_so(before: State) -> None:
     for after in {*State} - {before}:
         with pytest.raises(IllegalTransition, match=f"{before} cannot become {after}"):
-            transition(before, after)
+            check_transition(before, after)
 
 
 def test_every_state_can_come_to_an_end() -> None:

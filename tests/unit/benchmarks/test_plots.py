@@ -59,6 +59,6 @@ def test_who_writes_a_page_draws_its_plot(tmp_path: Path, monkeypatch: pytest.Mo
     """Both in one go, and nothing for a page without one."""
     written: list[Path] = []
     monkeypatch.setattr("benchmarks.page.draw", written.append)
-    Page(path=tmp_path / "links.md", head="# Links", since="").write([LINKS], "aaa1111")
+    Page(path=tmp_path / "links.md", head="# Links", since="", commit="aaa1111").write([LINKS])
     assert written == [tmp_path / "links.md"]
     assert draw(tmp_path / "other.md", tmp_path) is None

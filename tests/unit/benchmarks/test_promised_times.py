@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from autotune.config import Configuration
 from autotune.reason import Completed
 from autotune.search.costs import Costs
-from autotune.search.design import default_in
+from autotune.search.design import nearest
 from autotune.trial import Stage, Trial
 from benchmarks.replay.table import FOLDER, Run, Table, read
 
@@ -46,7 +47,8 @@ def test_after_the_default_was_run_all_others_take_what_is_promised(name: str) -
     """
     within = FURTHER.get(name.partition(".")[0], 0.25)
     runs = once(read(FOLDER / name))
-    default = default_in([r.configuration for r in runs if not r.configuration.distributed])
+    alone = [r.configuration for r in runs if not r.configuration.distributed]
+    default = nearest(Configuration(), alone)
     first = next(run for run in runs if run.configuration == default)
     promised = Costs([as_trial(first)]).total([run.configuration for run in runs])
     took = sum(run.wall_seconds for run in runs)

@@ -7,12 +7,10 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.checks.breakdown import Breakdown, Part, breakdown
+from autotune.checks.breakdown import Breakdown, Part, breakdown, slow_worker, straggler
 from autotune.checks.experiment import Experiment, Seconds
 from autotune.config import Configuration
-from autotune.result.profile import limits
 from autotune.stats import Interval, Noise
-from autotune.workload import WorkloadFacts
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -57,7 +55,6 @@ def test_what_callbacks_take_is_no_computing(calls: dict[str, float]) -> None:
     assert found.is_limit(Part.CALLBACKS)
     assert not found.is_limit(Part.COMPUTE)
     assert sum(found.spent(part) for part in Part) == pytest.approx(7.6)
-    assert "Callback Watch: 6.2 of 7.6 ms." in " ".join(limits(found, WorkloadFacts()))
 
 
 def test_every_part_is_what_its_run_took_away() -> None:
@@ -123,21 +120,16 @@ def test_parts_and_what_they_leave_over_are_the_step_in_any_unit(
     in_kilo = apart(SEVERAL, {name: 1000 * t for name, t in measured.items()}, noise=spread)
     left = found.unexplained.value if found.unexplained else 0.0
     scale = max(measured.values()) / step
-    assert sum(each.share.value for each in found.shares) + left == pytest.approx(
-        1, abs=1e-9 * scale
-    )
+    whole = left + sum(each.share.value for each in found.shares)
+    assert whole == pytest.approx(1, abs=1e-9 * scale)
     assert found.spent(Part.COMPUTE) == pytest.approx(alone)
     for mine, other in zip(found.shares, in_kilo.shares, strict=True):
         assert mine.share.low <= mine.share.value <= mine.share.high
         assert mine.share.value == pytest.approx(other.share.value, abs=1e-9 * scale)
 
 
-TRUTHS = {
-    Part.COMPUTE: 10 / 15,
-    Part.INPUT: 2.8 / 15,
-    Part.EXCHANGE: 2.2 / 15,
-    Part.SHARING: 0.0,
-}
+MILLISECONDS = {Part.COMPUTE: 10, Part.INPUT: 2.8, Part.EXCHANGE: 2.2, Part.SHARING: 0}
+"""Of an overlapping step of 15 ms."""
 
 
 def drawn(sd: float, slow: float, draw: random.Random) -> dict[str, float]:
@@ -151,15 +143,54 @@ def drawn(sd: float, slow: float, draw: random.Random) -> dict[str, float]:
 def test_intervals_cover_the_truth_under_noise(sd: float, slow: float) -> None:
     """95 of 100, with a noise that is known from a few runs, however slow the machine is."""
     draw, times = random.Random(0), 200
-    inside = dict.fromkeys((*TRUTHS, "hidden"), 0)
+    inside = dict.fromkeys((*MILLISECONDS, "hidden"), 0)
     for _ in range(times):
         known = Noise(sd=sd * (draw.gammavariate(4, 2) / 8) ** 0.5, degrees=8)
         found = apart(SEVERAL, drawn(sd, slow, draw), noise=known)
         shares = {each.part: each.share for each in found.shares}
         left = found.unexplained
-        for part, truth in TRUTHS.items():
+        for part, truth in MILLISECONDS.items():
             # A part that is surely none stands in what is not explained.
-            inside[part] += covers(shares.get(part, left), truth)
+            inside[part] += covers(shares.get(part, left), truth / 15)
         inside["hidden"] += covers(found.hidden, 5.8 / 15)
     assert all(count / times >= 0.9 for count in inside.values()), inside
     assert sum(inside.values()) / len(inside) / times <= 0.985
+
+
+CALM = Noise(sd=0.01, degrees=20)
+
+
+@pytest.mark.parametrize(
+    ("work", "worker"),
+    [((), None), ((0.1,), None), ((0.10, 0.11), None), ((0.1, 0.2), 1), ((0.5, 0.25, 0.25), 0)],
+)
+def test_who_works_longer_keeps_the_others_waiting(
+    work: tuple[float, ...], worker: int | None
+) -> None:
+    """A worker is named from a quarter more work on; a lone one keeps nobody waiting."""
+    found = straggler(work)
+    assert (found and (found.worker, found.factor, found.seconds)) == (
+        None if worker is None else (worker, 2.0, work)
+    )
+
+
+def test_without_the_slow_one_two_workers_are_one() -> None:
+    """Which exchanges nothing: a step of its own in place of one of both."""
+    found = slow_worker((0.1, 0.4), 0.5, CALM)
+    assert found.without.value == pytest.approx(0.5 / 2 / 0.1)
+
+
+def test_without_the_slow_one_three_workers_still_exchange() -> None:
+    """Between the exchange as it was and that of one neighbour less, with the ring in between."""
+    found = slow_worker((0.1, 0.4, 0.12), 0.6, CALM)
+    gain = found.without
+    least, ring, most = ((2 / 3) * 0.6 / (0.12 + part * 0.2) for part in (1.0, 0.75, 0.5))
+    assert gain.value == pytest.approx(ring)
+    assert least * 0.9 < gain.low < least
+    assert most < gain.high < most * 1.1
+
+
+def test_what_noise_may_make_of_equal_workers_names_nobody() -> None:
+    """A worker is a straggler where it is slower beyond what two runs differ by."""
+    assert slow_worker((0.1, 0.14), 0.2, Noise(sd=0.2, degrees=4)) is None
+    assert slow_worker((0.1, 0.14), 0.2, CALM) is not None

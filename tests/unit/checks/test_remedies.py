@@ -105,8 +105,8 @@ def test_what_means_nothing_for_a_workload_is_not_told(
     remedy: Remedy, facts: WorkloadFacts
 ) -> None:
     """A factory that batches maps whole batches; a script has none that takes its share."""
-    found = advise(facts, Candidates(configurations=EVERY, limits=(), batch_matched={}), {})
-    assert remedy not in {each.remedy for each in found}
+    found = Candidates(configurations=EVERY, limits=(), batch_matched={})
+    assert remedy not in {each.remedy for each in advise(facts, found, {})}
 
 
 def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
@@ -117,5 +117,4 @@ def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
     told = {each.remedy: each.tried for each in advise(facts, found, rates)}
     assert Remedy.PARALLEL_CALLS not in told
-    tried = told[Remedy.DATASET_WORKERS]
-    assert tried.factor == 3
+    assert told[Remedy.DATASET_WORKERS].factor == 3

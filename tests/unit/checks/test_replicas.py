@@ -7,18 +7,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
+from autotune.checks import replicas
 from autotune.checks.certificate import Finding
-from autotune.checks.replicas import (
-    check_elements,
-    check_equal,
-    check_examples,
-    check_places,
-    check_random,
-    check_sizes,
-    check_start,
-    excess,
-    needs_whole,
-)
 from autotune.engine.tasks.observe import Numbers, RankObservation, Reader, Whole
 
 from .conftest import rank, variable
@@ -54,7 +44,7 @@ def test_overlap_is_told_from_duplicates(
     read: tuple[str, str], there: Whole | None, finding: Finding
 ) -> None:
     """By what one device reads in a pass; without a whole pass, by what replicas repeat."""
-    assert check_examples(readers(*read), there, repeatable=True).finding is finding
+    assert replicas.check_examples(readers(*read), there, repeatable=True).finding is finding
 
 
 @pytest.mark.parametrize(
@@ -69,25 +59,26 @@ def test_a_dataset_that_changes_from_pass_to_pass(
     read: tuple[str, str], there: str, finding: Finding
 ) -> None:
     """Overlap of augmented examples cannot be seen, unless replicas draw the same variants."""
-    assert check_examples(readers(*read), whole(there), repeatable=False).finding is finding
-    assert needs_whole(readers(*read), repeatable=False)
+    check = replicas.check_examples(readers(*read), whole(there), repeatable=False)
+    assert check.finding is finding
+    assert replicas.needs_whole(readers(*read), repeatable=False)
 
 
 def test_the_sentence_counts_who_read_what() -> None:
     """And no pass over the dataset is asked for where nothing is in common."""
-    check = check_examples(
+    check = replicas.check_examples(
         readers("abcd", "abcd"), whole("abcdefgh"), repeatable=True, units="workers"
     )
     assert check.sentence == "Its workers read the same 4 of 8 examples."
-    assert not needs_whole(readers("abc", "def"), repeatable=True)
+    assert not replicas.needs_whole(readers("abc", "def"), repeatable=True)
 
 
 def test_what_is_no_tensor_decides_nothing() -> None:
     """Ragged examples have no fingerprint, and their batches are not measured."""
     ragged = [Reader(sizes=(), elements=("x",), examples=None)] * 2
-    assert check_examples(ragged, None, repeatable=True).finding is UNDECIDED
-    assert not needs_whole(ragged, repeatable=True)
-    assert check_sizes(ragged, 4).finding is UNDECIDED
+    assert replicas.check_examples(ragged, None, repeatable=True).finding is UNDECIDED
+    assert not replicas.needs_whole(ragged, repeatable=True)
+    assert replicas.check_sizes(ragged, 4).finding is UNDECIDED
 
 
 @given(st.lists(Names), st.lists(st.integers(0, 2)))
@@ -96,14 +87,14 @@ def test_dealing_out_a_dataset_is_never_overlap(examples: list[str], deal: list[
     hands: list[Counter[str]] = [Counter() for _ in range(3)]
     for example, hand in zip(examples, deal, strict=False):
         hands[hand][example] += 1
-    assert excess(hands, Counter(examples)) == 0
+    assert replicas.excess(hands, Counter(examples)) == 0
 
 
 @given(st.lists(Names, min_size=1, unique=True), st.integers(2, 4))
 def test_giving_everything_to_everyone_is_always_overlap(examples: list[str], hands: int) -> None:
     """Distinct examples that all replicas read are in excess once for every replica but one."""
     everything = Counter(examples)
-    assert excess([everything] * hands, everything) == (hands - 1) * len(examples)
+    assert replicas.excess([everything] * hands, everything) == (hands - 1) * len(examples)
 
 
 def batches(*sizes: int, elements: tuple[str, ...] = ("float32 [8]",)) -> Reader:
@@ -113,19 +104,19 @@ def batches(*sizes: int, elements: tuple[str, ...] = ("float32 [8]",)) -> Reader
 @pytest.mark.parametrize(("size", "words"), [(3, "a batch of 3"), (0, "an empty batch")])
 def test_another_size_on_one_replica_fails(size: int, words: str) -> None:
     """One batch of another size is enough, and the sentence says which."""
-    check = check_sizes([batches(4, 4), batches(4, size)], 4)
+    check = replicas.check_sizes([batches(4, 4), batches(4, size)], 4)
     assert check.finding is FAILED
     assert check.sentence.startswith(f"Replica 1 got {words} in step 2")
-    assert check_sizes([batches(4, 4), batches(4, 4)], 4).finding is PASSED
+    assert replicas.check_sizes([batches(4, 4), batches(4, 4)], 4).finding is PASSED
 
 
 def test_structure_type_and_shape_have_to_be_the_same() -> None:
     """Only lengths that change from batch to batch may differ between replicas."""
-    check = check_elements([batches(4), batches(4, elements=("float64 [8]",))])
+    check = replicas.check_elements([batches(4), batches(4, elements=("float64 [8]",))])
     assert check.finding is FAILED
     assert "float64 [8]" in check.sentence
     changing = batches(4, 4, elements=("float32 [7]", "float32 [9]"))
-    assert check_elements([changing, batches(4, 4)]).finding is PASSED
+    assert replicas.check_elements([changing, batches(4, 4)]).finding is PASSED
 
 
 @pytest.mark.parametrize(
@@ -139,14 +130,14 @@ def test_structure_type_and_shape_have_to_be_the_same() -> None:
 )
 def test_equal_replicas_pass(ranks: list[RankObservation]) -> None:
     """They agree in every number, but for what other machines round or differs on purpose."""
-    assert check_start(ranks).finding is PASSED
-    assert check_equal(ranks, 8).finding is PASSED
+    assert replicas.check_start(ranks).finding is PASSED
+    assert replicas.check_equal(ranks, 8).finding is PASSED
 
 
 @pytest.mark.parametrize("ranks", [[rank(END, FAR)], [rank(END), rank(FAR)]])
 def test_replicas_that_went_other_ways_fail(ranks: list[RankObservation]) -> None:
     """Weights that differ after some steps were not updated together."""
-    check = check_equal(ranks, 8)
+    check = replicas.check_equal(ranks, 8)
     assert check.finding is FAILED
     assert "kernel differs by" in check.sentence
 
@@ -154,7 +145,7 @@ def test_replicas_that_went_other_ways_fail(ranks: list[RankObservation]) -> Non
 def test_another_start_fails() -> None:
     """Replicas that begin elsewhere learn something else."""
     ranks = [rank(END, END, starts=((1.0, 2.0), (1.0, 2.1)))]
-    assert check_start(ranks).finding is FAILED
+    assert replicas.check_start(ranks).finding is FAILED
 
 
 @pytest.mark.parametrize(("other", "finding"), [((7.0, 8.0), FAILED), ((9.0, 8.0), PASSED)])
@@ -162,16 +153,16 @@ def test_equal_random_numbers_fail(other: Numbers, finding: Finding) -> None:
     """Generators in the same state draw the same numbers; a model without any passes."""
     ends = ((7.0, 8.0), other)
     drawn = [rank(*ends, starts=ends, kind="random", epsilon=0.0)]
-    assert check_random(drawn).finding is finding
-    assert check_start(drawn).finding is PASSED
-    assert check_random([rank(END, END)]).finding is PASSED
+    assert replicas.check_random(drawn).finding is finding
+    assert replicas.check_start(drawn).finding is PASSED
+    assert replicas.check_random([rank(END, END)]).finding is PASSED
 
 
 def test_a_variable_on_one_device_fails() -> None:
     """A variable without copies beside others with copies was made outside of the scope."""
     here = rank(END, END)
     lone = variable("outside", copies=1, mirrored=False)
-    check = check_places([here.model_copy(update={"variables": (*here.variables, lone)})])
+    check = replicas.check_places([here.model_copy(update={"variables": (*here.variables, lone)})])
     assert check.finding is FAILED
     assert check.sentence.startswith("outside is on one device only")
-    assert check_places([rank(END, copies=1, mirrored=False)]).finding is PASSED
+    assert replicas.check_places([rank(END, copies=1, mirrored=False)]).finding is PASSED

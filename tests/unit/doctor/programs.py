@@ -19,7 +19,6 @@ from autotune.doctor.text import Text
 NAMED = re.compile(r"^#: (.+)\n((?:(?!#[:=] ).*\n)*)((?:#= .*\n)*)", re.MULTILINE)
 ALONE = re.compile(r"^( *)([A-Z\d]+)(?: (\S+))?$", re.MULTILINE)
 WITHIN = re.compile(r"\b[A-Z\d]+\b")
-STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 NEWEST = (2, 21)
 
 

@@ -87,15 +87,6 @@ def test_a_notebook_is_one_program(folder: Path, bad: str) -> None:
     assert str(place) == "note.ipynb:cell 3:4:5"
 
 
-def test_what_jupyter_adds_to_python_is_left_out(folder: Path, bad: str) -> None:
-    """Commands, magics and questions; a line that begins with `%` may be Python as well."""
-    cells = ("files = !ls\ntf.data?\nx = 1\n", "text = ('%d'\n% 1)\n", bad)
-    (folder / "note.ipynb").write_text(notebook(*cells))
-    report = check("note.ipynb")
-    assert report.troubles == ()
-    assert str(report.findings[0].place) == "note.ipynb:cell 3:5:5"
-
-
 def test_an_error_in_a_notebook_names_the_cell(folder: Path, bad: str) -> None:
     """By its number among the code cells; the others are checked, but the file is not complete."""
     (folder / "note.ipynb").write_text(notebook("x = 1\n", "y = (\n", bad))
@@ -109,6 +100,8 @@ def test_an_error_in_a_notebook_names_the_cell(folder: Path, bad: str) -> None:
     "cell",
     [
         "!pip install a \\\n  b \\\n  c",
+        "files = !ls\ntf.data?\nx = 1",
+        "text = ('%d'\n% 1)",
         "\n%%bash\necho (",
         "# in a shell\n%%bash\necho (",
         "!ls\ntext = ('%d'\n% (1))",
@@ -119,7 +112,10 @@ def test_an_error_in_a_notebook_names_the_cell(folder: Path, bad: str) -> None:
     ],
 )
 def test_cells_that_jupyter_takes_are_read(folder: Path, bad: str, cell: str) -> None:
-    """Lines that go on, magics after empty lines, cells that are indented as a whole."""
+    """Commands, magics and questions, lines that go on, cells that are indented as a whole.
+
+    A line that begins with `%` may be Python as well.
+    """
     (folder / "note.ipynb").write_text(notebook(cell, bad))
     report = check("note.ipynb")
     assert report.troubles == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from tests.unit.doctor import programs
@@ -14,6 +16,8 @@ LATE = "runtime-already-started"
 CONFIG = "tf-config-after-strategy"
 FIT = "keras-fit-on-workers"
 ACCUMULATION = "accumulation-on-replicas"
+RANDOM = "random-order-then-shard"
+ALONE = "collective-on-one-worker"
 
 
 def found(code: str) -> list[tuple[str, int]]:
@@ -216,28 +220,6 @@ def test_the_cluster_may_be_told_in_a_function() -> None:
     assert found(f"def tell():\n    os.environ['TF_CONFIG'] = ''\n\nmain()\ns = {WORKERS}") == []
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        f"s = {WORKERS}",
-        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = ''",
-        f"s = {WORKERS}\nos.environ.pop('TF_CONFIG', None)",
-        f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
-        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(command)",
-        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nos.environ['TF_CONFIG'] = {VALUE}",
-        f"old = os.environ['TF_CONFIG']\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
-        f"old = os.environ.get('TF_CONFIG')\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
-        f"s = tf.distribute.MirroredStrategy()\nos.environ['TF_CONFIG'] = {VALUE}",
-        f"s = tf.distribute.OneDeviceStrategy('CPU:0')\nos.environ['TF_CONFIG'] = {VALUE}",
-        f"s = {WORKERS[:-1]}cluster_resolver=slurm)\nos.environ['TF_CONFIG'] = {VALUE}",
-        f"def tell():\n    os.environ['TF_CONFIG'] = {VALUE}\n\ndef main():\n    s = {WORKERS}",
-    ],
-)
-def test_the_environment_may_be_for_somebody_else(code: str) -> None:
-    """Other processes, a value that is put back, a cluster that comes from elsewhere."""
-    assert found(code) == []
-
-
 FITTED = f"""
 strategy = {WORKERS}
 with strategy.scope():
@@ -263,9 +245,23 @@ def test_keras_3_cannot_fit_with_parameter_servers() -> None:
     assert found(f"{FITTED}model.predict(x)") == []
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
+MIRRORED = "strategy = tf.distribute.MirroredStrategy()\n"
+ADAM = "keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)"
+SHARD = ".shard(context.num_input_pipelines, context.input_pipeline_id)"
+STEP = f"""
+strategy = {WORKERS}
+task = strategy.cluster_resolver.task_id
+
+def replica_step(batch):
+    optimizer.apply_gradients(gradients_of(batch))
+
+@tf.function
+def step(batch):
+    return strategy.reduce("SUM", strategy.run(replica_step, args=(batch,)), axis=None)
+"""
+HEADS = {ACCUMULATION: MIRRORED, ALONE: STEP}
+FOUND = {
+    FIT: [
         f"s = {WORKERS}\nwith s.scope():\n    model = imported.build()\nmodel.fit(x)",
         (
             f"def build():\n    m = {MODEL}\n    m.compile('adam')\n    return m\n\n"
@@ -287,15 +283,54 @@ def test_keras_3_cannot_fit_with_parameter_servers() -> None:
         f"class Own(keras.Model): ...\n\nwith {WORKERS}.scope():\n    net = Own()\nnet.fit(x)",
         f"def train(m):\n    m.fit(x)\n\nwith {WORKERS}.scope():\n    net = {MODEL}\ntrain(net)",
     ],
-)
-def test_a_fit_on_workers_is_found_in_any_shape(code: str) -> None:
-    """Through functions, classes and conditions."""
-    assert [rule for rule, _ in found(code)] == [FIT]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+    ACCUMULATION: [
+        f"with strategy.scope():\n    model = {MODEL}\n    model.compile({ADAM}, 'mse')",
+        f"STEPS = 8\nwith strategy.scope():\n    o = {ADAM.replace('=4', '=STEPS')}",
+        (
+            f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
+            "with strategy.scope():\n    model = build()"
+        ),
+        f"with strategy.scope():\n    o = tf.{ADAM}",
+        (
+            f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
+            "    m.compile(optimizer())\n    return m\n\nwith strategy.scope():\n    build()"
+        ),
+    ],
+    RANDOM: [
+        f"ds = tf.data.Dataset.list_files('*.tfrecord'){SHARD}",
+        f"ds = tf.data.Dataset.range(9).shuffle(9){SHARD}",
+        f"ds = tf.data.Dataset.range(9)\nds = ds.shuffle(9)\nds = ds.map(f)\nds = ds{SHARD}",
+        f"files = tf.data.Dataset.list_files('*', shuffle=True)\nds = files{SHARD}",
+        f"def read(context):\n    ds = tf.data.Dataset.list_files('*')\n    return ds{SHARD}",
+        f"ds = tf.data.Dataset.list_files('*')\nif several:\n    ds = ds{SHARD}",
+        f"ds = tf.data.TFRecordDataset(names).shuffle(100, seed=None).batch(8){SHARD}",
+    ],
+    ALONE: [
+        "if task == 0:\n    total = strategy.reduce('SUM', values, axis=None)",
+        "if strategy.cluster_resolver.task_id == 0:\n    every = strategy.gather(values, axis=0)",
+        "if is_chief(task):\n    step(batch)",
+        "if epoch % 5 == 0 and is_chief:\n    step(batch)",
+        "if task != 0:\n    print('waits')\nelse:\n    step(batch)",
+        "if not is_chief():\n    strategy.run(replica_step, args=(batch,))",
+        "total = strategy.reduce('SUM', values, axis=None) if task == 0 else 0",
+    ],
+}
+LEFT_ALONE = {
+    CONFIG: [
+        f"s = {WORKERS}",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = ''",
+        f"s = {WORKERS}\nos.environ.pop('TF_CONFIG', None)",
+        f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(command)",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"old = os.environ['TF_CONFIG']\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
+        f"old = os.environ.get('TF_CONFIG')\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
+        f"s = tf.distribute.MirroredStrategy()\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"s = tf.distribute.OneDeviceStrategy('CPU:0')\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"s = {WORKERS[:-1]}cluster_resolver=slurm)\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"def tell():\n    os.environ['TF_CONFIG'] = {VALUE}\n\ndef main():\n    s = {WORKERS}",
+    ],
+    FIT: [
         f"import tf_keras\n{FITTED}model.fit(x)",
         f"from tf_keras.layers import Dense\n{FITTED}model.fit(x)",
         f"os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')\n{FITTED}model.fit(x)",
@@ -320,44 +355,7 @@ def test_a_fit_on_workers_is_found_in_any_shape(code: str) -> None:
         ),
         f"net = {MODEL}\nnet.compile('sgd')\nnet.fit(x)\nwith {WORKERS}.scope():\n    other = 1",
     ],
-)
-def test_a_fit_that_can_be_elsewhere_is_left_alone(code: str) -> None:
-    """Keras 2, other libraries, other strategies."""
-    assert FIT not in [rule for rule, _ in found(code)]
-
-
-MIRRORED = "strategy = tf.distribute.MirroredStrategy()\n"
-ADAM = "keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        f"with strategy.scope():\n    model = {MODEL}\n    model.compile({ADAM}, 'mse')",
-        f"STEPS = 8\nwith strategy.scope():\n    o = {ADAM.replace('=4', '=STEPS')}",
-        (
-            f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
-            "with strategy.scope():\n    model = build()"
-        ),
-        f"with strategy.scope():\n    o = tf.{ADAM}",
-        (
-            f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
-            "    m.compile(optimizer())\n    return m\n\nwith strategy.scope():\n    build()"
-        ),
-    ],
-)
-def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
-    """Not even on one: what merges replicas stands in a condition."""
-    assert [rule for rule, _ in found(MIRRORED + code)] == [ACCUMULATION]
-    one = "strategy = tf.distribute.OneDeviceStrategy('GPU:0')\n"
-    assert found(one + code) == []
-    assert found("import tf_keras\n" + MIRRORED + code) == []
-    assert found(MIRRORED + code.replace("gradient_accumulation_steps=", "weight_decay=")) == []
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+    ACCUMULATION: [
         f"with strategy.scope():\n    o = {ADAM.replace('=4', '=None')}",
         f"with strategy.scope():\n    o = {ADAM.replace('=4', '=args.steps')}",
         f"plain = {MODEL}\nplain.compile({ADAM}, 'mse')",
@@ -367,38 +365,7 @@ def test_keras_3_cannot_accumulate_on_replicas(code: str) -> None:
             f"with strategy.scope():\n    model = {MODEL}"
         ),
     ],
-)
-def test_accumulation_elsewhere_is_left_alone(code: str) -> None:
-    """No accumulation, another library, no replicas; a loss scale works with MirroredStrategy."""
-    assert found(MIRRORED + code) == []
-
-
-SHARD = ".shard(context.num_input_pipelines, context.input_pipeline_id)"
-RANDOM = "random-order-then-shard"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        f"ds = tf.data.Dataset.list_files('*.tfrecord'){SHARD}",
-        f"ds = tf.data.Dataset.range(9).shuffle(9){SHARD}",
-        f"ds = tf.data.Dataset.range(9)\nds = ds.shuffle(9)\nds = ds.map(f)\nds = ds{SHARD}",
-        f"files = tf.data.Dataset.list_files('*', shuffle=True)\nds = files{SHARD}",
-        f"def read(context):\n    ds = tf.data.Dataset.list_files('*')\n    return ds{SHARD}",
-        f"ds = tf.data.Dataset.list_files('*')\nif several:\n    ds = ds{SHARD}",
-        f"ds = tf.data.TFRecordDataset(names).shuffle(100, seed=None).batch(8){SHARD}",
-    ],
-)
-def test_workers_draw_other_orders(code: str) -> None:
-    """Shards of different orders overlap."""
-    assert [rule for rule, _ in found(code)] == [RANDOM]
-    assert found(f"tf.random.set_seed(1)\n{code}") == []
-    assert found(f"keras.utils.set_random_seed(1)\n{code}") == []
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+    RANDOM: [
         f"ds = tf.data.Dataset.list_files('*', shuffle=False){SHARD}",
         f"ds = tf.data.Dataset.list_files('*', seed=3){SHARD}",
         f"ds = tf.data.Dataset.list_files('*', shuffle=training){SHARD}",
@@ -413,48 +380,7 @@ def test_workers_draw_other_orders(code: str) -> None:
         "deck = Deck().shuffle().shard(2, 0)",
         "ds = datasets.load_dataset('x').shuffle().shard(2, 0)",
     ],
-)
-def test_one_order_may_be_sharded(code: str) -> None:
-    """None is drawn, or all draw the same, or each shuffles its own shard."""
-    assert found(code) == []
-
-
-ALONE = "collective-on-one-worker"
-STEP = f"""
-strategy = {WORKERS}
-task = strategy.cluster_resolver.task_id
-
-def replica_step(batch):
-    optimizer.apply_gradients(gradients_of(batch))
-
-@tf.function
-def step(batch):
-    return strategy.reduce("SUM", strategy.run(replica_step, args=(batch,)), axis=None)
-"""
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "if task == 0:\n    total = strategy.reduce('SUM', values, axis=None)",
-        "if strategy.cluster_resolver.task_id == 0:\n    every = strategy.gather(values, axis=0)",
-        "if is_chief(task):\n    step(batch)",
-        "if epoch % 5 == 0 and is_chief:\n    step(batch)",
-        "if task != 0:\n    print('waits')\nelse:\n    step(batch)",
-        "if not is_chief():\n    strategy.run(replica_step, args=(batch,))",
-        "total = strategy.reduce('SUM', values, axis=None) if task == 0 else 0",
-    ],
-)
-def test_all_workers_take_part_in_what_they_do_together(code: str) -> None:
-    """One that is left out keeps the others waiting for ever."""
-    assert [rule for rule, _ in found(STEP + code)] == [ALONE]
-    one_host = STEP.replace("MultiWorkerMirroredStrategy", "MirroredStrategy")
-    assert found(one_host + code) == []
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
+    ALONE: [
         "if task == 0:\n    print('chief')\nstep(batch)",
         "if task == 0:\n    a = step(batch)\nelse:\n    step(batch)",
         "if task is not None:\n    step(batch)",
@@ -465,7 +391,38 @@ def test_all_workers_take_part_in_what_they_do_together(code: str) -> None:
         "if is_chief:\n    model.save('model.keras')",
         "if is_chief:\n    step = make_step()\nstep(batch)",
     ],
-)
-def test_what_one_worker_does_alone_is_its_own(code: str) -> None:
-    """Nothing is exchanged, or everybody does it."""
-    assert ALONE not in [rule for rule, _ in found(STEP + code)]
+}
+"""No mistake: others may know it, it is for somebody else, or all do the same."""
+CURES: Mapping[str, list[Callable[[str], str]]] = {
+    ACCUMULATION: [
+        lambda code: code.replace("MirroredStrategy()", "OneDeviceStrategy('GPU:0')"),
+        lambda code: f"import tf_keras\n{code}",
+        lambda code: code.replace("gradient_accumulation_steps=", "weight_decay="),
+    ],
+    RANDOM: [
+        lambda code: f"tf.random.set_seed(1)\n{code}",
+        lambda code: f"keras.utils.set_random_seed(1)\n{code}",
+    ],
+    ALONE: [lambda code: code.replace("MultiWorker", "")],
+}
+"""After which nothing is found."""
+
+
+def cases(codes: Mapping[str, list[str]]) -> list[tuple[str, str]]:
+    return [(rule, HEADS.get(rule, "") + code) for rule, some in codes.items() for code in some]
+
+
+@pytest.mark.parametrize(("rule", "code"), cases(FOUND))
+def test_a_mistake_is_found_in_any_shape(rule: str, code: str) -> None:
+    """Through functions, classes and conditions; no longer where it is cured."""
+    assert [each for each, _ in found(code)] == [rule]
+    for cured in CURES.get(rule, ()):
+        assert found(cured(code)) == []
+
+
+@pytest.mark.parametrize(("rule", "code"), cases(LEFT_ALONE))
+def test_what_is_no_mistake_is_left_alone(rule: str, code: str) -> None:
+    """Other libraries and strategies, another order, what is the same for all."""
+    told = [each for each, _ in found(code)]
+    assert rule not in told
+    assert rule in {FIT, ALONE} or told == []

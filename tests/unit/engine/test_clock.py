@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from autotune.engine.child import clock as module
 from autotune.engine.child.clock import SHORTEST_WINDOW, Clock
 
 
@@ -24,11 +25,15 @@ class Report:
 
 
 class Time:
-    def __init__(self) -> None:
-        self.now = 100.0
+    """A clock, beside one of work on two cores."""
 
-    def __call__(self) -> float:
+    now = 100.0
+
+    def monotonic(self) -> float:
         return self.now
+
+    def process_time(self) -> float:
+        return 2 * self.now
 
 
 @pytest.fixture
@@ -36,14 +41,16 @@ def report() -> Report:
     return Report()
 
 
-@pytest.fixture
-def time() -> Time:
-    return Time()
+@pytest.fixture(autouse=True)
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    time = Time()
+    monkeypatch.setattr(module, "time", time)
+    return time
 
 
 @pytest.fixture
-def clock(report: Report, time: Time) -> Clock:
-    clock = Clock(report, now=time, worked=lambda: 2 * time.now)
+def clock(report: Report) -> Clock:
+    clock = Clock(report)
     clock.on_train_begin()
     return clock
 
@@ -62,7 +69,7 @@ def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -
 def test_a_window_tells_what_callbacks_took(report: Report, time: Time) -> None:
     """Not with what they took of the first call."""
     taken = [{"Watch": 9.0}, {"Watch": 0.5}, {}]
-    clock = Clock(report, now=time, worked=lambda: 0.0, callbacks=lambda: taken.pop(0))
+    clock = Clock(report, callbacks=lambda: taken.pop(0))
     clock.on_train_begin()
     for _ in range(3):
         step(clock, time, 1.0)

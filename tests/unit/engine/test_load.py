@@ -11,7 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from autotune.engine.load import Counters, Load, Meter, between, read_counters, remark, warning
+from autotune.engine import local
+from autotune.engine.load import Counters, Load, between, read_counters, remark, warning
 
 
 def seen(at: float, **counters: Any) -> Counters:
@@ -67,12 +68,14 @@ def test_little_is_not_worth_a_word(quiet: Load | None) -> None:
     assert remark(quiet) is None
 
 
-def test_a_meter_begins_anew_with_each_reading() -> None:
+def test_the_load_begins_anew_with_each_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time before the search and the search itself are told apart."""
     looks = iter([seen(0.0), seen(10.0, busy=20.0), seen(20.0, busy=21.0)])
-    meter = Meter(lambda: next(looks))
-    assert meter.read() is None
-    assert [load.busy for load in (meter.read(), meter.read()) if load] == pytest.approx([2.0, 0.1])
+    monkeypatch.setattr(local, "read_counters", lambda: next(looks))
+    engine = local.LocalEngine()
+    found = [engine.load() for _ in range(3)]
+    engine.close()
+    assert [each and each.busy for each in found] == [None, pytest.approx(2.0), pytest.approx(0.1)]
 
 
 def test_only_cores_that_we_may_use_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine import lock as module
+from autotune.engine.folder import flocked
 from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive
 from autotune.errors import EngineError, UsageError
 
@@ -30,11 +31,7 @@ def told() -> list[object]:
 
 def locked(file: Path) -> bool:
     with file.open() as opened:
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return not flocked(opened.fileno())
 
 
 def test_a_free_machine_is_taken_at_once(tmp_path: Path, told: list[object]) -> None:
@@ -83,23 +80,16 @@ def test_what_another_user_wrote_cannot_steer_the_terminal() -> None:
     assert len(shown) < 200
 
 
-def symlink(file: Path, victim: Path) -> None:
-    file.symlink_to(victim)
-
-
-def hard_link(file: Path, victim: Path) -> None:
-    file.hardlink_to(victim)
-
-
-def pipe(file: Path, _: Path) -> None:
-    os.mkfifo(file)
-
-
-def folder(file: Path, _: Path) -> None:
-    file.mkdir()
-
-
-@pytest.mark.parametrize("trap", [symlink, hard_link, pipe, folder])
+@pytest.mark.parametrize(
+    "trap",
+    [
+        Path.symlink_to,
+        Path.hardlink_to,
+        lambda file, _: os.mkfifo(file),
+        lambda file, _: file.mkdir(),
+    ],
+    ids=["symlink", "hard link", "pipe", "folder"],
+)
 def test_a_trap_is_left_alone(
     tmp_path: Path, told: list[object], trap: Callable[[Path, Path], None]
 ) -> None:

@@ -37,7 +37,7 @@ from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
 from autotune.machine import Machine
-from autotune.reason import Exited, HostLost, Orphaned, Outcome, Reason
+from autotune.reason import Exited, HostLost, Orphaned, Outcome, Reason, TooFewHosts
 from autotune.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -222,20 +222,20 @@ def test_a_new_agent_may_take_longer_than_a_silence(monkeypatch: pytest.MonkeyPa
     assert len(cluster.left) == 2
 
 
-def test_a_host_that_went_between_runs_ends_none() -> None:
+def test_a_host_that_went_between_runs_ends_none(request_of_two: TrialRequest) -> None:
     """It is struck off before the next one begins, which is not blamed for it."""
-    agents = Agents(clock=lambda key: Gone("Full.", memory=True) if key == "1" else 0.0)
-    cluster = cluster_of(agents)
-    cluster.find_lost()
-    assert cluster.lost == ("host1 (10.0.0.1)",)
+    full = Gone("Full.", memory=True)
+    engine = engine_of(Agents(clock=lambda key: full if key == "1" else 0.0))
+    result = engine.execute(request_of_two, lambda _: None)
+    assert engine.hosts.lost == ("host1 (10.0.0.1)",)
+    assert result.reason == TooFewHosts(needed=2, left=1)
 
 
 def test_a_host_that_went_does_not_end_a_look_at_the_load() -> None:
     """What others use is told of the hosts that are left; the next run tells of the loss."""
     load = Load(seconds=1.0, cores=2, busy=0.5, stolen=0.0)
-    engine = RayEngine("ray://10.0.0.0:6379")
     agents = Agents(load=lambda key: Gone("Ended.") if key == "1" else load)
-    engine.hosts = cluster_of(agents)
+    engine = engine_of(agents)
     assert engine.load() == load
     assert engine.hosts.lost == ("host1 (10.0.0.1)",)
     agents.says["load"] = lambda _: Gone("Ended.")
@@ -281,6 +281,12 @@ def cluster_of(agents: Agents) -> Hosts:
     return cluster
 
 
+def engine_of(agents: Agents) -> RayEngine:
+    engine = RayEngine("ray://10.0.0.0:6379")
+    engine.hosts = cluster_of(agents)
+    return engine
+
+
 @pytest.mark.parametrize("url", ["ray://head", "ray://head:port", "ray://http://head:6379"])
 def test_an_address_without_a_port_is_refused(url: str) -> None:
     """Before anything is connected to."""
@@ -318,8 +324,7 @@ def test_hosts_with_other_data_are_refused(other: dict[str, Any], words: str) ->
 
 def inspected(*facts: WorkloadFacts) -> WorkloadFacts:
     """Return what a cluster finds whose hosts find these facts."""
-    engine = RayEngine("ray://10.0.0.0:6379")
-    engine.hosts = cluster_of(Agents(execute=lambda key, *_: facts[int(key)]))
+    engine = engine_of(Agents(execute=lambda key, *_: facts[int(key)]))
     named = Factory(name="make", module="json")
     return engine.execute(InspectionRequest(Workload(model=named, dataset=named)))
 

@@ -10,48 +10,30 @@ from autotune.engine import reasons
 from autotune.reason import Cause, KernelKilled, Killed, KnownError, Raised
 from autotune.reason.sentences import death, reason_text
 
+COMPILED = "Collectives are not yet implemented for CPU devices when compiling with XLA"
+
 
 def error(kind: str, message: str, where: str = "") -> dict[str, str]:
     return {"kind": kind, "message": message, "where": where}
 
 
 @pytest.mark.parametrize(
-    ("kind", "message", "words"),
+    ("message", "words"),
     [
-        (
-            "InvalidArgumentError",
-            "No OpKernel was registered to support Op 'NcclAllReduce'",
-            "NCCL",
-        ),
-        ("InvalidArgumentError", "the dataset only has 1 file(s), which is not", "fewer files"),
-        ("NotFoundError", "Found an unshardable source dataset: name: ...", "not come from files"),
-        (
-            "UnimplementedError",
-            "Collectives are not yet implemented for CPU devices when compiling with XLA",
-            "turn xla off",
-        ),
-        (
-            "InvalidArgumentError",
-            "Trying to access resource k/65 located in device CPU:1 from device CPU:0",
-            "several CPU devices",
-        ),
-        (
-            "ValueError",
-            "Attempt to convert a value (PerReplica:{...}) with",
-            "custom training loop",
-        ),
-        (
-            "RuntimeError",
-            "In Cond.call():\n`merge_call` called while defining a new graph or a tf.function.",
-            "apply them in every step",
-        ),
-        ("UnknownError", "Could not start gRPC server", "port"),
-        ("ValueError", "Please provide a TPU Name to connect to.", "No TPU"),
+        ("No OpKernel was registered to support Op 'NcclAllReduce'", "NCCL"),
+        ("the dataset only has 1 file(s), which is not", "fewer files"),
+        ("Found an unshardable source dataset: name: ...", "not come from files"),
+        (COMPILED, "turn xla off"),
+        ("Trying to access resource k/65 located in device 1 from device 0", "several CPU devices"),
+        ("Attempt to convert a value (PerReplica:{...}) with", "custom training loop"),
+        ("Cond():\n`merge_call` called while defining a new graph", "apply them in every step"),
+        ("Could not start gRPC server", "port"),
+        ("Please provide a TPU Name to connect to.", "No TPU"),
     ],
 )
-def test_known_errors_have_a_sentence_and_a_next_step(kind: str, message: str, words: str) -> None:
-    """What TensorFlow is known to say is said in plain words."""
-    reason = reasons.explain(error(kind, message))
+def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) -> None:
+    """What TensorFlow is known to say is said in plain words, whatever the kind of its error."""
+    reason = reasons.explain(error("InvalidArgumentError", message))
     assert isinstance(reason, KnownError)
     sentence = reason_text(reason)
     assert words in sentence

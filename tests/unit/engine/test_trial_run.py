@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
-from autotune.config import Configuration
 from autotune.engine import events
 from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import (
     GRACE,
     Ending,
@@ -36,7 +33,6 @@ from autotune.reason import (
 )
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
-from autotune.workload import Workload
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
 TRAINING = [("train_begin", {}), ("first_step", {"seconds": 0.5})]
@@ -74,41 +70,30 @@ class Scripted(WorkerGroup):
         self.ended = True
 
 
-@pytest.fixture
-def request_of_two(tmp_path: Path, workload: Workload) -> TrialRequest:
-    return TrialRequest(
-        configuration=Configuration(),
-        script="",
-        workload=workload,
-        roles=(Role(index=0), Role(index=1)),
-        folder=tmp_path / "trial",
-    )
-
-
-def run(request: TrialRequest, group: Scripted) -> RunResult:
+def run(group: Scripted) -> RunResult:
     def enough(windows: Sequence[Window]) -> Stop | None:
         return Stop(Outcome.MEASURED, Measured()) if len(windows) == 2 else None
 
-    result = TrialRun(request.roles, request.limits, group, enough).run()
+    result = TrialRun((Role(index=0), Role(index=1)), Limits(), group, enough).run()
     assert group.ended
     return result
 
 
-def test_a_run_ends_when_its_watch_has_seen_enough(request_of_two: TrialRequest) -> None:
+def test_a_run_ends_when_its_watch_has_seen_enough() -> None:
     """The group needs no process, and is ended with the run."""
     window = ("window", {"steps": 10, "seconds": 1.0, "work": 0.5})
-    result = run(request_of_two, Scripted(*TRAINING, window, window, window))
+    result = run(Scripted(*TRAINING, window, window, window))
     assert (result.outcome, result.reason) == (Outcome.MEASURED, Measured())
     assert result.windows == (Window(10, 1.0),) * 2
     assert result.first_step_seconds == 0.5
     assert result.peak_memory == 9
 
 
-def test_an_observed_run_ends_when_all_workers_have_answered(request_of_two: TrialRequest) -> None:
+def test_an_observed_run_ends_when_all_workers_have_answered() -> None:
     """They need not see each other's files."""
     group = Scripted(*TRAINING, ("answered", {}))
     group._told.append(Report(1, {"event": "answered", "at": 1e12}))
-    result = run(request_of_two, group)
+    result = run(group)
     assert (result.outcome, result.reason) == (Outcome.MEASURED, Completed())
 
 
@@ -122,10 +107,10 @@ def test_an_observed_run_ends_when_all_workers_have_answered(request_of_two: Tri
     ],
 )
 def test_a_run_ends_with_what_becomes_of_its_workers(
-    request_of_two: TrialRequest, later: dict[str, object], outcome: Outcome, words: str
+    later: dict[str, object], outcome: Outcome, words: str
 ) -> None:
     """An exit names the worker, whatever the group is."""
-    result = run(request_of_two, Scripted(*TRAINING, **later))
+    result = run(Scripted(*TRAINING, **later))
     assert result.outcome is outcome
     assert words.lower() in reason_text(result.reason).lower()
 

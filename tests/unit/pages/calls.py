@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
-from autotune.api.http.service import open_service
+from autotune.api.http.service import Service as Api
 from autotune.api.settings import load_settings
 from autotune.testing import FAKE_MACHINE
 from tools.docs.pages import ROOT
@@ -55,7 +55,7 @@ class Service:
 def service(data: Path) -> Iterator[Service]:
     """Give a service with the shipped examples, and no worker."""
     settings = load_settings(data=data, root=ROOT, machine=FAKE_MACHINE)
-    with closing(open_service(settings, keys=False)) as opened:
+    with closing(Api(settings, keys=False)) as opened:
         yield Service(TestClient(create_app(opened), base_url=BASE))
 
 

@@ -21,6 +21,7 @@ MADE = pages()
 WRITTEN = [path for path in PAGES if path not in {DOCS / name for name in MADE}]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+FIT_ROW = re.compile(r"^\| .* \| (?:equal|differs).* \| `(test_\w+)` \|$", re.MULTILINE)
 
 
 def test_there_is_a_page_for_each() -> None:
@@ -94,3 +95,13 @@ def test_pages_link_only_to_what_is_in_the_repository(path: Path) -> None:
     made = {(DOCS / name).resolve() for name in MADE}
     links = LINK.findall(CODE.sub("", path.read_text("utf-8")))
     assert not made & {(path.parent / link).resolve() for link in links}
+
+
+def test_every_row_about_fit_names_a_test() -> None:
+    """What the page of scripts says of `fit` and the loop is held by a test that exists."""
+    text = (DOCS / "scripts.md").read_text("utf-8")
+    table = text.partition("| what Keras's `fit` does |")[2].partition("\n\n")[0]
+    named = FIT_ROW.findall(table)
+    assert len(named) == len(table.splitlines()) - 2
+    every = "\n".join(each.read_text() for each in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name in named if f"def {name}(" not in every] == []

@@ -9,13 +9,10 @@ import pytest
 import yaml
 
 from autotune.config import Configuration
-from autotune.machine import Host, Machine
 from autotune.program.cluster import JOBSET, RAY, SLURM, cluster_files
+from tests.golden import CLUSTER, GPUS, SERVED, TWO_WORKERS
 
-CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),), tensorflow="2.21.0")
-GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
-GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
-SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
+GANG = TWO_WORKERS.but(shard_policy="data")
 
 
 def pods(text: str) -> dict[str, dict[str, Any]]:
@@ -36,7 +33,7 @@ def pods(text: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("configuration", [GANG, SERVED], ids=["workers", "servers"])
 def test_every_pod_finds_itself_and_all_others(configuration: Configuration) -> None:
     """The address of a pod stands where its task says, and all pods name the same cluster."""
-    found = pods(cluster_files(configuration, CPUS)[JOBSET] or "")
+    found = pods(cluster_files(configuration, CLUSTER)[JOBSET] or "")
     assert len(found) == configuration.processes
     for host, config in found.items():
         task = config["task"]
@@ -56,4 +53,4 @@ def test_workers_get_the_gpus() -> None:
 
 def test_one_process_needs_no_cluster() -> None:
     """Nothing is written for one device, and an earlier search's files are taken away."""
-    assert cluster_files(Configuration(), CPUS) == {SLURM: None, JOBSET: None, RAY: None}
+    assert cluster_files(Configuration(), CLUSTER) == {SLURM: None, JOBSET: None, RAY: None}

@@ -12,8 +12,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
-from autotune.machine import Host, Machine
-from autotune.program import Program, render
+from autotune.program import Program, epoch_in_words, render
 from autotune.value import Scalar
 from autotune.workload import (
     Factory,
@@ -25,14 +24,12 @@ from autotune.workload import (
     script_workload,
 )
 from autotune.workload.source import Source
+from tests.golden import CPUS, SERVED, TWO_WORKERS
 
 from .conftest import of_library
 
-MACHINE = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 ONE = Configuration()
-GANG = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
-
-SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
+GANG = TWO_WORKERS.but(shard_policy="data")
 
 
 def by_import(name: str = "f", root: str | None = None, **arguments: Scalar) -> Factory:
@@ -56,7 +53,7 @@ def rendered(
         model=model or by_import(), dataset=dataset or by_import(), callbacks=callbacks
     )
     known = WorkloadFacts.model_validate({"examples": 64, **facts})
-    return render(configuration or Configuration(), workload, known, MACHINE)
+    return render(configuration or ONE, workload, known, CPUS)
 
 
 def run(text: str) -> ModuleType:
@@ -121,9 +118,7 @@ NAMES_OF_THE_PROGRAM = (
 )
 
 
-@pytest.mark.parametrize(
-    "configuration", [Configuration(), GANG, SERVED], ids=["alone", "workers", "servers"]
-)
+@pytest.mark.parametrize("configuration", [ONE, GANG, SERVED], ids=["alone", "workers", "servers"])
 def test_no_helper_takes_a_name_that_the_program_looks_up(configuration: Configuration) -> None:
     """Neither its functions and imports, nor the builtins that it calls."""
     helpers = [f"def {name}():\n    return {name!r}" for name in NAMES_OF_THE_PROGRAM]
@@ -208,7 +203,7 @@ def test_an_epoch_has_the_steps_of_fit(
 def examples_of(data: FitData, *calls: SimpleNamespace) -> list[int]:
     """Return how many examples an epoch of each call of a script has, by its program."""
     facts = WorkloadFacts(examples=64, usual_batch=8, fit=FitFacts(data=data))
-    text = render(ONE, script_workload(Script(path="mine.py")), facts, MACHINE).train
+    text = render(ONE, script_workload(Script(path="mine.py")), facts, CPUS).train
     names = functions_of(text)
     names["script"] = SimpleNamespace(calls=[*calls])
     return [names["examples_of"](each) for each in calls]
@@ -232,3 +227,25 @@ def test_an_epoch_is_that_of_the_call(data: FitData, first: int, again: int) -> 
         for rows, batches in ((80, 8), (30, 3))
     ]
     assert examples_of(data, *calls) == [first, again]
+
+
+def test_an_epoch_like_that_of_fit_needs_no_words() -> None:
+    """Whatever number of steps a call has."""
+    facts = WorkloadFacts(examples=63 * 32)
+    assert epoch_in_words(ONE.but(steps_per_execution=32), facts) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (WorkloadFacts(), "1,000 steps an epoch, because the number of examples is not known"),
+        (WorkloadFacts(examples=6000), "188 steps an epoch, the last of which takes 16 examples"),
+        (
+            WorkloadFacts(examples=6016, fit=FitFacts(partial=True)),
+            "the last one of the script may hold fewer examples",
+        ),
+    ],
+)
+def test_what_differs_is_told(facts: WorkloadFacts, told: str) -> None:
+    """Of a batch that is filled up, and of numbers that nobody knows."""
+    assert told in (epoch_in_words(ONE, facts) or "")

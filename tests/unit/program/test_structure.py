@@ -12,27 +12,20 @@ from pydantic import BaseModel, Field
 from autotune.axis import Axis, AxisRole, Line, Place
 from autotune.config import Configuration, register_axes, unregister_axes
 from autotune.errors import ConfigurationError
-from autotune.machine import Host, Machine
 from autotune.program import Program, cluster_files, render
 from autotune.value import Scalar
 from autotune.workload import Factory, Script, Workload, WorkloadFacts, script_workload
 from autotune.workload.source import Source
+from tests.golden import CPUS, MIRRORED, SERVED, TPU, TWO_WORKERS
 
-CPUS = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x"),))
 ATTACK = '""";import os;os.system(*["id>PWN"]);"""'
 CONFIGURATIONS = {
     "one_device": Configuration(),
-    "mirrored_fit": Configuration(
-        strategy="mirrored", replicas_per_worker=2, reduction="hierarchical"
-    ),
-    "mirrored_loop": Configuration(
-        strategy="mirrored", replicas_per_worker=2, steps_per_execution=2
-    ),
-    "workers": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data"),
-    "sources": Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="source"),
-    "servers": Configuration(
-        strategy="parameter_server", workers=2, servers=1, shard_policy="data"
-    ),
+    "mirrored_fit": MIRRORED.but(reduction="hierarchical"),
+    "mirrored_loop": MIRRORED.but(steps_per_execution=2),
+    "workers": TWO_WORKERS.but(shard_policy="data"),
+    "sources": TWO_WORKERS.but(shard_policy="source"),
+    "servers": SERVED,
     "tpu": Configuration(strategy="tpu", replicas_per_worker=8),
 }
 """One of every kind of program."""
@@ -54,22 +47,24 @@ def rendered(name: str, value: Scalar, folder: str) -> Program:
         dataset=Factory(name="<lambda>", source=source, arguments=arguments),
         callbacks=Factory(name="watch", module="mine", root=folder, arguments=arguments),
     )
-    machine = Machine(hosts=(Host(cpus=8, memory=2**34, processor="x", tpus=8),))
     configuration = CONFIGURATIONS[name].but(arguments=(("title", value),))
-    return render(configuration, workload, FACTS, machine)
+    return render(configuration, workload, FACTS, TPU)
 
 
-def calls(text: str, name: str) -> list[dict[str, Any]]:
-    """Return the keyword arguments of every call of a function whose values are written down."""
-    found = []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-            keywords = {each.arg: each.value for each in node.keywords}
-            found.append({key: _value(each) for key, each in keywords.items() if key})
+def call_of(name: str, text: str) -> ast.Call:
+    """Return the one call of a function."""
+    calls = (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call))
+    [found] = [each for each in calls if ast.unparse(each.func) == name]
     return found
 
 
-def _value(node: ast.expr) -> Any:
+def given_to(name: str, text: str) -> dict[str, Any]:
+    """Return the keyword arguments of the one call of a function, whose values are literals."""
+    keywords = call_of(name, text).keywords
+    return {each.arg: value_of(each.value) for each in keywords if each.arg}
+
+
+def value_of(node: ast.expr) -> Any:
     return eval(ast.unparse(node), {"float": float, "input_context": None})  # noqa: S307 - ours
 
 
@@ -87,11 +82,10 @@ def test_a_value_reaches_the_factories_and_nothing_else(
 ) -> None:
     """Both factories get the very value, whatever it is."""
     program = rendered(name, value, folder)
-    [model] = calls(program.train, "model_fn")
-    [dataset] = calls(program.train, "dataset_fn")
-    for given_value in (model["title"], model["fixed"], dataset["title"], dataset["fixed"]):
-        assert repr(given_value) == repr(value)
-    assert repr(calls(program.train, "callbacks_fn")[0]["fixed"]) == repr(value)
+    for role in ("model_fn", "dataset_fn"):
+        assert repr(given_to(role, program.train)["title"]) == repr(value)
+    for role in ("model_fn", "dataset_fn", "callbacks_fn"):
+        assert repr(given_to(role, program.train)["fixed"]) == repr(value)
     if isinstance(value, str):
         plain = rendered(name, "plain", "here")
         assert outline(program.train) == outline(plain.train)
@@ -109,9 +103,8 @@ def test_a_script_is_found_and_called_by_texts(path: str, argument: str) -> None
 
     text = program(path, argument)
     assert outline(text) == outline(program("plain.py", "plain"))
-    calls = (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call))
-    [made] = [each for each in calls if ast.unparse(each.func) == "Script"]
-    assert [ast.literal_eval(each) for each in made.args[1:]] == [path, [argument]]
+    made = call_of("Script", text).args[1:]
+    assert [ast.literal_eval(each) for each in made] == [path, [argument]]
 
 
 class Tagged(BaseModel):
@@ -133,12 +126,7 @@ def test_a_text_of_a_packages_axis_stays_a_text(value: str) -> None:
         configuration = Configuration().but(tag=value)
         factory = Factory(name="make", module="mine")
         text = render(configuration, Workload(model=factory, dataset=factory), FACTS, CPUS).train
-        [call] = [
-            each
-            for each in ast.walk(ast.parse(text))
-            if isinstance(each, ast.Call) and ast.unparse(each.func) == "tag"
-        ]
-        assert _value(call.args[0]) == value
+        assert value_of(call_of("tag", text).args[0]) == value
     finally:
         unregister_axes(Tagged)
 

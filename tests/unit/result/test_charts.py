@@ -11,22 +11,7 @@ from autotune.checks.breakdown import Breakdown
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.reason import Outcome
-from autotune.result import Result
-from autotune.result.charts import (
-    APART,
-    EDGE,
-    SHOWN,
-    Bar,
-    Mark,
-    Scale,
-    Steps,
-    Throughput,
-    batch_times,
-    mark_of,
-    scale_for,
-    steps,
-    throughput,
-)
+from autotune.result import Result, charts
 from autotune.result.leaderboard import ITSELF
 from autotune.result.view import ResultView
 from autotune.stats import Interval
@@ -37,20 +22,20 @@ from autotune.testing.fake import fake_learning
 from .conftest import Changed, MakeTrial
 
 
-def drawn(result: Result) -> Throughput:
-    return throughput(ResultView(result).rows)
+def drawn(result: Result) -> charts.Throughput:
+    return charts.throughput(ResultView(result).rows)
 
 
 def place(text: str) -> float:
     return float(text.removesuffix("%"))
 
 
-def segments(found: Steps, bar: Bar) -> list[tuple[str, float, float]]:
+def segments(found: charts.Steps, bar: charts.Bar) -> list[tuple[str, float, float]]:
     """Return the parts of a bar with their places and widths."""
     return [(each.part, place(each.at), place(each.width)) for each in found.segments(bar)]
 
 
-def length(found: Steps, bar: Bar) -> float:
+def length(found: charts.Steps, bar: charts.Bar) -> float:
     return sum(width for _, _, width in segments(found, bar))
 
 
@@ -73,9 +58,9 @@ def test_marks_differ_by_what_they_stand_for(
         9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED, examples_per_second=10.0
     )
     found = drawn(changed(trials=(*result.trials, slow)))
-    assert found.marks == list(Mark)
+    assert found.marks == list(charts.Mark)
     last = found.rows[-1]
-    assert mark_of(last.entry) is Mark.PRUNED
+    assert charts.mark_of(last.entry) is charts.Mark.PRUNED
     assert "pruned" in last.note
 
 
@@ -88,7 +73,7 @@ def test_what_is_not_drawn_stands_in_a_table(
         for i in range(150, 200)
     )
     found = drawn(changed(trials=(*result.trials, *more)))
-    assert len(found.rows) == SHOWN
+    assert len(found.rows) == charts.SHOWN
     assert ITSELF in [each.entry.speedup for each in found.rows]
     told = [each.entry.configuration for each in (*found.rows, *found.rest)]
     assert len(told) == len(set(told)) == 52
@@ -97,7 +82,7 @@ def test_what_is_not_drawn_stands_in_a_table(
 
 def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
     """The same part comes at the same place in each bar, side by side, as long as its time."""
-    found = steps(diagnosed.diagnosis)
+    found = charts.steps(diagnosed.diagnosis)
     alone, pair = found.bars
     assert length(found, pair) == pytest.approx(100, abs=0.1)
     assert length(found, alone) == pytest.approx(50, abs=0.1)
@@ -116,7 +101,7 @@ def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
     less = Interval(low=-0.3, value=-0.25, high=-0.2)
     lacking = alone.model_copy(update={"shares": alone.shares[:1], "unexplained": more})
     overlap = alone.model_copy(update={"unexplained": less})
-    found = steps(Diagnosis(one_device=lacking, distributed=overlap))
+    found = charts.steps(Diagnosis(one_device=lacking, distributed=overlap))
     first, second = found.bars
     assert [title for title, _, _ in segments(found, first)] == ["computing", "not explained"]
     assert length(found, first) == pytest.approx(100, abs=0.1)
@@ -128,9 +113,9 @@ def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) 
     """A breakdown without shares is no bar."""
     whole = diagnosed.diagnosis.one_device
     empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
-    assert steps(None) is None
-    assert steps(Diagnosis(one_device=empty)) is None
-    found = steps(Diagnosis(one_device=whole))
+    assert charts.steps(None) is None
+    assert charts.steps(Diagnosis(one_device=empty)) is None
+    found = charts.steps(Diagnosis(one_device=whole))
     assert "only one of the two" in found.sentence
 
 
@@ -153,7 +138,7 @@ def fixture_weighed(changed: Changed, make_trial: MakeTrial) -> Callable[..., Re
 def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Result]) -> None:
     """Examples needed over the gain in speed; the own batch takes as long as itself."""
     result = weighed(fake_learning(100.0))
-    found = batch_times(result)
+    found = charts.batch_times(result)
     assert [each.batch for each in found.rows] == [32, 128, 512]
     assert (found.rows[0].time.value, found.rows[0].answer) == (1.0, "your own")
     last = found.rows[-1]
@@ -170,17 +155,17 @@ def test_no_batch_is_drawn_where_nothing_is_known(
     weighed: Callable[..., Result], learning: Learning | None
 ) -> None:
     """Nor is the section there."""
-    assert batch_times(weighed(learning)) is None
+    assert charts.batch_times(weighed(learning)) is None
     assert "Time to the same loss with each batch" not in weighed(learning).report()
 
 
 def test_the_same_factor_is_the_same_distance() -> None:
     """Twice as fast is as far from one device as half as fast; what lies beyond is at the edge."""
-    scale = Scale(0.25, 4)
+    scale = charts.Scale(0.25, 4)
     half, one, twice = (place(scale.at(each)) for each in (0.5, 1, 2))
     assert one - half == pytest.approx(twice - one, abs=0.02)
     assert one == pytest.approx(50)
-    assert (place(scale.at(1e-20)), place(scale.at(1e20))) == (EDGE, 100 - EDGE)
+    assert (place(scale.at(1e-20)), place(scale.at(1e20))) == (charts.EDGE, 100 - charts.EDGE)
 
 
 @pytest.mark.parametrize(
@@ -188,17 +173,17 @@ def test_the_same_factor_is_the_same_distance() -> None:
 )
 def test_an_axis_has_some_round_values(low: float, high: float) -> None:
     """Neither none nor too many, none on top of another, and one device among them."""
-    scale = scale_for([Interval(low=low, value=(low * high) ** 0.5, high=high)], low, high)
+    scale = charts.scale_for([Interval(low=low, value=(low * high) ** 0.5, high=high)], low, high)
     ticks = scale.ticks()
     places = [place(tick.at) for tick in ticks]
     assert 2 <= len(ticks) <= 7
-    assert all(right - left >= APART - 0.02 for left, right in pairwise(places))
+    assert all(right - left >= charts.APART - 0.02 for left, right in pairwise(places))
     assert ("1" in [tick.text for tick in ticks]) == (scale.low <= 1 <= scale.high)
 
 
 def test_one_endless_interval_does_not_press_the_figures_together() -> None:
     """The axis shows the figures; an interval beyond them is cut off."""
     wide = Interval(low=1e-20, value=1.1, high=1e20)
-    scale = scale_for([wide], 1.0)
+    scale = charts.scale_for([wide], 1.0)
     assert scale.high < 2
-    assert place(scale.reach(wide).high) == 100 - EDGE
+    assert place(scale.reach(wide).high) == 100 - charts.EDGE

@@ -13,16 +13,7 @@ from autotune.config import Configuration
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted, nobody
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
-from autotune.result.following import (
-    LATEST,
-    REDRAWS_PER_SECOND,
-    LiveReport,
-    NotebookReport,
-    PlainReport,
-    follow,
-    in_notebook,
-    live_view,
-)
+from autotune.result import following
 from autotune.result.view import Progress
 from autotune.trial import Stage, Trial
 
@@ -73,10 +64,10 @@ def output(console: Console) -> str:
 def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: Draw) -> None:
     """With the interval of what is best, and why a trial failed; it fits a terminal."""
     for width, height in ((60, 30), (80, 24), (160, 24)):
-        lines = draw(live_view(progress), width).splitlines()
+        lines = draw(following.live_view(progress), width).splitlines()
         assert max(map(len, lines)) <= width
         assert len(lines) <= height
-    text = draw(live_view(progress), 160)
+    text = draw(following.live_view(progress), 160)
     assert text.startswith("1:05 ")
     assert text.splitlines()[0].endswith(" of 3:00")
     for told in (
@@ -99,10 +90,10 @@ def test_only_the_latest_trials_are_shown_the_newest_first(
     for number in range(50):
         trial = make_trial(number, **skipped if number % 2 else {})
         progress.take(TrialEnded(trial=trial, elapsed=1.0))
-    shown = draw(live_view(progress), 160).split("outcome", 1)[1].splitlines()
+    shown = draw(following.live_view(progress), 160).split("outcome", 1)[1].splitlines()
     assert shown[1].startswith("   49  skipped")
     numbers = [line.split()[0] for line in shown if line.strip()]
-    assert sum(each.isdecimal() for each in numbers) == LATEST
+    assert sum(each.isdecimal() for each in numbers) == following.LATEST
 
 
 def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
@@ -110,7 +101,7 @@ def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
 ) -> None:
     """The plan and notices stay, set apart from what follows; the cursor is back."""
     console = terminal()
-    with LiveReport(console) as report:
+    with following.LiveReport(console) as report:
         report(Planned(plan=plan, kept=trials[:3]))
         report(Notice(text="A worker [1] failed"))
     text = output(console)
@@ -124,7 +115,7 @@ def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
 def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> None:
     """Ctrl-C and errors stop the redrawing, pass on, and leave the last state in sight."""
     console = terminal()
-    report = LiveReport(console)
+    report = following.LiveReport(console)
 
     def fail() -> None:
         with report:
@@ -140,7 +131,7 @@ def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> 
 
 def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
     """The terminal's echo of Ctrl-C finds room behind the last line."""
-    report, plain = LiveReport(terminal()), Console(file=StringIO(), width=80)
+    report, plain = following.LiveReport(terminal()), Console(file=StringIO(), width=80)
     report(TrialEnded(trial=trials[0], elapsed=1.0))
     plain.print(report._view())
     assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
@@ -149,7 +140,7 @@ def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
 def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) -> None:
     """Nothing that others wrote is markup; the result takes its place."""
     shown: list[str] = []
-    with NotebookReport(shown.append) as report:
+    with following.NotebookReport(shown.append) as report:
         for event in events:
             report(event)
         report(Notice(text=HOSTILE))
@@ -171,27 +162,27 @@ def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) ->
 def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
     """The processes that are timed have the cores to themselves."""
     console, shown, began = terminal(), list[str](), time.monotonic()
-    with LiveReport(console) as live, NotebookReport(shown.append) as below:
+    with following.LiveReport(console) as live, following.NotebookReport(shown.append) as below:
         for _ in range(100):
             live(TrialEnded(trial=trials[0], elapsed=1.0))
             below(TrialEnded(trial=trials[0], elapsed=1.0))
             time.sleep(0.005)
     seconds = time.monotonic() - began
     # The first and the last come on top, and in a cell the empty one.
-    assert 1 <= output(console).count("best so far") <= 2 + REDRAWS_PER_SECOND * seconds
-    assert len(shown) <= 3 + REDRAWS_PER_SECOND * seconds
+    assert 1 <= output(console).count("best so far") <= 2 + following.REDRAWS_PER_SECOND * seconds
+    assert len(shown) <= 3 + following.REDRAWS_PER_SECOND * seconds
 
 
 def test_a_script_is_not_followed() -> None:
     """Outside of a notebook and a terminal nobody asked for lines."""
-    assert not in_notebook()
-    with follow(progress=False) as observer:
+    assert not following.in_notebook()
+    with following.follow(progress=False) as observer:
         assert observer is nobody
 
 
 def lines(*events: Event) -> list[str]:
     text = StringIO()
-    with PlainReport(Console(file=text, width=80, highlight=False)) as report:
+    with following.PlainReport(Console(file=text, width=80, highlight=False)) as report:
         for event in events:
             report(event)
     return text.getvalue().splitlines()

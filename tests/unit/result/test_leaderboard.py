@@ -31,15 +31,6 @@ def test_all_runs_of_a_configuration_count(trials: tuple[Trial, ...]) -> None:
     assert second.speedup == ITSELF
 
 
-def test_a_trial_is_compared_with_all_runs_of_the_baseline(trials: tuple[Trial, ...]) -> None:
-    """One that has no figure is not."""
-    leaderboard, crashed = Leaderboard(trials), trials[2]
-    assert leaderboard.speedup_of(trials[1]) == pytest.approx(
-        1500 / (1000 * 1000 * 1010) ** (1 / 3)
-    )
-    assert leaderboard.speedup_of(crashed) is None
-
-
 def test_a_pruned_trial_shows_what_it_had_shown(make_trial: MakeTrial) -> None:
     """It has a figure and keeps its outcome, and is never the baseline."""
     leaderboard = Leaderboard((make_trial(0, outcome=Outcome.PRUNED),))

@@ -66,15 +66,16 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, r
     assert text.lower().count("worker 1 was killed by sigsegv") == 1, "told twice"
 
 
-def test_what_starts_a_gang_is_in_it(result: Result, read: Read) -> None:
-    """On one machine, under Slurm, Kubernetes and Ray, each to the last letter."""
+def test_the_programs_can_be_copied_from_it(result: Result, read: Read) -> None:
+    """What trains, and what starts it here, by Slurm, Kubernetes and Ray, to the last byte."""
+    script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
     config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
-    gang = result.model_copy(update={"configuration": config, "launch": "print('launched')\n"})
-    shown = [each.text for each in read(gang).find("code")]
-    programs = {name: text for name, text in gang.programs().items() if text}
+    changes = {"configuration": config, "script": script, "launch": "print('launched')\n"}
+    group = result.model_copy(update=changes)
+    programs = {name: text for name, text in group.programs().items() if text}
     launchers = {"launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"}
     assert set(programs) == {"train.py", *launchers}
-    assert set(programs.values()) <= set(shown)
+    assert {script, *programs.values()} <= {each.text for each in read(group).find("pre")}
 
 
 def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
@@ -159,13 +160,6 @@ def test_a_page_leaves_out_what_there_is_nothing_of(
     assert "stopped early; these are" in text
     for heading in ("Where the time goes", "begin to pay", "pruned, skipped or failed"):
         assert heading not in text
-
-
-def test_the_program_can_be_copied_from_it(result: Result, read: Read) -> None:
-    """Its text is the program's, to the last byte."""
-    script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
-    found = read(result.model_copy(update={"script": script}))
-    assert script in [each.text for each in found.find("pre")]
 
 
 def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path) -> None:

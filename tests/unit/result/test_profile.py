@@ -33,6 +33,8 @@ PYTHON = WorkloadFacts(python_input=True)
 TAKES_SHARE = WorkloadFacts(python_input=True, dataset_takes=("input_context",))
 WIDE = Share(part=Part.INPUT, share=Interval(low=-0.4, value=0.3, high=1.0))
 GAIN = Interval(low=1.0, value=1.2, high=1.4)
+CALLBACKS = (("Watch", 0.0062), ("History", 1e-6))
+"""Seconds of a step; the second is too little to be told."""
 SLOW = Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))
 SLOW_HOST = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=GAIN)
 
@@ -77,7 +79,7 @@ STEPS = {
         DENSE,
     ),
     "call": (but(step(ALONE, 1.0, call=0.6, compute=0.4), fixed=near(0.9)), DENSE),
-    "callbacks": (but(step(ALONE, 7.6, callbacks=0.8), callbacks=(("Watch", 0.0062),)), DENSE),
+    "callbacks": (but(step(ALONE, 7.6, callbacks=0.8), callbacks=CALLBACKS), DENSE),
 }
 
 
@@ -88,15 +90,10 @@ def lines(
     return [where_it_goes(found) or "", *limits(found, facts, advise(facts, here, rates or {}))]
 
 
-def text() -> str:
-    """Return what is said of all steps, to be written to `profile.txt`."""
-    said = ("\n".join((f"# {name}", *lines(*each))) for name, each in STEPS.items())
-    return "\n\n".join(said) + "\n"
-
-
 def test_a_step_is_told_to_the_letter() -> None:
     """Its parts with milliseconds and intervals, what limits it, and what helps; no more."""
-    assert text() == Path(__file__).with_name("profile.txt").read_text()
+    steps = ("\n".join((f"# {name}", *lines(*each))) for name, each in STEPS.items())
+    assert "\n\n".join(steps) + "\n" == Path(__file__).with_name("profile.txt").read_text()
 
 
 @pytest.mark.parametrize("configuration", [AT_SOURCE, IN_FILES])

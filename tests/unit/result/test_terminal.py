@@ -25,7 +25,6 @@ from .conftest import ALONE, Changed, MakeTrial, table_of
 Draw = Callable[..., str]
 OUT = Path("out")
 AHEAD = Interval(low=1.1, value=1.2, high=1.3)
-HOSTILE = "</td><script>alert('x')</script> & <b>"
 
 
 @pytest.fixture

@@ -10,12 +10,16 @@ import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.options import SearchOptions
+from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, tune
 from autotune.space import parse_space
-from autotune.testing import FakeEngine
+from autotune.testing import Ending, FakeEngine
 from autotune.testing.fake import Speed
+from autotune.trial import Stage, Trial
 from autotune.workload import Workload
 
 SPACE = parse_space(
@@ -45,6 +49,67 @@ def speed(*, distributed: float = 1.0) -> Speed:
         return base * (distributed if configuration.distributed else 1.0)
 
     return rate
+
+
+FULL = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
+
+
+def full_above_32(configuration: Configuration) -> float | Ending:
+    """Larger batches do not fit."""
+    return FULL if configuration.per_replica_batch > 32 else 100.0
+
+
+def much_faster_alone(configuration: Configuration) -> float:
+    """Replicas cannot reach what one device does with a batch of 512."""
+    alone = configuration.per_replica_batch == 512 and not configuration.distributed
+    return 100_000.0 if alone else 1_000.0
+
+
+FASTER_ALONE = SPACE.model_copy(
+    update={
+        "strategies": ("one_device", "mirrored"),
+        "axes": {**SPACE.axes, "steps_per_execution": (1,), "per_replica_batch": (32, 512)},
+    }
+)
+"""The space for it."""
+
+
+def ended(
+    number: int,
+    configuration: Configuration,
+    outcome: Outcome = Outcome.MEASURED,
+    rate: float | None = 100.0,
+    **more: Any,
+) -> Trial:
+    """Return a trial that has ended."""
+    kept: dict[str, Any] = {
+        "stage": Stage.EXPLORE,
+        "reason": Message(text=""),
+        "wall_seconds": 5.0,
+        "ended_at": 10.0 * number,
+    }
+    return Trial(
+        number=number,
+        configuration=configuration,
+        outcome=outcome,
+        examples_per_second=rate,
+        **kept | more,
+    )
+
+
+class Failing(FakeEngine):
+    """Raises an error at a certain trial: as Ctrl-C does, or a disk that takes no more."""
+
+    def __init__(self, at: int, error: BaseException) -> None:
+        super().__init__(speed())
+        self._at = at
+        self._error = error
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        """Run until then."""
+        if len(self.requests) >= self._at:
+            raise self._error
+        return super().run(request, watch)
 
 
 @pytest.fixture

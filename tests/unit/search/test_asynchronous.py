@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from autotune import Outcome, Result, Verdict
-from autotune.config import Configuration
+from autotune import Result, Verdict
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
-from autotune.reason import Message
-from autotune.testing import Ending, FakeEngine, fake_machine
+from autotune.testing import FakeEngine, fake_machine
 
-from .conftest import SPACE, Tuner, speed
+from .conftest import SPACE, Tuner, full_above_32, speed
 
 SERVED = SPACE.model_copy(
     update={
@@ -72,11 +70,6 @@ def test_a_full_memory_brings_up_parameter_servers(
     tuner: Tuner, gpus: tuple[str, ...], words: str
 ) -> None:
     """They hold variables elsewhere, where there is an elsewhere."""
-
-    def truth(c: Configuration) -> float | Ending:
-        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
-        return full if c.per_replica_batch > 32 else 100.0
-
-    machine = fake_machine(gpus=gpus)
-    result = tuner(truth, engine=FakeEngine(truth, machine=machine), options={"budget": 600.0})
+    engine = FakeEngine(full_above_32, machine=fake_machine(gpus=gpus))
+    result = tuner(full_above_32, engine=engine, options={"budget": 600.0})
     assert any(words in reason for reason in result.reasons)

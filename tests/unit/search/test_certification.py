@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from autotune import Outcome, Verdict, load_configuration
-from autotune.checks.certificate import Finding
+from autotune import Outcome, Verdict
 from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.engine.tasks.observe import Observation, ObservationRequest
@@ -30,16 +27,6 @@ def wrong(result: Result) -> set[str]:
     return {t.configuration.strategy for t in result.trials if t.outcome is Outcome.REJECTED}
 
 
-def test_a_winner_carries_its_certificate(tuner: Tuner, tmp_path: Path) -> None:
-    """What was checked is told with the recommendation, and kept in its file."""
-    result = tuner(speed(distributed=1.5), out=tmp_path)
-    assert result.verdict is Verdict.DISTRIBUTE
-    assert result.certificate is not None
-    assert all(each.finding is Finding.PASSED for each in result.certificate.checks)
-    assert result.certificate.line in result.reasons
-    assert load_configuration(tmp_path / "config.yaml").certificate == result.certificate
-
-
 def test_what_is_compared_trains_at_the_users_own_rate(tuner: Tuner) -> None:
     """A rate that rises would rise otherwise in a reference; the program that wins has it."""
     truth = speed(distributed=1.5)
@@ -51,15 +38,6 @@ def test_what_is_compared_trains_at_the_users_own_rate(tuner: Tuner) -> None:
     assert "LEARNING_RATE_FACTOR" in result.script
     assert result.certificate is not None
     assert not any("LEARNING_RATE_FACTOR" in each.trial.script for each in fake.observed)
-
-
-def test_one_device_needs_none(tuner: Tuner) -> None:
-    """Where nothing distributed is faster, nothing is looked into."""
-    fake = engine(lambda _: None, distributed=0.5)
-    result = tuner(speed(), engine=fake)
-    assert result.verdict is Verdict.ONE_DEVICE
-    assert result.certificate is None
-    assert not fake.observed
 
 
 @pytest.mark.parametrize("fault", list(Fault))

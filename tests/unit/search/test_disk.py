@@ -12,45 +12,27 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError
 from autotune.program import render
 from autotune.result import Result
 from autotune.result.files import put_each
-from autotune.testing import FakeEngine
 from autotune.tuning import Tuner as Caller
 
-from .conftest import Tuner, speed
+from .conftest import Failing, Tuner, speed
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GONE = (errno.EROFS, errno.EIO, errno.ENOENT)
 
 
-class Failing(FakeEngine):
-    """The disk takes no more from a certain trial on.
-
-    Args:
-        at: The trial.
-        number: Of the error.
-    """
-
-    def __init__(self, at: int, number: int) -> None:
-        super().__init__(speed())
-        self._at = at
-        self._error = OSError(number, os.strerror(number))
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run until the disk takes no more."""
-        if len(self.requests) >= self._at:
-            raise self._error
-        return super().run(request, watch)
+def failing(at: int, number: int) -> Failing:
+    """A disk that takes no more from a trial on, with an error of this number."""
+    return Failing(at, OSError(number, os.strerror(number)))
 
 
 @pytest.mark.parametrize("number", FULL + GONE)
 def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int) -> None:
     """The disk is named, the search counts as interrupted, and its files are there."""
-    result = tuner(speed(), engine=Failing(4, number))
+    result = tuner(speed(), engine=failing(4, number))
     assert len(result.trials) == 4
     assert result.interrupted
     assert result.unsaved
@@ -66,13 +48,13 @@ def test_a_disk_without_anything_measured_is_an_error_that_names_it(
 ) -> None:
     """No bug of autotune's."""
     with pytest.raises(OutputError, match=os.strerror(number)):
-        Caller(engine=Failing(0, number)).tune("json:loads", "json:dumps", out=tmp_path / "out")
+        Caller(engine=failing(0, number)).tune("json:loads", "json:dumps", out=tmp_path / "out")
 
 
 def test_another_error_of_the_system_is_not_the_disks(tuner: Tuner) -> None:
     """It is not hidden behind a result."""
     with pytest.raises(BlockingIOError):
-        tuner(speed(), engine=Failing(4, errno.EAGAIN))
+        tuner(speed(), engine=failing(4, errno.EAGAIN))
 
 
 @pytest.mark.parametrize("name", ["report.html", "config.yaml"])
@@ -99,7 +81,7 @@ def _small_files() -> Iterator[None]:
 @pytest.mark.usefixtures("_small_files")
 def test_a_folder_that_takes_too_little_is_refused_at_once(tmp_path: Path) -> None:
     """Before the engine is reserved or asked for anything."""
-    engine = Failing(0, errno.EAGAIN)
+    engine = failing(0, errno.EAGAIN)
     with pytest.raises(OutputError, match=r"out does not take 0\.2 MB more: File too large"):
         Caller(engine=engine).tune("json:loads", "json:dumps", out=tmp_path / "out")
     assert engine.reservations == []

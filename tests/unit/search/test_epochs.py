@@ -44,30 +44,28 @@ def test_nothing_is_filled_where_nothing_is_cached() -> None:
     assert fill_of(ONE, subject(cached=True)) is not None
 
 
-def test_a_quick_pass_is_read_whole() -> None:
-    """All examples are read where that takes a few seconds."""
-    fill = fill_of(CACHED, subject(first_pass=read(10_000, 4.0)))
-    assert fill is not None
-    assert (fill.examples, fill.whole) == (10_000, True)
+@pytest.mark.parametrize(
+    ("changes", "facts", "fill"),
+    [
+        ({}, {"first_pass": read(10_000, 4.0)}, Fill(examples=10_000, seconds=6.0)),
+        ({}, {"first_pass": read(1000, 2.0)}, Fill(examples=1500, whole=False, seconds=6.0)),
+        ({}, {"first_pass": read(10, 2.0)}, Fill(examples=BATCH, whole=False, seconds=6.0)),
+        (
+            {"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": "source"},
+            {},
+            Fill(examples=5000, seconds=6.0),
+        ),
+    ],
+    ids=["quick", "slow", "very slow", "sharded by the factory"],
+)
+def test_a_cache_is_filled_within_seconds(
+    changes: dict[str, Any], facts: dict[str, Any], fill: Fill
+) -> None:
+    """With all examples, or as many as can be read in the time, a batch of them at least.
 
-
-def test_a_slow_pass_is_cut() -> None:
-    """As many examples are cached as can be read in the time, and a batch of them at least."""
-    slow = fill_of(CACHED, subject(first_pass=read(1000, 2.0)))
-    assert slow == Fill(examples=1500, whole=False, seconds=6.0)
-    slower = fill_of(CACHED, subject(first_pass=read(10, 2.0)))
-    assert slower is not None
-    assert slower.examples == BATCH
-
-
-def test_a_worker_reads_its_share() -> None:
-    """Of a factory that shards by itself each worker's cache holds a share of the examples."""
-    two = CACHED.model_copy(
-        update={"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": "source"}
-    )
-    fill = fill_of(two, subject())
-    assert fill is not None
-    assert fill.examples == 5000
+    Of a factory that shards by itself each worker's cache holds a share of them.
+    """
+    assert fill_of(CACHED.model_copy(update=changes), subject(**facts)) == fill
 
 
 def test_a_cache_that_workers_fill_meanwhile_takes_an_epoch() -> None:

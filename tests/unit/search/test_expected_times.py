@@ -54,10 +54,17 @@ def test_after_the_first_trial_times_are_right(
 
 
 def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
-    """Before anything was run, a large graph is expected to take as long as it does."""
+    """Before anything was run, a large graph is expected to take as long as it does.
+
+    A budget that cannot do is told with one that can.
+    """
     assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
     assert plan.exhaustive_seconds > plan.configurations * TRACING
     assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
+    assert "--budget" in times_in_words(plan)
+    assert plan.enough_seconds is not None
+    enough = plan.model_copy(update={"budget_seconds": plan.enough_seconds})
+    assert "too short" not in times_in_words(enough)
 
 
 def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> None:
@@ -67,14 +74,6 @@ def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> Non
     plan = dry_run(request, engine(SMALL.model_copy(update={"calling_seconds": 20.0})))
     assert plan.exhaustive_seconds > plan.configurations * 20
     assert "may not be enough" in times_in_words(plan)
-
-
-def test_a_budget_that_cannot_do_is_told_with_one_that_can(plan: Plan) -> None:
-    """The card of a search of a minute says so; the card of the longer one does not."""
-    assert "--budget" in times_in_words(plan)
-    assert plan.enough_seconds is not None
-    enough = plan.model_copy(update={"budget_seconds": plan.enough_seconds})
-    assert "too short" not in times_in_words(enough)
 
 
 @pytest.mark.parametrize(

@@ -17,40 +17,32 @@ from autotune.search import posterior
 from autotune.search.failures import Failures, RuledOut
 from autotune.search.kernel import Kernel
 from autotune.testing import Ending, FakeEngine
-from autotune.trial import Stage, Trial
 
-from .conftest import SPACE, Tuner, speed
+from .conftest import FULL, SPACE, Failing, Tuner, ended, full_above_32, speed
 
 OWN = Configuration(per_replica_batch=32)
-FULL, CAUSE = Outcome.OUT_OF_MEMORY, Message(text="the ceiling was passed")
-
-
-def ended(number: int, configuration: Configuration, outcome: Outcome) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.EXPLORE,
-        configuration=configuration,
-        outcome=outcome,
-        reason=CAUSE,
-        examples_per_second=100.0 if outcome is Outcome.MEASURED else None,
-        wall_seconds=5.0,
-        ended_at=10.0 * number,
-    )
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
 def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner, outcome: Outcome) -> None:
-    """The search goes on without it and still answers, with the failures among its reasons."""
+    """The search goes on without it and still answers, with the failures among its reasons.
+
+    A search that is resumed tries it again: it may have been mended.
+    """
+    slower = speed(distributed=0.8)
 
     def truth(c: Configuration) -> float | Ending:
         ending = Ending(outcome=outcome, reason=Message(text="it is broken"))
-        return ending if c.strategy == "mirrored" else speed(distributed=0.8)(c)
+        return ending if c.strategy == "mirrored" else slower(c)
 
     result = tuner(truth, options={"budget": 120.0})
     failed = [t for t in result.trials if t.outcome is outcome]
     assert 1 <= len(failed) <= 3
     assert result.verdict is Verdict.ONE_DEVICE
     assert any("it is broken" in reason for reason in result.reasons)
+    resumed = tuner(slower, options={"budget": 120.0}, resume=True)
+    later = resumed.trials[len(result.trials) :]
+    assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
 
 
 def test_where_the_first_of_each_strategy_fails_others_are_tried(tuner: Tuner) -> None:
@@ -74,17 +66,16 @@ def test_when_nothing_runs_the_first_reason_is_told(tuner: Tuner) -> None:
 
 
 def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
-    """A larger batch of the same family is not run; the result says why."""
-
-    def truth(c: Configuration) -> float | Ending:
-        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
-        return full if c.per_replica_batch > 32 else 100.0
-
-    result = tuner(truth, options={"budget": 120.0})
-    failed = next(t for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY)
-    assert failed.configuration.but(per_replica_batch=256) in RuledOut(result.trials)
+    """A larger batch of the same family is not run, nor when resumed; the result says why."""
+    result = tuner(full_above_32, options={"budget": 120.0})
+    full = {t.configuration for t in result.trials if t.outcome is Outcome.OUT_OF_MEMORY}
+    assert full
+    assert all(each.but(per_replica_batch=256) in RuledOut(result.trials) for each in full)
     assert result.config.per_replica_batch == 32
     assert any("ran out of memory in trial" in each for each in result.reasons)
+    engine = FakeEngine(speed())
+    tuner(speed(), engine=engine, options={"budget": 120.0}, resume=True)
+    assert not full & {request.configuration for request in engine.requests}
 
 
 def test_a_batch_that_does_not_fit_seldom_fits_with_other_settings() -> None:
@@ -93,13 +84,13 @@ def test_a_batch_that_does_not_fit_seldom_fits_with_other_settings() -> None:
     fed = [c.but(steps_per_execution=8, prefetch=2, cache="memory") for c in plain]
     pool = [*plain, *fed]
     row = {c: i for i, c in enumerate(pool)}
-    trials = [ended(0, plain[0], Outcome.MEASURED), ended(1, plain[1], FULL)]
+    trials = [ended(0, plain[0]), ended(1, plain[1], Outcome.OUT_OF_MEMORY, None)]
     failures = Failures(row, Kernel(pool))
-    works = failures.works(trials, {0}, failures.counts(trials))
+    works = failures.works(trials, {0})
     assert works[[0, 3]].tolist() == [1.0, 1.0]
     assert max(works[[1, 2, 4, 5]]) < 0.1
-    trials.append(ended(2, fed[2], Outcome.MEASURED))
-    works = failures.works(trials, {0, 5}, failures.counts(trials))
+    trials.append(ended(2, fed[2]))
+    works = failures.works(trials, {0, 5})
     assert works[[2, 4]] == pytest.approx([0.5, 0.5], abs=0.1)
 
 
@@ -113,12 +104,11 @@ def test_what_does_not_fit_is_not_tried_in_every_way(
     space = SPACE.model_copy(update={"axes": axes})
 
     def truth(c: Configuration) -> float | Ending:
-        full = Ending(outcome=FULL, reason=CAUSE)
-        return full if c.per_replica_batch > 32 else speed(distributed=1.5)(c)
+        return FULL if c.per_replica_batch > 32 else speed(distributed=1.5)(c)
 
     result = tuner(truth, space=space, options={"budget": None, "max_trials": 40})
     assert result.verdict is Verdict.DISTRIBUTE
-    assert sum(trial.outcome is FULL for trial in result.trials) <= 6
+    assert sum(trial.outcome is FULL.outcome for trial in result.trials) <= 6
 
 
 class RefusingEngine(FakeEngine):
@@ -128,7 +118,7 @@ class RefusingEngine(FakeEngine):
         """Crash at once where it ran before."""
         own = request.configuration == OWN
         if own and any(each.configuration == OWN for each in self.requests):
-            return RunResult(outcome=Outcome.CRASHED, reason=CAUSE)
+            return RunResult(outcome=Outcome.CRASHED, reason=Message(text="it crashed"))
         return super().run(request, watch)
 
 
@@ -139,23 +129,9 @@ def test_what_ran_once_and_then_fails_is_left_after_two(tuner: Tuner) -> None:
     assert Counter(trial.outcome for trial in mine) == {Outcome.MEASURED: 1, Outcome.CRASHED: 2}
 
 
-class InterruptedEngine(FakeEngine):
-    """The user presses Ctrl-C during a certain trial."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__(speed())
-        self.at = at
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run until the trial at which the user gives up."""
-        if len(self.requests) == self.at:
-            raise KeyboardInterrupt
-        return super().run(request, watch)
-
-
 def test_ctrl_c_keeps_what_was_found(tuner: Tuner, tmp_path: Path) -> None:
     """An interrupted search returns the best so far and writes its files."""
-    result = tuner(speed(), engine=InterruptedEngine(at=4))
+    result = tuner(speed(), engine=Failing(4, KeyboardInterrupt()))
     assert result.interrupted
     assert len(result.trials) == 4
     assert (tmp_path / "out" / "train.py").read_text() == result.script
@@ -164,7 +140,7 @@ def test_ctrl_c_keeps_what_was_found(tuner: Tuner, tmp_path: Path) -> None:
 def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:
     """There is nothing to recommend yet."""
     with pytest.raises(Interrupted):
-        tuner(speed(), engine=InterruptedEngine(at=0))
+        tuner(speed(), engine=Failing(0, KeyboardInterrupt()))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
@@ -183,32 +159,3 @@ def test_resume_tries_again_what_was_mended(tuner: Tuner, outcome: Outcome) -> N
     assert all(trial.outcome is outcome for trial in before)
     assert result.config in {trial.configuration for trial in before}
     assert mended(result.config) == 2000.0
-
-
-def test_resume_tries_again_a_strategy_that_was_left(tuner: Tuner) -> None:
-    """What was skipped for its failures is run too."""
-    slower = speed(distributed=0.8)
-
-    def truth(c: Configuration) -> float | Ending:
-        ending = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
-        return ending if c.strategy == "mirrored" else slower(c)
-
-    first = tuner(truth, options={"budget": 120.0})
-    result = tuner(slower, options={"budget": 120.0}, resume=True)
-    later = result.trials[len(first.trials) :]
-    assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
-
-
-def test_resume_knows_what_ran_out_of_memory(tuner: Tuner) -> None:
-    """Neither it nor what needs more memory is run again."""
-
-    def truth(c: Configuration) -> float | Ending:
-        full = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
-        return full if c.per_replica_batch > 32 else 100.0
-
-    first = tuner(truth, options={"budget": 120.0})
-    full = {t.configuration for t in first.trials if t.outcome is Outcome.OUT_OF_MEMORY}
-    engine = FakeEngine(speed())
-    tuner(speed(), engine=engine, options={"budget": 120.0}, resume=True)
-    assert full
-    assert not full & {request.configuration for request in engine.requests}

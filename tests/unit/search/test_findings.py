@@ -8,13 +8,15 @@ from typing import Any, cast
 import pytest
 
 from autotune.config import Configuration
-from autotune.reason import Message, Outcome
+from autotune.reason import Outcome
 from autotune.result import Verdict
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Decision, VerdictOutcome
 from autotune.search.findings import Findings, outcome
 from autotune.testing import FAKE_FACTS
-from autotune.trial import Stage, Trial
+from autotune.trial import Stage
+
+from .conftest import ended
 
 ALONE = Configuration()
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
@@ -22,21 +24,8 @@ PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> VerdictOutcome:
     """Return the outcome of a search with such trials, beside one at 100 on one device."""
-    ended = (
-        ("one device", Outcome.MEASURED, 100.0),
-        *(("distributed", *each) for each in distributed),
-    )
-    trials = tuple(
-        Trial(
-            number=number,
-            stage=Stage(stage),
-            configuration=PAIR if number else ALONE,
-            outcome=how,
-            reason=Message(text=""),
-            examples_per_second=rate,
-        )
-        for number, (stage, how, rate) in enumerate(ended)
-    )
+    several = (ended(n, PAIR, how, rate) for n, (how, rate) in enumerate(distributed, 1))
+    trials = (ended(0, ALONE, stage=Stage.BASELINE), *several)
     known: dict[str, Any] = {
         "decision": Decision(verdict=verdict),
         "history": SimpleNamespace(trials=trials),

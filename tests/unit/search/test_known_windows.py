@@ -13,8 +13,8 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.plain import Window
 from autotune.reason import Message, Outcome
+from autotune.search.epochs import trial_of
 from autotune.search.pruner import Reference, SlowerThanOneDevice
-from autotune.search.record import trial_of
 from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.stats import UNKNOWN, Epoch, Noise

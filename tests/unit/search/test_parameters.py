@@ -6,7 +6,6 @@ import math
 import random
 
 import optuna
-from optuna.distributions import CategoricalDistribution
 from optuna.trial import FixedTrial
 
 from autotune.config import Configuration
@@ -39,13 +38,6 @@ def test_what_cannot_run_is_no_configuration() -> None:
     """A sampler may combine what the machine cannot run."""
     parameters = Parameters([ALONE[0], ALONE[3]], {})
     assert parameters.suggested(FixedTrial({"per_replica_batch": 64, "xla": False})) is None
-
-
-def test_a_domain_that_a_study_has_stays_as_it_is() -> None:
-    """A value that it does not hold is left out of what is recorded."""
-    parameters = Parameters(ALONE, {"per_replica_batch": CategoricalDistribution((32,))})
-    assert "per_replica_batch" in parameters.of(ALONE[0])
-    assert "per_replica_batch" not in parameters.of(ALONE[2])
 
 
 def pruned(logs: dict[int, float], *, error: float = 0.0, climb: float = 0.0) -> bool:

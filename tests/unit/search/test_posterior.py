@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
+from autotune.search.belief import Learner
+from autotune.search.history import History
 from autotune.search.kernel import Kernel
 from autotune.search.posterior import Posterior, Run
+
+from .conftest import ended
 
 BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
 ALONE = [
@@ -114,3 +118,14 @@ def test_an_axis_that_did_not_vary_may_matter_though_others_do_not() -> None:
     posterior.learn([Run(k, draw.gauss(0, 0.01), k / 10) for k in range(len(ALONE))])
     _, sd = posterior.marginals()
     assert sd[len(ALONE)] > 2 * sd[0]
+
+
+def test_the_same_runs_say_the_same_however_often_they_are_asked() -> None:
+    """Only another run changes what is believed."""
+    rates = ((ALONE[0], 100.0), (TWO[0], 110.0), (ALONE[0], 98.0))
+    history = History([ended(n, c, rate=rate) for n, (c, rate) in enumerate(rates, 1)])
+    learner = Learner(history, [ALONE[0], TWO[0]])
+    first, second = (learner.learn().joint([0, 1]).means for _ in range(2))
+    assert np.array_equal(first, second)
+    history.add(ended(4, TWO[0], rate=120.0))
+    assert not np.array_equal(first, learner.learn().joint([0, 1]).means)

@@ -10,17 +10,16 @@ import pytest
 from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.pruners import BasePruner, MedianPruner
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import RandomSampler
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial
 
 from autotune import Verdict
-from autotune.config import Configuration
 from autotune.errors import MissingPackage
 from autotune.events import Event, Notice
 from autotune.reason import Outcome
 
-from .conftest import SPACE, Tuner, speed
+from .conftest import FASTER_ALONE, Tuner, much_faster_alone, speed
 
 
 class Own(RandomSampler):
@@ -36,22 +35,12 @@ class Own(RandomSampler):
         return super().sample_independent(*given)
 
 
-class Broken(BaseSampler):
+class Broken(RandomSampler):
     """Proposes nothing."""
 
     def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__()
         self._seconds = seconds
-
-    def infer_relative_search_space(
-        self, study: Study, trial: FrozenTrial
-    ) -> dict[str, BaseDistribution]:
-        """Return nothing."""
-        del study, trial
-        return {}
-
-    def sample_relative(self, *_: Any) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
 
     def sample_independent(self, *_: Any) -> Any:
         """Raise, after some time."""
@@ -96,15 +85,10 @@ class Stubborn(RandomSampler):
 
 def test_what_cannot_win_is_not_run_though_it_is_proposed(tuner: Tuner) -> None:
     """The sampler is asked again, and where it has nothing else the search goes on without it."""
-
-    def truth(c: Configuration) -> float:
-        return 100_000.0 if c.per_replica_batch == 128 and not c.distributed else 1_000.0
-
-    axes = {"per_replica_batch": (32, 128), "steps_per_execution": (1,)}
-    space = SPACE.model_copy(update={"strategies": ("one_device", "mirrored"), "axes": axes})
     told: list[Event] = []
-    given = {"sampler": Stubborn(seed=0), "space": space, "options": {"budget": 60.0}}
-    result = tuner(truth, observer=told.append, **given)
+    options = {"budget": 60.0, "max_global_batch": 512}
+    given = {"sampler": Stubborn(seed=0), "space": FASTER_ALONE, "options": options}
+    result = tuner(much_faster_alone, observer=told.append, **given)
     several = [t for t in result.trials if t.configuration.distributed]
     assert all(t.outcome is Outcome.SKIPPED for t in several)
     assert result.verdict is Verdict.ONE_DEVICE

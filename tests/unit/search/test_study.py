@@ -22,14 +22,13 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message, Outcome
-from autotune.search.frozen import RECORD
 from autotune.search.opening import made_for, restore
+from autotune.search.parameters import RECORD
 from autotune.search.study import Study
 from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.trial import Stage, Trial
 from autotune.workload import Workload
 
-from .conftest import SPACE, Tuner, speed
+from .conftest import SPACE, Tuner, ended, speed
 
 SHORT = {"budget": None, "max_trials": 3, "diagnose": False}
 
@@ -52,15 +51,6 @@ def test_every_trial_is_in_the_study(tuner: Tuner, tmp_path: Path) -> None:
     assert study.best_value == max(t.examples_per_second or 0 for t in result.trials if t.measured)
 
 
-def test_resume_goes_on(tuner: Tuner) -> None:
-    """A resumed search keeps the trials and repeats none of them."""
-    first = tuner(speed(), options={"budget": None, "max_trials": 3})
-    second = tuner(speed(), options={"budget": None, "max_trials": 6}, resume=True)
-    assert second.study == first.study
-    assert second.trials[: len(first.trials)] == first.trials
-    assert len(second.trials) > len(first.trials)
-
-
 class Wedged(FakeEngine):
     """Fails one trial of three; its clock is that of no machine."""
 
@@ -74,7 +64,10 @@ class Wedged(FakeEngine):
 
 
 def test_every_trial_has_its_time(tuner: Tuner, tmp_path: Path) -> None:
-    """Measured, pruned, failed or skipped: Optuna sees when it ran, and for how long."""
+    """Measured, pruned, failed or skipped: Optuna sees when it ran, and for how long.
+
+    A search that is resumed keeps the trials and goes on.
+    """
     began, url = time.time(), f"sqlite:///{tmp_path / 'out' / 'study.db'}"
     first = tuner(speed(), engine=Wedged(speed(distributed=0.2)), options={"max_trials": 5})
     between = optuna.load_study(study_name=first.study, storage=url).trials
@@ -82,6 +75,8 @@ def test_every_trial_has_its_time(tuner: Tuner, tmp_path: Path) -> None:
     study = optuna.load_study(study_name=result.study, storage=url)
     assert {t.outcome for t in result.trials} >= {Outcome.MEASURED, Outcome.PRUNED, Outcome.CRASHED}
     assert study.trials[: len(between)] == between
+    assert result.trials[: len(first.trials)] == first.trials
+    assert len(result.trials) > len(first.trials)
     for kept, seen in zip(result.trials, study.trials, strict=True):
         assert seen.duration
         assert abs(seen.duration.total_seconds() - kept.wall_seconds) < 0.001
@@ -115,14 +110,6 @@ def test_a_new_search_leaves_the_old_study_alone(tuner: Tuner) -> None:
     assert names == ["digits", "digits-2", "digits-3"]
 
 
-def test_a_study_of_another_workload_is_refused(tuner: Tuner) -> None:
-    """The message says what differs; nothing of the study is touched."""
-    first = tuner(speed(), options={"budget": 15.0})
-    other = FakeEngine(speed(), facts=FAKE_FACTS.model_copy(update={"weights": 1}))
-    with pytest.raises(StudyMismatch, match="different workload"):
-        tuner(speed(), engine=other, resume=True, study=first.study)
-
-
 @pytest.mark.parametrize("first", [{}, {"examples": None}])
 @pytest.mark.parametrize("then", [{}, {"examples": 9_984, "uncertain": ("examples",)}])
 def test_what_was_not_counted_in_time_is_no_other_workload(
@@ -138,14 +125,22 @@ def test_what_was_not_counted_in_time_is_no_other_workload(
 
 @pytest.mark.parametrize(
     ("other", "told"),
-    [({"examples": 9_000}, "number of examples"), ({"file_shards": 4}, "number of input files")],
+    [
+        ({"weights": 1}, "different workload"),
+        ({"examples": 9_000}, "different number of examples"),
+        ({"file_shards": 4}, "different number of input files"),
+        ({}, "different space"),
+    ],
 )
-def test_other_data_is_refused(tuner: Tuner, other: dict[str, object], told: str) -> None:
-    """What both inspections have counted has to be equal."""
-    tuner(speed(), engine=_inspected({"file_shards": 8}), options=SHORT)
+def test_a_study_of_something_else_is_refused(
+    tuner: Tuner, other: dict[str, object], told: str
+) -> None:
+    """The message says what differs; what both inspections have counted has to be equal."""
+    first = tuner(speed(), engine=_inspected({"file_shards": 8}), options=SHORT)
     found = _inspected({"file_shards": 8, **other})
-    with pytest.raises(StudyMismatch, match=f"different {told}"):
-        tuner(speed(), engine=found, resume=True, options=SHORT)
+    space = SPACE if other else SPACE.model_copy(update={"axes": {"per_replica_batch": (64,)}})
+    with pytest.raises(StudyMismatch, match=told):
+        tuner(speed(), engine=found, resume=True, options=SHORT, space=space, study=first.study)
 
 
 def _inspected(found: dict[str, object]) -> FakeEngine:
@@ -158,7 +153,7 @@ def test_a_value_that_only_a_later_inspection_allows_is_saved() -> None:
     batches = [Configuration(per_replica_batch=each) for each in (32, 64, 128)]
     for number, (pool, tried) in enumerate([(batches[:2], batches[0]), (batches, batches[2])]):
         study = Study(kept, pool, told.append)
-        study.append(some_trial(number).model_copy(update={"configuration": tried}))
+        study.append(ended(number, tried))
         study.flush()
     assert [each.params for each in kept.trials] == [{"per_replica_batch": 32}, {}]
     assert told == []
@@ -170,14 +165,6 @@ def test_the_order_of_the_axes_is_no_other_space(tuner: Tuner) -> None:
     axes = dict(reversed(SPACE.axes.items()))
     space = SPACE.model_copy(update={"axes": axes, "name": "renamed", "description": "mine"})
     assert tuner(speed(), space=space, resume=True, options=SHORT).study == first.study
-
-
-def test_a_study_of_another_space_is_refused(tuner: Tuner) -> None:
-    """Its parameters would have other domains."""
-    tuner(speed(), options={"budget": 15.0})
-    space = SPACE.model_copy(update={"axes": {"per_replica_batch": (64,)}})
-    with pytest.raises(StudyMismatch, match="different space"):
-        tuner(speed(), space=space, resume=True)
 
 
 def test_resume_without_a_study_is_an_error(tuner: Tuner) -> None:
@@ -333,24 +320,13 @@ def storage() -> Iterator[Storage]:
     fake.free.set()
 
 
-def some_trial(number: int) -> Trial:
-    return Trial(
-        number=number,
-        stage=Stage.BASELINE,
-        configuration=Configuration(),
-        outcome=Outcome.MEASURED,
-        reason=Message(text=""),
-        examples_per_second=1.0,
-    )
-
-
 def test_ctrl_c_while_saving_loses_nothing(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What had ended is kept, and saved when there is time."""
     study = Study(storage, [], print)  # type: ignore[arg-type]
-    study.append(some_trial(0))
-    study.append(some_trial(1))
+    study.append(ended(0, Configuration()))
+    study.append(ended(1, Configuration()))
     with monkeypatch.context() as patch:
         patch.setattr(study._saving, "exception", lambda: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
@@ -373,10 +349,10 @@ def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
     storage.free.set()
     storage.error = StorageInternalError("database is locked")
     for number in range(4):
-        study.append(some_trial(number))
+        study.append(ended(number, Configuration()))
         attempted(study)
     storage.error = None
-    study.append(some_trial(4))
+    study.append(ended(4, Configuration()))
     study.flush()
     assert storage.numbers == [0, 1, 2, 3, 4]
     assert told == ["A trial could not be saved (database is locked); retrying."]
@@ -386,7 +362,7 @@ def test_a_slow_database_holds_no_trial_up(storage: Storage) -> None:
     """Trials go on while one is being saved."""
     study = Study(storage, [], print)  # type: ignore[arg-type]
     for number in range(3):
-        study.append(some_trial(number))
+        study.append(ended(number, Configuration()))
     assert (len(study.trials), storage.numbers) == (3, [])
     storage.free.set()
     study.flush()

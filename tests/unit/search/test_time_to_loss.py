@@ -24,9 +24,16 @@ def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without s
 
 
 def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
-    """In gradients that are all noise, the fastest batch is the best."""
-    result = tuner(steep(), engine=FakeEngine(steep(), learning=fake_learning(1e6)), options=ASKED)
+    """In gradients that are all noise, the fastest batch is the best.
+
+    The program carries the learning rate of the comparison, as a constant, by whose name it can be
+    changed; at the usual batch there is none.
+    """
+    learning = fake_learning(1e6)
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
     assert result.config.global_batch > 32
+    factor = learning_rate_factor(learning, result.config.global_batch)
+    assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script
     # "Probably", where the two that are compared have not both run again.
     assert any("faster to the same loss" in each for each in result.reasons)
 
@@ -37,15 +44,7 @@ def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> 
     assert result.config.global_batch == 32
     assert any("the examples to the same loss" in each for each in result.reasons)
     assert not any("learning rate: faster to the same loss" in each for each in result.reasons)
-
-
-def test_the_program_carries_the_learning_rate_of_the_comparison(tuner: Tuner) -> None:
-    """As a constant, by whose name it can be changed; at the usual batch there is none."""
-    learning = fake_learning(1e6)
-    result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
-    factor = learning_rate_factor(learning, result.config.global_batch)
-    assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script
-    assert "LEARNING_RATE_FACTOR" not in tuner(speed(), study="plain").script
+    assert "LEARNING_RATE_FACTOR" not in result.script
 
 
 def test_a_resumed_search_does_not_look_again(tuner: Tuner) -> None:

@@ -12,7 +12,7 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.plain import Change
 from autotune.reason.sentences import rule_text
-from autotune.search.design import default_in
+from autotune.search.design import nearest
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.workload import Cacheable, FitData, FitFacts, Returned
@@ -58,7 +58,7 @@ def test_the_batch_of_a_script_is_tried_too() -> None:
     facts = {"usual_batch": 48, "fit": FitFacts(line=6)}
     space = found({"per_replica_batch": [32, 64]}, facts=facts)
     assert {c.per_replica_batch for c in space.one_device} == {32, 48, 64}
-    assert default_in(space.one_device, 48).per_replica_batch == 48
+    assert nearest(Configuration(per_replica_batch=48), space.one_device).per_replica_batch == 48
     assert found({"per_replica_batch": [32]}, facts={"usual_batch": 48}).one_device == (
         Configuration(),
     )

@@ -42,11 +42,7 @@ def test_the_script_has_a_choice(known: WorkloadFacts, own: Configuration | None
 
 @pytest.mark.parametrize(
     ("machine", "taken"),
-    [
-        (ALONE, ONE),
-        (Machine(hosts=(GPUS,)), PAIR),
-        (Machine(hosts=(GPUS, GPUS)), FOUR),
-    ],
+    [(ALONE, ONE), (Machine(hosts=(GPUS,)), PAIR), (Machine(hosts=(GPUS, GPUS)), FOUR)],
 )
 def test_a_fixed_rule_has_one_too(machine: Machine, taken: Configuration) -> None:
     """By the devices alone."""

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from autotune.errors import SpaceError
+from autotune.errors import ConfigurationError, SpaceError
 from autotune.options import SearchOptions
-from autotune.space import candidates, load_space, parse_space, ready_made, space_for
+from autotune.space import (
+    candidates,
+    check_arguments,
+    load_space,
+    parse_space,
+    ready_made,
+    space_for,
+)
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
+from autotune.workload import Workload
 
 ROOT = Path(__file__).parents[3]
 
@@ -38,19 +46,26 @@ def test_auto_picks_by_machine(machine: dict[str, Any], expected: str) -> None:
     assert space_for(fake_machine(**machine)).name == expected
 
 
+def one_device(**axes: list[Any]) -> dict[str, Any]:
+    return {"strategies": ["one_device"], "axes": axes}
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         ({"strategies": ["mirored"]}, "Did you mean mirrored?"),
         ({"strategies": []}, "'strategies' is empty"),
         ({}, "strategies"),
-        ({"strategies": ["one_device"], "axes": {"prefetch": []}}, "'prefetch' has no values"),
-        ({"strategies": ["one_device"], "axes": {"per_replica_batch": [0]}}, "cannot be 0"),
-        ({"strategies": ["one_device"], "axes": {"per_replica_batch": ["8"]}}, "cannot be '8'"),
-        ({"strategies": ["one_device"], "axes": {"xla": [1]}}, "it must be true or false."),
-        ({"strategies": ["one_device"], "axes": {"shard_policy": ["some"]}}, "cannot be 'some'"),
-        ({"strategies": ["one_device"], "axes": {"prefetch": [2, 2]}}, "has duplicate values"),
-        ({"strategies": ["one_device"], "axes": {"strategy": ["x"]}}, "list strategies under"),
+        (one_device(prefetch=[]), "'prefetch' has no values"),
+        (one_device(per_replica_batch=[0]), "cannot be 0"),
+        (one_device(per_replica_batch=["8"]), "cannot be '8'"),
+        (one_device(xla=[1]), "it must be true or false."),
+        (one_device(shard_policy=["some"]), "cannot be 'some'"),
+        (one_device(prefetch=[2, 2]), "has duplicate values"),
+        (one_device(strategy=["x"]), "list strategies under"),
+        # Such an axis would override the batch that rates are counted with.
+        (one_device(batch_size=[32, 512]), "'batch_size'; use `per_replica_batch`"),
+        (one_device(input_context=[32]), "'input_context'; use `per_replica_batch`"),
         ({"strategies": ["one_device"], "oops": 1}, "oops"),
         (["one_device"], "a space must be a mapping"),
     ],
@@ -125,6 +140,47 @@ def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
     ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "Available: ")]
 )
 def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
-    space = parse_space({"strategies": ["one_device"], "axes": {axis: [1, 2]}}, where="own")
+    space = parse_space(one_device(**{axis: [1, 2]}), where="own")
     with pytest.raises(SpaceError, match=hint):
         candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions())
+
+
+# Names that autotune fills itself cannot be taken by the user.
+
+
+def fixing(workload: Workload, role: str, **arguments: Any) -> Workload:
+    factory = getattr(workload, role).model_copy(update={"arguments": tuple(arguments.items())})
+    return workload.model_copy(update={role: factory})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ({"batch_size": 64}, "per_replica_batch: [64]"),
+        ({"input_context": "x"}, "shard_policy"),
+        ({"cache": True}, "cache: [memory]"),
+        ({"num_parallel_calls": 4}, "num_parallel_calls: [4]"),
+    ],
+)
+def test_what_autotune_passes_to_the_dataset_cannot_be_fixed(
+    workload: Workload, arguments: dict[str, Any], remedy: str
+) -> None:
+    """The message names the axis to set instead."""
+    with pytest.raises(ConfigurationError) as caught:
+        check_arguments(fixing(workload, "dataset", **arguments), ())
+    assert remedy in caught.value.next_step
+
+
+def test_what_autotune_does_not_pass_may_be_fixed(workload: Workload) -> None:
+    """Only the dataset factory is given a batch size; all else is the user's business."""
+    check_arguments(fixing(workload, "model", batch_size=64), ("units",))
+    check_arguments(fixing(workload, "dataset", image_size=96), ("units",))
+
+
+@pytest.mark.parametrize(
+    ("role", "option"), [("model", "--model-arg"), ("dataset", "--dataset-arg")]
+)
+def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: str) -> None:
+    """Which of the two values would count is not left to chance."""
+    with pytest.raises(SpaceError, match=f"'units'.* set to 3 by {option}"):
+        check_arguments(fixing(workload, role, units=3), ("units",))

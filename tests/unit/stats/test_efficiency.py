@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from autotune.stats import Interval
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
 from autotune.stats.gradients import (
     BATCHES,
@@ -37,7 +38,7 @@ def learning(*probes: GradientProbe, rule: UpdateRule = UpdateRule.PLAIN) -> Lea
 def test_the_users_own_batch_costs_nothing(rule: UpdateRule) -> None:
     """It needs the examples that it needs, surely, at the user's own learning rate."""
     known = learning(probe(), rule=rule)
-    assert predicted_examples(known, OWN).examples == (1.0, 1.0, 1.0)
+    assert predicted_examples(known, OWN).examples == Interval(low=1, value=1, high=1)
     assert learning_rate_factor(known, OWN) == 1.0
 
 
@@ -47,7 +48,7 @@ def test_the_users_own_batch_costs_nothing(rule: UpdateRule) -> None:
 def test_plain_steps_follow_the_noise_scale(scale: float, examples: float) -> None:
     """In noise a batch of 512 costs nothing, without it sixteen times the examples of 32."""
     known = learning(probe(trace=scale, square=1.0))
-    assert predicted_examples(known, 512).examples[1] == pytest.approx(examples, rel=1e-3)
+    assert predicted_examples(known, 512).examples.value == pytest.approx(examples, rel=1e-3)
     assert learning_rate_factor(known, 512) == pytest.approx(16 / examples, rel=1e-3)
 
 
@@ -55,7 +56,7 @@ def test_plain_steps_follow_the_noise_scale(scale: float, examples: float) -> No
 def test_normalized_steps_follow_the_progress(scale: float, examples: float) -> None:
     """With the root rule a batch costs nothing in noise, and the root of its size without."""
     known = learning(probe(trace=scale), rule=UpdateRule.NORMALIZED)
-    assert predicted_examples(known, 512).examples[1] == pytest.approx(examples, rel=1e-3)
+    assert predicted_examples(known, 512).examples.value == pytest.approx(examples, rel=1e-3)
     assert learning_rate_factor(known, 512) == 4.0
 
 

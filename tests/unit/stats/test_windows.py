@@ -1,39 +1,34 @@
-"""When a run has settled, and its rate from then on."""
+"""When a run has settled, its rate from then on, and how far its lengths are from those of all."""
 
 from __future__ import annotations
 
 import math
 import random
 from itertools import pairwise
+from statistics import fmean, pstdev
 
 import pytest
 
 from autotune.plain import Window
-from autotune.stats import read, warmed_up_from
+from autotune.stats import Lengths, read, warmed_up_from
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""
+SORTED = tuple(float(length) for length in range(10, 26))
 
 
 def steady(count: int, *, seconds: float = 0.1, steps: int = 10) -> list[Window]:
     return [Window(steps, seconds)] * count
 
 
-def test_no_windows_have_not_settled() -> None:
-    """Without windows there is no steady state."""
-    assert warmed_up_from([]) is None
-
-
-def test_the_floor_is_always_skipped() -> None:
-    """A run that is steady from the start still loses its first windows."""
-    assert warmed_up_from(steady(30)) == 6
-
-
 def test_two_blocks_are_needed() -> None:
-    """The state is not called steady before two blocks past the floor agree."""
+    """The state is not called steady before two blocks past the floor agree.
+
+    A run that is steady from the start still loses its first windows.
+    """
     answers = [warmed_up_from(steady(n)) for n in range(15)]
     assert answers[:14] == [None] * 14
-    assert answers[14] == 6
+    assert answers[14] == warmed_up_from(steady(30)) == 6
 
 
 def test_a_slow_start_is_left_out() -> None:
@@ -73,15 +68,10 @@ def test_more_windows_never_unsettle_an_agreement() -> None:
     assert all(b is not None for a, b in pairwise(answers) if a is not None)
 
 
-def test_a_rate_is_steps_over_time() -> None:
-    """A stall counts with the time that it took, as it would in a longer run."""
+def test_a_stall_is_uncertain() -> None:
+    """It counts with its time, and who has seen one does not know how often they come."""
     windows = [Window(10, 0.1)] * 8 + [Window(10, 1.2)]
     assert read(windows).steps_per_second == pytest.approx(90 / 2.0)
-
-
-def test_a_stall_is_uncertain() -> None:
-    """Who has seen one stall in nine windows does not know how often they come."""
-    windows = [Window(10, 0.1)] * 8 + [Window(10, 1.2)]
     assert read(steady(9)).error == pytest.approx(0)
     assert read(windows).error > 0.4
 
@@ -111,3 +101,50 @@ def _wandering(draw: random.Random, memory: float, *, count: int) -> list[Window
         level = memory * level + draw.gauss(0, 0.1)
         windows.append(Window(10, 0.1 * (1 + level)))
     return windows
+
+
+def test_examples_of_one_length_add_nothing() -> None:
+    """Nor does one part, of which no scatter is known."""
+    assert Lengths().error(5) == 0
+    assert Lengths(parts=(7.0,), steps=10).error(5) == 0
+
+
+def test_a_run_over_whole_epochs_adds_nothing() -> None:
+    """It has seen all lengths."""
+    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10, whole=True)
+    assert lengths.error(160) == pytest.approx(0, abs=1e-12)
+    assert lengths.error(1000) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_part_of_sorted_examples_says_little_of_the_others() -> None:
+    """Where independent parts would scatter half as much, a quarter of these does by a lot more."""
+    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10, whole=True)
+    parts = pstdev(SORTED) / fmean(SORTED)
+    assert lengths.error(10) == pytest.approx(parts)
+    assert 0.7 * parts < lengths.error(40) < parts
+
+
+def test_an_epoch_without_an_end_is_taken_for_shuffled() -> None:
+    """Nobody knows what comes, so the error falls with the root of what was seen."""
+    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10)
+    assert lengths.error(40) == pytest.approx(lengths.error(10) / 2)
+
+
+def test_no_run_is_further_off_than_a_single_length() -> None:
+    """Where examples are sorted, a few of them do not scatter more than one does."""
+    assert Lengths(parts=SORTED, scatter=0.3, steps=1000, whole=True).error(1) == 0.3
+
+
+@pytest.mark.parametrize("steps", [5, 40, 100])
+def test_runs_over_shuffled_examples_scatter_as_told(steps: int) -> None:
+    """Against runs that are drawn: at random places of epochs in random order."""
+    random.seed(steps)
+    told, seen = [], []
+    for _ in range(400):
+        examples = [random.lognormvariate(3, 0.5) for _ in range(320)]
+        parts = tuple(fmean(examples[i : i + 20]) for i in range(0, 320, 20))
+        told.append(Lengths(parts=parts, scatter=1.0, steps=20, whole=True).error(steps))
+        begin = random.randrange(320)
+        stretch = (examples + examples)[begin : begin + steps]
+        seen.append(math.log(fmean(stretch) / fmean(examples)))
+    assert fmean(told) == pytest.approx(pstdev(seen), rel=0.2)

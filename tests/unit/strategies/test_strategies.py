@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
 
+from autotune import installed
 from autotune.axis import AxisRole
 from autotune.config import Configuration, ShardPolicy, axes_of
 from autotune.errors import ConfigurationError
-from autotune.machine import Host, Machine
-from autotune.strategies import Strategy, strategies, strategy
+from autotune.machine import Machine
+from autotune.strategies import GROUP, Strategy, strategies, strategy
+from autotune.strategies.one_device import OneDevice
 from autotune.workload import WorkloadFacts
+from tests.golden import CPUS, GPUS, TPU
 
-CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
-GPUS = Machine(hosts=(Host(cpus=16, memory=2**34, processor="x", gpus=("A", "B", "C", "D")),))
-TPU = Machine(hosts=(Host(cpus=96, memory=2**38, processor="x", tpus=8),))
+TWO_HOSTS = Machine(hosts=CPUS.hosts * 2)
 FACTS = WorkloadFacts()
 UNCOUNTED = WorkloadFacts(uncertain=("file_shards",))
 
@@ -25,6 +26,7 @@ MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2)
 GANG = Configuration(strategy="multi_worker_mirrored", workers=2)
 CORES = Configuration(strategy="tpu", replicas_per_worker=8)
 SERVED = Configuration(strategy="parameter_server", workers=2, servers=1, shard_policy="data")
+ADDED = type("Added", (OneDevice,), {"name": "added"})()
 
 
 def reason(
@@ -35,7 +37,7 @@ def reason(
 
 def test_a_file_is_a_strategy() -> None:
     assert list(strategies()) == [
-        *("mirrored", "multi_worker_mirrored", "one_device", "parameter_server", "tpu"),
+        *("mirrored", "multi_worker_mirrored", "one_device", "parameter_server", "tpu")
     ]
     assert all(type(each).__module__.endswith(name) for name, each in strategies().items())
 
@@ -65,6 +67,7 @@ def test_a_strategy_describes_itself(each: Strategy) -> None:
         (MIRRORED.but(replicas_per_worker=4, reduction="nccl"), GPUS),
         (MIRRORED.but(steps_per_execution=8), CPUS),
         (GANG, CPUS),
+        (GANG.but(workers=4), TWO_HOSTS),
         (GANG.but(replicas_per_worker=2, reduction="nccl", xla=True), GPUS),
         (CORES, TPU),
         (SERVED, CPUS),
@@ -84,6 +87,7 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
         (MIRRORED.but(workers=2), CPUS, "in one process"),
         (MIRRORED.but(replicas_per_worker=1), CPUS, "at least 2 replicas"),
         (MIRRORED.but(replicas_per_worker=3), CPUS, "2 CPU cores, too few for 3 replicas"),
+        (MIRRORED.but(replicas_per_worker=4), TWO_HOSTS, "2 CPU cores, too few for 4 replicas"),
         (MIRRORED.but(replicas_per_worker=5), GPUS, "4 GPUs, too few for 5 replicas"),
         (MIRRORED.but(xla=True), CPUS, "XLA compiles for one device"),
         (MIRRORED.but(reduction="nccl"), CPUS, "needs GPUs"),
@@ -115,6 +119,7 @@ def test_what_can_run_is_legal(configuration: Configuration, machine: Machine) -
 def test_what_cannot_run_is_refused(
     configuration: Configuration, machine: Machine, words: str
 ) -> None:
+    """Two hosts of two cores are no host of four for one process."""
     found = str(reason(configuration, machine))
     assert words in found
     assert found.endswith(".")
@@ -188,27 +193,19 @@ def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
     assert [(role.index, role.gpus) for role in gang] == [(0, (0, 1)), (1, (2, 3))]
     served = strategy("parameter_server").roles(SERVED, GPUS)
     assert [(role.kind, role.gpus) for role in served] == [
-        *(("chief", ()), ("worker", (0,)), ("worker", (1,)), ("ps", ())),
+        *(("chief", ()), ("worker", (0,)), ("worker", (1,)), ("ps", ()))
     ]
     assert strategy("one_device").roles(ONE, GPUS)[0].gpus == (0,)
     assert strategy("one_device").roles(ONE, CPUS)[0].gpus is None
 
 
-def test_a_package_adds_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_adds_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     """By an entry point, which cannot take the name of a built-in one."""
-    (tmp_path / "added.py").write_text(
-        "from autotune.strategies.one_device import STRATEGY\n"
-        "added = type('Added', (type(STRATEGY),), {'name': 'added'})()\n"
-    )
-    info = tmp_path / "added-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1.0\n")
-    points = "[autotune.strategies]\nadded = added:added\ntpu = added:added\n"
-    (info / "entry_points.txt").write_text(points)
-    monkeypatch.syspath_prepend(tmp_path)
+    points = [EntryPoint(name, f"{__name__}:ADDED", GROUP) for name in ("added", "tpu")]
+    monkeypatch.setattr(installed, "entry_points", lambda *, group: points if group else [])
     strategies.cache_clear()
     try:
-        assert strategy("added").name == "added"
+        assert strategy("added") is ADDED
         assert strategy("tpu").name == "tpu"
     finally:
         strategies.cache_clear()
@@ -227,19 +224,10 @@ def test_workers_fill_one_host_after_the_other() -> None:
         ("worker 1", 0, (2, 3)),
         ("worker 2", 1, (0, 1)),
     ]
-    assert placed("parameter_server", Machine(hosts=CPUS.hosts * 2), workers=2, servers=2) == [
+    assert placed("parameter_server", TWO_HOSTS, workers=2, servers=2) == [
         ("chief 0", 0, None),
         ("worker 0", 0, None),
         ("worker 1", 1, None),
         ("server 0", 0, None),
         ("server 1", 1, None),
     ]
-
-
-def test_one_process_has_the_devices_of_one_host() -> None:
-    """Two hosts of two cores are no host of four."""
-    two = Machine(hosts=CPUS.hosts * 2)
-    many = Configuration(strategy="mirrored", replicas_per_worker=4)
-    gang = Configuration(strategy="multi_worker_mirrored", workers=4)
-    assert "2 CPU cores, too few" in str(strategy("mirrored").why_illegal(many, two, FACTS))
-    assert strategy("multi_worker_mirrored").why_illegal(gang, two, FACTS) is None

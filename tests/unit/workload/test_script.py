@@ -1,4 +1,4 @@
-"""Which script is meant, and which of its calls of `fit`."""
+"""Which script is meant, which of its calls of `fit`, and whether it comes to one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.errors import FactoryNotFound
+from autotune.errors import FactoryNotFound, ScriptFailed
 from autotune.workload import FitCall, Script, fit_calls, is_script, script_from_text
 
 TEXT = """\
@@ -19,11 +19,19 @@ teacher.fit(
 for _ in range(2):
     make().model.fit(x)
 """
+HEAD = "import keras, numpy as np\n"
+STEP = (
+    "class Net(keras.Model):\n    def train_step(self, data):\n        self.o.apply_gradients(1)\n"
+)
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "train.py").write_text(TEXT)
+    (tmp_path / "loops.py").write_text("def go(m):\n    while True: m.train_on_batch(1, 2)\n")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").touch()
+    (tmp_path / "parts" / "fits.py").write_text("from ..loops import go\ndef run(m): m.fit(1)\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -75,3 +83,67 @@ def test_a_notebook_is_its_cells_without_magics(here: Path) -> None:
     assert script_from_text("book.ipynb", (), "model") == Script(
         path="book.ipynb", notebook=True, fit=8
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("while True: m.train_on_batch(1, 2)", r"line 2 \(train_on_batch\)"),
+        ("import gym\nwhile True: o.apply_gradients(1)", r"line 3 \(apply_gradients\)"),
+        ("with tf.GradientTape() as t: pass\no.apply(1)", r"line 2 \(GradientTape\)"),
+        ("import jax\nf = jax.value_and_grad(g)", r"line 3 \(value_and_grad\)"),
+        ("import loops\nloops.go(m)", r"line 2 of loops.py \(train_on_batch\)"),
+        (STEP + "m.train_on_batch(1)", r"line 5 \(train_on_batch\)"),
+        ("from sklearn.svm import SVC\nSVC().fit(1)\nm.train_on_batch(1)", r"line 4"),
+        ("class T:\n    def fit(self): m.train_on_batch(1)\nT().fit()", r"line 3"),
+        ("m = keras.Sequential()\nm.summary()", "nor does what it imports"),
+    ],
+)
+def test_a_script_without_fit_is_told_with_its_loop(here: Path, text: str, told: str) -> None:
+    """And with what to do; nothing of it is run."""
+    (here / "train.py").write_text(HEAD + text)
+    with pytest.raises(ScriptFailed, match=f"train.py calls no fit of Keras.*{told}") as caught:
+        script_from_text("train.py")
+    assert "model_fn" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m.fit(1)",
+        "getattr(m, 'fit')(1)",
+        "fit = m.fit\nm.train_on_batch(1)\nfit(1)",
+        "from parts.fits import run\nm.train_on_batch(1)\nrun(m)",
+        "from parts import fits\nfits.run(m)",
+        "exec(open('other.py').read())\nm.train_on_batch(1)",
+        "import keras_tuner\nkeras_tuner.Hyperband().search(1)",
+        STEP + "import library\nlibrary.run(Net())",
+        "from library import run\nrun(m)",
+        "m.train_on_batch(1, 2)\ndef made(): return m\nmade().fit(1)",
+    ],
+)
+def test_what_may_come_to_a_fit_is_run(here: Path, text: str) -> None:
+    """Only the run tells."""
+    (here / "train.py").write_text(HEAD + text)
+    assert script_from_text("train.py").path == "train.py"
+
+
+@pytest.mark.parametrize("library", ["torch", "jax", "lightning"])
+def test_a_script_of_another_framework_is_told(here: Path, library: str) -> None:
+    """Also where something of it is called `fit`."""
+    (here / "train.py").write_text(f"import {library}.nn as nn\nnn.Trainer().fit(1)")
+    with pytest.raises(ScriptFailed, match=f"trains with {library}, and not with Keras"):
+        script_from_text("train.py")
+
+
+def test_a_script_that_python_cannot_read_is_told(here: Path) -> None:
+    (here / "train.py").write_text("model.fit(1)\ndef (:")
+    with pytest.raises(FactoryNotFound, match=r"train.py cannot be read as Python.*line 2"):
+        script_from_text("train.py")
+
+
+def test_a_notebook_may_run_another_file(here: Path) -> None:
+    """By a magic, which is no Python."""
+    cells = [{"cell_type": "code", "source": ["%run other.py\n", "x = 1"]}]
+    (here / "train.ipynb").write_text(json.dumps({"cells": cells}))
+    assert script_from_text("train.ipynb").notebook

@@ -10,7 +10,7 @@ with strategy.scope():
 
 def noisy():
     """Return the weights with noise."""
-    return weights + tf.random.normal((3,))
+    return weights + tf.random.normal((3,))  # one-seed-for-replicas
 
 
 print(strategy.run(noisy))

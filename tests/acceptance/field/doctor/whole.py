@@ -4,7 +4,7 @@ import tensorflow as tf
 
 devices = ["/gpu:0", "/gpu:1"]
 dataset = tf.data.Dataset.range(64).batch(8)
-parts = [dataset for _ in devices]
+parts = [dataset for _ in devices]  # same-dataset-on-devices
 
 for device, part in zip(devices, parts, strict=True):
     with tf.device(device):

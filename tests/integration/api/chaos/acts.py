@@ -20,8 +20,6 @@ PATIENT_SECONDS = 20.0
 HOUR = 3600.0
 KILLS = {"rank": 50, "search": 24, "worker": 18, "API": 8}
 """Who is killed, and how often of a hundred times."""
-OTHERS = {"frozen": 0.04, "clock moved": 0.02, "database restarted": 0.01, "disk full": 0.01}
-"""What else is done, and how often for each kill."""
 
 
 class Acts:
@@ -30,6 +28,13 @@ class Acts:
         self._lease = lease
         self._due: list[tuple[float, Callable[[], None]]] = []
         self.done: Counter[str] = Counter()
+        self.others: dict[str, tuple[float, Callable[[], bool]]] = {
+            "frozen": (0.04, self._freeze),
+            "clock moved": (0.02, self._move_clock),
+            "database restarted": (0.01, self._restart_database),
+            "disk full": (0.01, self._fill_disk),
+        }
+        """What else is done, how often for each kill, and by what."""
         self._choose()
 
     @property
@@ -39,9 +44,9 @@ class Acts:
     def act(self) -> None:
         if not self._kill():
             return
-        for name, often in OTHERS.items():
+        for name, (often, act) in self.others.items():
             if self._world.random.random() < often:
-                self.done[name] += self._others[name]()
+                self.done[name] += act()
 
     def tick(self) -> None:
         """Undo what is to be undone by now, and start again who died of something else."""
@@ -77,15 +82,6 @@ class Acts:
             victim.kill()
         self.done[name] += 1
         return True
-
-    @property
-    def _others(self) -> dict[str, Callable[[], bool]]:
-        return {
-            "frozen": self._freeze,
-            "clock moved": self._move_clock,
-            "database restarted": self._restart_database,
-            "disk full": self._fill_disk,
-        }
 
     def _choose(self) -> None:
         self._next = self._world.random.choices(list(KILLS), list(KILLS.values()))[0]

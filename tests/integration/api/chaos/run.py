@@ -11,10 +11,9 @@ import httpx2 as httpx
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.states import State
-from autotune.api.store.database import Database
 from benchmarks.service.site import until
 
-from .acts import KILLS, OTHERS, Acts
+from .acts import KILLS, Acts
 from .customer import Customer
 from .ledger import Ledger, trials_recorded
 from .world import World
@@ -30,7 +29,6 @@ class Run:
     def __init__(
         self,
         world: World,
-        database: Database,
         *,
         lease: float,
         asked: Mapping[str, object],
@@ -39,10 +37,9 @@ class Run:
         waiting: int,
     ) -> None:
         self._world = world
-        self._database = database
         self._seed = seed
         self._pause = pause
-        self._ledger = Ledger(database, lease)
+        self._ledger = Ledger(world.database, lease)
         self._acts = Acts(world, lease)
         self._customer = Customer(world.address, asked, seed, most=waiting)
         self._looked = 0.0
@@ -113,14 +110,15 @@ class Run:
         done = self._acts.done
         states = Counter(row.state for row in self._ledger.ended.values())
         kills = ", ".join(f"{name} {done[name]}" for name in KILLS)
-        others = ", ".join(f"{name} {done[name]}" for name in (*OTHERS, "woken"))
+        others = ", ".join(f"{name} {done[name]}" for name in (*self._acts.others, "woken"))
         jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+        trials = trials_recorded(self._world.database)
         return (
             f"seed {self._seed}: {self._acts.kills} kills ({kills}) in {took:.0f} s, "
             f"{self._acts.kills / took:.2f} a second; {others}; "
             f"died of something else {done['died of something else']}; "
             f"{len(self._accepted)} jobs accepted ({jobs}), "
-            f"{trials_recorded(self._database)} trials, {self._customer.refused} answers of 503; "
+            f"{trials} trials, {self._customer.refused} answers of 503; "
             "lost 0, doubled 0, orphans 0"
         )
 

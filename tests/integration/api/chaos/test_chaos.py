@@ -20,9 +20,8 @@ from autotune.api.store.database import Database
 from autotune.engine.resolve import LOCAL
 from benchmarks.service.site import Site
 
-from .disk import own_disk
 from .run import Run
-from .world import World
+from .world import Disk, World, own_disk
 
 pytestmark = pytest.mark.chaos
 SHORT = 50
@@ -36,9 +35,10 @@ REAL = {"workload": "tiny_dense", "space": "quick", "budget": 60}
 
 @dataclass(frozen=True)
 class Ground:
+    disk: Disk | None
     folder: Path
     url: str
-    world: Callable[..., World]
+    restart: Callable[[], None] | None
 
 
 @pytest.fixture
@@ -54,11 +54,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
             name = f"chaos_{os.getpid()}_{abs(hash(request.node.name))}"
             server.execute(f"CREATE DATABASE {name}")
             url, restart = server.url(name), server.restart
-        yield Ground(
-            folder=folder,
-            url=url,
-            world=lambda **given: World(disk=disk, restart=restart, **given),
-        )
+        yield Ground(disk, folder, url, restart)
 
 
 def run(
@@ -77,18 +73,17 @@ def run(
     }
     site = Site(folder=ground.folder.parent, database=ground.url, engine=engine, changes=changes)
     database = Database(ground.url)
-    world = ground.world(
+    world = World(
         site=site,
-        database=Database(ground.url),
+        database=database,
         random=Random(SEED),
+        disk=ground.disk,
+        restart=ground.restart,
         devices=devices,
     )
-    asked = REAL if engine == LOCAL else ASKED
+    asked, lease = REAL if engine == LOCAL else ASKED, PATIENCE.lease
     try:
-        lease = PATIENCE.lease
-        chaos = Run(
-            world, database, lease=lease, asked=asked, seed=SEED, pause=pause, waiting=waiting
-        )
+        chaos = Run(world, lease=lease, asked=asked, seed=SEED, pause=pause, waiting=waiting)
         return chaos.go(kills, SECONDS)
     finally:
         world.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,8 +23,8 @@ from autotune.api.work import processes
 from autotune.testing import fake_machine
 from benchmarks.service.site import ROOT, Process, Site, paths_of
 
-from .disk import Disk
-
+SIZE = "512m"
+_BALLAST = "ballast"
 SKEWED = Path(__file__).parent / "skewed"
 WORKER = ["-m", "autotune.api.work.worker"]
 ELSEWHERE = """
@@ -33,6 +35,40 @@ processes.this_host = lambda: f"{host} of another machine"
 worker.main([])
 """
 """A worker that takes processes of the other workers for those of another machine."""
+
+
+class Disk:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def fill(self) -> None:
+        for size in (2**20, 512):
+            with (self.folder / _BALLAST).open("ab", buffering=0) as ballast, suppress(OSError):
+                while True:
+                    ballast.write(b"x" * size)
+
+    def empty(self) -> None:
+        (self.folder / _BALLAST).unlink(missing_ok=True)
+
+
+@contextmanager
+def own_disk(folder: Path) -> Iterator[Disk | None]:
+    """Give a folder that is a small disk; None where the system allows no such thing."""
+    folder.mkdir()
+    allowed = os.geteuid() == 0 and _called(
+        "mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder
+    )
+    try:
+        yield Disk(folder) if allowed else None
+    finally:
+        if allowed:
+            # What still runs there is about to end.
+            _called("umount", "--lazy", folder)
+
+
+def _called(program: str, *arguments: str | Path) -> bool:
+    path = shutil.which(program)
+    return path is not None and subprocess.run([path, *arguments], check=False).returncode == 0
 
 
 class Part:

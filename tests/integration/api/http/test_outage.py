@@ -42,7 +42,7 @@ def test_calls_tell_that_the_database_is_gone_and_all_goes_on_after_it(
 ) -> None:
     """Reads, requests and cancelling answer 503; the job at hand and the accepted ones end."""
     accepted = [client.post("/v1/tunings", json=ASKED).json()["id"] for _ in range(2)]
-    until(lambda: _trials(client, accepted[0]) > 0)
+    until(lambda: _job(client, accepted[0])["trials"] > 0)
     postgresql.run("pg_ctl", "-m", "immediate", "stop")
     try:
         _check_gone(client, accepted[0])
@@ -52,7 +52,7 @@ def test_calls_tell_that_the_database_is_gone_and_all_goes_on_after_it(
     assert {each["id"] for each in client.get("/v1/tunings").json()["tunings"]} == {*accepted}
     accepted.append(client.post("/v1/tunings", json=ASKED).json()["id"])
     for each in accepted:
-        until(lambda each=each: _state(client, each) == "done")
+        until(lambda each=each: _job(client, each)["state"] == "done")
 
 
 def _check_gone(client: httpx.Client, job: str) -> None:
@@ -89,14 +89,9 @@ def test_a_follower_stays_through_an_outage(client: httpx.Client, postgresql: An
                     time.sleep(1)
                     postgresql.start()
     assert numbers == list(range(1, len(numbers) + 1))
-    assert _state(client, where.rpartition("/")[2]) == "done"
+    assert _job(client, where.rpartition("/")[2])["state"] == "done"
 
 
-def _trials(client: httpx.Client, job: str) -> int:
-    found: int = client.get(f"/v1/tunings/{job}").json()["trials"]
-    return found
-
-
-def _state(client: httpx.Client, job: str) -> str:
-    found: str = client.get(f"/v1/tunings/{job}").json()["state"]
+def _job(client: httpx.Client, job: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/v1/tunings/{job}").json()
     return found

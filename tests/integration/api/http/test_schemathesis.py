@@ -19,7 +19,7 @@ from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
-from autotune.api.http.service import open_service
+from autotune.api.http.service import Service
 from autotune.api.identity import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
 from autotune.api.store.auth import Keyring
@@ -91,7 +91,7 @@ def target(own_settings: Settings) -> Iterator[Target]:
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.syspath_prepend(str(ENGINES))
-        service = open_service(own_settings, keys=True)
+        service = Service(own_settings, keys=True)
         stack.callback(service.close)
         secret = (
             Keyring(service.database).hand_out("schemathesis", list(Scope), "schemathesis").secret

@@ -57,6 +57,11 @@ def dataset_fn() -> tf.data.Dataset:
     return tf.data.Dataset.from_tensor_slices(arrays())
 
 
+def held_out() -> tuple[tf.data.Dataset, tf.data.Dataset]:
+    """Return examples, and fewer to validate with than a batch holds."""
+    return dataset_fn(), dataset_fn().take(5)
+
+
 def handing_over(
     cache: Callable[[tf.data.Dataset], tf.data.Dataset] = lambda dataset: dataset,
 ) -> tf.data.Dataset:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
-from autotune.api.http.service import open_service
+from autotune.api.http.service import Service
 from autotune.api.identity import Scope
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
@@ -23,7 +23,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo
+from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo, answer_of
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.plain import Window
@@ -65,7 +65,7 @@ def serve() -> Iterator[Callable[..., FastAPI]]:
     with ExitStack() as stack:
 
         def make(settings: Settings, *, keys: bool = True) -> FastAPI:
-            service = open_service(settings, keys=keys)
+            service = Service(settings, keys=keys)
             stack.callback(service.close)
             return create_app(service)
 
@@ -186,9 +186,7 @@ def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
     def conclude(found: Result) -> Job:
         outcome = JobOutcome(
             state=State.DONE,
-            verdict=found.verdict,
-            gain_over_yours=found.gain_over_yours and found.gain_over_yours.value,
-            summary=found.summary,
+            **answer_of(found),
             recommendation=found.model_dump_json(exclude={"trials"}),
         )
         attempts.finish(database, measured, outcome)

@@ -134,15 +134,6 @@ def test_a_key_may_do_what_its_scopes_say(
     assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")
 
 
-def test_a_key_that_is_revoked_or_expired_is_refused(
-    client: TestClient, client_with: Any, database: Database, job: Job
-) -> None:
-    assert client.get("/v1/tunings").status_code == 200
-    Keyring(database).revoke(job.created_by or "")
-    assert client.get("/v1/tunings").status_code == 401
-    assert client_with(Scope.READ, seconds=-1).get("/v1/tunings").status_code == 401
-
-
 def test_a_revoked_key_follows_no_longer(client: TestClient, database: Database, job: Job) -> None:
     with client.stream("GET", f"/v1/tunings/{job.id}/events") as stream:
         lines = stream.iter_lines()

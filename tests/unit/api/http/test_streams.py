@@ -66,22 +66,14 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
 def test_all_who_follow_a_job_cost_one_look(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = 0
-    real: Look = jobs.events
-
-    def counted(*args: object, **options: object) -> tuple[JobEvent, ...]:
-        nonlocal looks
-        looks += 1
-        return real(*args, **options)
-
-    monkeypatch.setattr(jobs, "events", counted)
+    looks = watched(jobs, monkeypatch)
     jobs.cancel(waiting.id, None)
 
     async def follow() -> list[list[bytes]]:
         return await asyncio.gather(*(collect(streams, waiting.id) for _ in range(50)))
 
     assert {len(each) for each in asyncio.run(follow())} == {3}
-    assert looks == 1
+    assert looks == [waiting.id]
 
 
 def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
@@ -110,7 +102,7 @@ def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams)
 def test_a_database_that_comes_back_goes_on(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    troubled(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
+    watched(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
     jobs.cancel(waiting.id, None)
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
 
@@ -123,7 +115,7 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Its followers are let go, the log says so, and whoever comes again is served."""
-    troubled(jobs, monkeypatch, RuntimeError("no such thing"))
+    watched(jobs, monkeypatch, RuntimeError("no such thing"))
     jobs.cancel(waiting.id, None)
     with caplog.at_level(logging.ERROR, logger.name):
         assert asyncio.run(collect(streams, waiting.id)) == []
@@ -131,17 +123,20 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
 
 
-def troubled(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
+def watched(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[str]:
+    """Have the first looks for events fail so; return the jobs of all looks."""
     real: Look = jobs.events
-    left = iter(errors)
+    left, looks = iter(errors), []
 
-    def events(*args: object, **options: object) -> tuple[JobEvent, ...]:
+    def events(job_id: str, *args: object, **options: object) -> tuple[JobEvent, ...]:
+        looks.append(job_id)
         trouble = next(left, None)
         if trouble is not None:
             raise trouble
-        return real(*args, **options)
+        return real(job_id, *args, **options)
 
     monkeypatch.setattr(jobs, "events", events)
+    return looks
 
 
 @pytest.mark.parametrize(

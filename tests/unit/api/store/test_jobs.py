@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import (
-    QuotaExceeded,
-    SpaceNotRunnable,
-)
+from autotune.api.errors import QuotaExceeded, SpaceNotRunnable
 from autotune.api.events import Cancelling, Ended
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
@@ -33,20 +30,14 @@ def test_an_idempotency_key_is_forgotten_some_day(
         assert (jobs.submit(asked, "me", "k").id == first.id) is same
 
 
-def test_a_refused_request_leaves_its_idempotency_key_free(jobs: Jobs, asked: JobRequest) -> None:
+def test_what_waits_is_limited_for_each_project(jobs: Jobs, asked: JobRequest) -> None:
+    """A refused request leaves its idempotency key free."""
     filling = [jobs.submit(asked, "me") for _ in range(2)]
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(QuotaExceeded, match="queued"):
         jobs.submit(asked, "me", "k")
+    assert jobs.submit(asked, "you").project == "you"
     jobs.cancel(filling[0].id, "me")
     assert jobs.submit(asked, "me", "k").state is State.QUEUED
-
-
-def test_what_waits_is_limited_for_each_key(jobs: Jobs, asked: JobRequest) -> None:
-    for _ in range(2):
-        jobs.submit(asked, "me")
-    with pytest.raises(QuotaExceeded, match="queued"):
-        jobs.submit(asked, "me")
-    assert jobs.submit(asked, "you").project == "you"
 
 
 def test_device_seconds_are_limited(

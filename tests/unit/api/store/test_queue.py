@@ -14,7 +14,6 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
-from autotune.api.workloads import Registry
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE, fake_machine
 from tests.trials import ended_trial
@@ -33,8 +32,8 @@ BARE = WorkerInfo(worker="b", devices="bare", host="h", workloads={})
 
 
 @pytest.fixture
-def jobs(database: Database, registry: Registry) -> Jobs:
-    return Jobs(database, registry, Quotas(queued=100, device_seconds=1e9))
+def quotas() -> Quotas:
+    return Quotas(queued=100, device_seconds=1e9)
 
 
 def submit(jobs: Jobs, project: str = "me", **more: object) -> Job:
@@ -46,11 +45,6 @@ def claim(database: Database, info: WorkerInfo) -> ClaimedJob:
     claimed = attempts.claim(database, info, 30.0)
     assert claimed is not None
     return claimed
-
-
-@pytest.fixture
-def job(jobs: Jobs) -> Job:
-    return submit(jobs)
 
 
 @pytest.fixture
@@ -89,29 +83,26 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     assert jobs.activity().unserved == {}
 
 
+@pytest.mark.parametrize("killed", [True, False])
 def test_a_job_that_no_worker_can_go_on_with_says_so(
-    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
+    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob, *, killed: bool
 ) -> None:
     """After the host's name has changed it neither waits in silence nor seems to run."""
-    attempts.let_go(database, measured.token, attempts.RELEASED, "The worker was shut down.")
-    workers.leave(database, PLAIN)
+    if killed:
+        pass_by(database, 10_000)
+    else:
+        attempts.let_go(database, measured.token, attempts.RELEASED, "The worker was shut down.")
+        workers.leave(database, PLAIN)
     workers.seen(database, PAIR)
     assert attempts.claim(database, PAIR, 30.0) is None
     queue.mark_unserved(database)
-    assert "on the devices 'plain'" in (jobs.get(job.id, "me").reason or "")
-    assert jobs.activity().unserved == {("digits", "plain", ""): 1}
-
-
-def test_a_job_whose_worker_was_killed_does_not_seem_to_run_for_ever(
-    database: Database, jobs: Jobs, job: Job, measured: ClaimedJob
-) -> None:
-    pass_by(database, 10_000)
-    workers.seen(database, PAIR)
-    queue.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
-    last = jobs.events(job.id, "me")[-1].body
-    assert last == Released(attempt=measured.token.attempt, reason=found.reason or "")
+    assert found.reason
+    assert "on the devices 'plain'" in found.reason
+    assert jobs.activity().unserved == {("digits", "plain", ""): 1}
+    said = Released(attempt=1, reason=found.reason) if killed else Notice(text=found.reason)
+    assert jobs.events(job.id, "me")[-1].body == said
 
 
 def test_a_worker_without_the_workload_leaves_the_job(

@@ -45,17 +45,13 @@ def settings(database: Database, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def job(jobs: Jobs, asked: JobRequest) -> Job:
-    return jobs.submit(asked, "me")
-
-
-def measured(database: Database) -> ClaimedJob:
+def measured(database: Database, job: Job) -> ClaimedJob:
+    del job
     claimed = attempts.claim(database, POST, 30.0)
     assert claimed is not None
     shown = [Notice(text="hello"), TrialEnded(trial=ended_trial(), elapsed=3.0)]
-    attempts.record(
-        database, claimed.token, AttemptReport(number=1, trial=ended_trial(), events=shown)
-    )
+    report = AttemptReport(number=1, trial=ended_trial(), events=shown)
+    attempts.record(database, claimed.token, report)
     return claimed
 
 
@@ -77,18 +73,17 @@ def test_an_unreadable_job_is_listed_with_the_others(
 def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
     jobs: Jobs,
     asked: JobRequest,
-    job: Job,
+    measured: ClaimedJob,
     database: Database,
     settings: Settings,
     change: Change,
     column: object,
 ) -> None:
-    claimed = measured(database)
-    attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")
+    attempts.let_go(database, measured.token, attempts.RELEASED, "stopped")
     change(column, ('"', "'"))
     behind = jobs.submit(asked, "me")
     assert Worker(database, settings).run_one()
-    ended = jobs.get(job.id, "me")
+    ended = jobs.get(measured.job.id, "me")
     assert (ended.state, ended.attempt) == (State.FAILED, 2)
     assert UNREADABLE in (ended.reason or "")
     following = attempts.claim(database, POST, 30.0)
@@ -97,25 +92,23 @@ def test_an_unreadable_job_is_one_failed_job(  # noqa: PLR0917 - fixtures
 
 
 def test_an_unreadable_event_is_told_as_one(
-    jobs: Jobs, job: Job, database: Database, change: Change
+    jobs: Jobs, measured: ClaimedJob, change: Change
 ) -> None:
-    measured(database)
     change(events.c.body, ('"kind":"notice"', '"kind":"hint"'))
-    shown = jobs.events(job.id, "me")
+    shown = jobs.events(measured.job.id, "me")
     assert [each.number for each in shown] == [1, 2, 3, 4]
     assert shown[2].body == Notice(text=UNREADABLE)
     assert shown[3].body == TrialEnded(trial=ended_trial(), elapsed=3.0)
 
 
 def test_reading_something_unreadable_leaves_no_reader_behind(
-    jobs: Jobs, asked: JobRequest, job: Job, database: Database, change: Change
+    jobs: Jobs, asked: JobRequest, measured: ClaimedJob, change: Change
 ) -> None:
     """A connection that still reads would refuse the next writer, for somebody else's request."""
-    measured(database)
     change(trials.c.record, ('"number":', '"index":'))
     for _ in range(4):
         with pytest.raises(UnreadableRecord):
-            jobs.detail(job.id, "me")
+            jobs.detail(measured.job.id, "me")
         jobs.submit(asked, f"owner {_}")
 
 

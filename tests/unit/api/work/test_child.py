@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
 
 from autotune.api.isolation import Network
+from autotune.api.values import AttemptReport
 from autotune.api.work import child
-from autotune.api.work.child import interruptible
-from autotune.api.work.messages import Message, RunBegun, RunOver, SearchOrder
+from autotune.api.work.child import Interruptible
+from autotune.api.work.messages import Message, SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine
-from autotune.engine.lock import Notify
-from autotune.engine.tasks.train import TrialRequest, trial_in
+from autotune.engine.tasks.train import trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
-from autotune.options import SearchOptions
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.roles import Role
 from autotune.testing import FakeEngine
 from autotune.testing.contract import KINDS, WrapperContract, every_task
-from autotune.workload import Workload
+from tests.trials import request_for
 
 BAD = Configuration(per_replica_batch=64)
 
@@ -46,47 +43,40 @@ def shown() -> list[Message]:
 
 @pytest.fixture
 def engine(shown: list[Message]) -> Engine:
-    return interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
+    return Interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
 
 
-def request(configuration: Configuration, workload: Workload, folder: Path) -> TrialRequest:
-    return TrialRequest(
-        configuration=configuration,
-        script="",
-        workload=workload,
-        roles=(Role(),),
-        folder=folder / "trial",
-    )
+NO_NETWORK = Network(own=False, why="not permitted")
 
 
-class BusyEngine(FakeEngine):
-    @contextmanager
-    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        del seconds
-        notify(f"Another search (/home/somebody) keeps {what} waiting. Press Ctrl-C to stop.")
-        raise EngineError("stopped")
-        yield
-
-
-def test_what_the_holder_of_the_machine_wrote_is_not_told(
-    shown: list[Message], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("busy", "first"),
+    [
+        (True, Notice(text=child.BUSY)),
+        (False, AttemptReport(began=True, events=(Notice(text=str(NO_NETWORK)),))),
+    ],
+)
+def test_a_search_tells_that_it_waits_and_which_network_it_has(
+    order_after: Callable[[], SearchOrder],
+    monkeypatch: pytest.MonkeyPatch,
+    first: Message,
+    *,
+    busy: bool,
 ) -> None:
-    """Any account of the machine may write it, and who asked for the job has no Ctrl-C."""
-    monkeypatch.setattr(child, "new_engine", lambda _: BusyEngine(lambda _: 100.0))
-    order = SearchOrder(
-        name="job",
-        model="m.py:m",
-        dataset="m.py:d",
-        space="quick",
-        model_arguments=(),
-        dataset_arguments=(),
-        options=SearchOptions(),
-        out=tmp_path,
-        engine="local",
-    )
-    with pytest.raises(EngineError):
-        child._search(order, shown.append, Network(own=True))
-    assert shown == [Notice(text=child.BUSY)]
+    """What the holder of the machine wrote is not told: any account of it may write that."""
+    shown, engine = [], FakeEngine(lambda _: 100.0)
+    if busy:
+        engine.reserved = lambda what, notify, _: notify(f"/home/somebody keeps {what} waiting.")
+    monkeypatch.setattr(child, "new_engine", lambda _: engine)
+
+    def send(what: Message) -> None:
+        shown.append(what)
+        raise EngineError("stopped")
+
+    with pytest.raises(EngineError, match="stopped"):
+        child._search(order_after(), send, NO_NETWORK)
+    assert shown == [first]
+    assert "not permitted" in str(NO_NETWORK)
 
 
 TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(task)]
@@ -96,24 +86,22 @@ TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(
 @pytest.mark.parametrize("kind", TRIALS)
 def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, kind: str) -> None:
     inner = create_autospec(Engine, instance=True)
-    engine = interruptible(inner, shown.append, [Configuration()])
+    engine = Interruptible(inner, shown.append, [Configuration()])
     engine.execute(every_task(tmp_path)[kind])
     assert shown == inner.method_calls == []
 
 
-def test_a_trial_that_is_set_aside_has_the_reason(
-    engine: Engine, workload: Workload, tmp_path: Path
-) -> None:
-    result = engine.execute(request(BAD, workload, tmp_path), lambda _: None)
+def test_a_trial_that_is_set_aside_has_the_reason(engine: Engine, tmp_path: Path) -> None:
+    result = engine.execute(request_for("fit", tmp_path, configuration=BAD))
     assert result.outcome is Outcome.CRASHED
     assert "died twice" in reason_text(result.reason)
 
 
 @pytest.mark.parametrize("kind", TRIALS)
 def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> None:
-    engine = interruptible(create_autospec(Engine, instance=True), shown.append, [])
+    engine = Interruptible(create_autospec(Engine, instance=True), shown.append, [])
     engine.execute(every_task(tmp_path)[kind])
-    assert shown == [RunBegun(configuration=Configuration()), RunOver()]
+    assert shown == [AttemptReport(running=Configuration()), AttemptReport(idle=True)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,4 +118,4 @@ def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: s
 class TestInterruptibleEngine(WrapperContract):
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        return interruptible(engine, lambda _: None, [])
+        return Interruptible(engine, lambda _: None, [])

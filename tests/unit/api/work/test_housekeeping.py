@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,31 +15,17 @@ from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.values import WorkerInfo
 from autotune.api.work import housekeeping
-from autotune.api.work.housekeeping import Chore, Inspection
-from autotune.engine.lock import Notify
+from autotune.api.work.housekeeping import Inspection, at_most_every
 from autotune.errors import EngineError
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine
 
 
-class Engine(FakeEngine):
-    def __init__(self, found: Machine | Exception = FAKE_MACHINE) -> None:
-        super().__init__(lambda _: 1.0)
-        self._found = found
-
-    def machine(self) -> Machine:
-        if isinstance(self._found, Exception):
-            raise self._found
-        return self._found
-
-
-class Busy(Engine):
-    def reserved(
-        self, what: str, notify: Notify, seconds: float | None = None
-    ) -> AbstractContextManager[None]:
-        del what, seconds
-        notify("Waiting for another search.")
-        raise AssertionError
+def engine_of(found: Machine = FAKE_MACHINE, /, **methods: Callable[..., object]) -> FakeEngine:
+    engine = FakeEngine(lambda _: 1.0, machine=found)
+    for name, method in methods.items():
+        setattr(engine, name, method)
+    return engine
 
 
 Inspect = Callable[..., Inspection]
@@ -56,7 +43,7 @@ def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
 
 def test_the_machine_is_looked_at_once(inspection: Inspect) -> None:
     """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
-    engine = Engine()
+    engine = engine_of()
     here = inspection(engine)
     assert here.machine is None
     here.inspect()
@@ -66,18 +53,21 @@ def test_the_machine_is_looked_at_once(inspection: Inspect) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "told"),
+    ("methods", "told"),
     [
-        (Busy(), []),
-        (Engine(EngineError("TensorFlow is gone.")), ["TensorFlow is gone."]),
-        (Engine(RuntimeError("anything")), ["anything"]),
+        ({"reserved": lambda what, notify: notify(f"Another search keeps {what} waiting.")}, []),
+        (
+            {"machine": Mock(side_effect=EngineError("TensorFlow is gone."))},
+            ["TensorFlow is gone."],
+        ),
+        ({"machine": Mock(side_effect=RuntimeError("anything"))}, ["anything"]),
     ],
 )
 def test_a_look_that_cannot_be_taken_is_taken_later(
-    inspection: Inspect, caplog: pytest.LogCaptureFixture, engine: Engine, told: list[str]
+    inspection: Inspect, caplog: pytest.LogCaptureFixture, methods: dict[str, Any], told: list[str]
 ) -> None:
     """While a search is timed nothing is looked at; a failure is logged, whatever it is."""
-    here = inspection(engine, Engine())
+    here = inspection(engine_of(**methods), engine_of())
     with caplog.at_level(logging.ERROR, logger.name):
         here.inspect()
     assert here.machine is None
@@ -93,34 +83,27 @@ def test_the_machine_of_an_earlier_look_counts_until_the_next(
     earlier = WorkerInfo(worker="w", devices="bench", host="h", machine=FAKE_MACHINE)
     workers.seen(database, earlier)
     other = fake_machine(cpus=3)
-    here = inspection(Engine(other))
+    here = inspection(engine_of(other))
     assert here.machine == FAKE_MACHINE
     here.inspect()
     assert here.machine == other
 
 
 def test_it_is_done_at_once_and_then_now_and_then() -> None:
-    times = iter([5.0, 6.0, 14.9, 15.0, 16.0, 40.0])
-    done: list[None] = []
-    counts: list[int] = []
-    chore = Chore(lambda: done.append(None), 10, clock=lambda: next(times))
-    for _ in range(6):
-        chore.do_if_due()
-        counts.append(len(done))
+    work, times = Mock(), [5.0, 6.0, 14.9, 15.0, 16.0, 40.0]
+    do_if_due = at_most_every(10, work, clock=Mock(side_effect=times))
+    counts = []
+    for _ in times:
+        do_if_due()
+        counts.append(work.call_count)
     assert counts == [1, 1, 1, 2, 2, 3]
 
 
 def test_what_fails_is_tried_again() -> None:
-    answers = iter([ZeroDivisionError, None])
-
-    def work() -> None:
-        error = next(answers)
-        if error:
-            raise error
-
-    chore = Chore(work, 10, clock=lambda: 0.0)
+    work = Mock(side_effect=[ZeroDivisionError, None])
+    do_if_due = at_most_every(10, work, clock=lambda: 0.0)
     with pytest.raises(ZeroDivisionError):
-        chore.do_if_due()
-    chore.do_if_due()
-    chore.do_if_due()
-    assert next(answers, "all used") == "all used"
+        do_if_due()
+    do_if_due()
+    do_if_due()
+    assert work.call_count == 2

@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 from autotune.api.errors import DatabaseUnavailable, Superseded
-from autotune.api.isolation import Network
 from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
-from autotune.api.work.messages import Begun
-from autotune.api.work.supervision import Lease, content
-from autotune.events import Notice
+from autotune.api.work.supervision import Lease
 
 TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
 CLAIMED = ClaimedJob.model_construct(token=TOKEN)
@@ -69,11 +66,3 @@ def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
     with pytest.raises(Superseded):
         fake.keep(100)
     assert fake.calls == []
-
-
-def test_the_beginning_tells_which_network_the_search_has() -> None:
-    text = str(Network(own=False, why="not permitted"))
-    made = content(Begun(network=text))
-    assert made["began"]
-    assert made["events"] == (Notice(text=text),)
-    assert "not permitted" in text

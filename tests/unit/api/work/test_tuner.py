@@ -7,29 +7,27 @@ from pathlib import Path
 import pytest
 
 from autotune.api.settings import load_settings
-from autotune.api.work.messages import Begun, Found, GaveUp
+from autotune.api.values import AttemptReport
+from autotune.api.work.messages import Found, GaveUp
 from autotune.api.work.tuner import Places
 from autotune.checks.certificate import Certificate, failed
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded
-from autotune.reason import CheckKind, Message, Outcome, Seen
+from autotune.reason import CheckKind, Message, Seen
 from autotune.result import Result
-from autotune.trial import Stage, Trial
+from tests.trials import ended_trial
 
-ROOT = Path("/srv/models")
+PATH = "/srv/models/a.py"
 
 
-def places(data: str = "/var/lib/tuning", root: Path = ROOT) -> Places:
-    return Places(load_settings(root=root, data=Path(data), examples=False))
+def places(data: str = "/var/lib/tuning", root: str = "/srv/models") -> Places:
+    return Places(load_settings(root=Path(root), data=Path(data), examples=False))
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (
-            "File /srv/models/examples/digits.py not found.",
-            "File examples/digits.py not found.",
-        ),
+        ("File /srv/models/examples/digits.py not found.", "File examples/digits.py not found."),
         ("It lies in /srv/models.", "It lies in models."),
         ("It lies in '/srv/models' or so.", "It lies in 'models' or so."),
         ("/var/lib/tuning/jobs/a/1 is full.", "tuning/jobs/a/1 is full."),
@@ -42,62 +40,42 @@ def test_the_operators_folders_are_hidden(text: str, shown: str | None) -> None:
     assert places().hidden(text) == (text if shown is None else shown)
 
 
-def test_data_within_the_root_are_named_from_it() -> None:
-    hidden = places("/srv/models/var/tuning").hidden("/srv/models/var/tuning/jobs/a")
-    assert hidden == "var/tuning/jobs/a"
-
-
-def test_a_root_of_everything_hides_nothing() -> None:
-    assert places("/data", Path("/")).hidden("/etc/hosts, /data/x") == "/etc/hosts, data/x"
+def test_data_are_named_from_the_root_they_lie_in() -> None:
+    """A root of everything hides nothing."""
+    assert places("/srv/models/var").hidden("/srv/models/var/jobs/a") == "var/jobs/a"
+    assert places("/data", "/").hidden("/etc/hosts, /data/x") == "/etc/hosts, data/x"
 
 
 def test_a_folder_is_known_by_both_of_its_names(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    known = places("/data", tmp_path / "link")
+    known = places("/data", f"{tmp_path}/link")
     assert known.hidden(f"{tmp_path}/link/a {tmp_path}/real/b") == "a b"
 
 
 def test_messages_lose_them_too() -> None:
-    path, trial = (
-        "/srv/models/a.py",
-        Trial(
-            number=0,
-            stage=Stage.BASELINE,
-            configuration=Configuration(),
-            outcome=Outcome.FAILED,
-            reason=Message(text="In /srv/models/a.py."),
-        ),
+    """All that whoever asked sees; a configuration and what is for the log alone stay."""
+
+    def ended(path: str) -> TrialEnded:
+        return TrialEnded(trial=ended_trial(reason=Message(text=f"In {path}.")), elapsed=1)
+
+    known, running = places(), AttemptReport(running=Configuration())
+    assert known.shortened(GaveUp(reason=PATH, detail=PATH)) == GaveUp(reason="a.py", detail=PATH)
+    assert known.shortened(ended(PATH)) == ended("a.py")
+    assert known.shortened(AttemptReport(events=(Notice(text=PATH),), study=PATH)) == (
+        AttemptReport(events=(Notice(text="a.py"),), study=PATH)
     )
-    known = places()
-    assert known.shortened(Notice(text=path)) == Notice(text="a.py")
-    assert known.shortened(GaveUp(reason=path, detail=path)) == GaveUp(reason="a.py", detail=path)
-    shortened = known.shortened(TrialEnded(trial=trial, elapsed=1))
-    expected = trial.model_copy(update={"reason": Message(text="In a.py.")})
-    assert shortened == TrialEnded(trial=expected, elapsed=1)
-    assert known.shortened(Begun()) == Begun()
+    assert known.shortened(running) == running
 
 
 def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
-    checks = (
-        failed(
-            "certification run",
-            Seen(kind=CheckKind.RUN_FAILED, reason=Message(text="In /srv/models/a.py.")),
-        ),
-    )
+    def certificate(path: str) -> Certificate:
+        seen = Seen(kind=CheckKind.RUN_FAILED, reason=Message(text=f"In {path}."))
+        return Certificate(checks=(failed("certification run", seen),))
+
     found = Result.model_construct(
-        configuration=Configuration(),
-        compared=(),
-        trials=(),
-        certificate=Certificate(checks=checks),
+        configuration=Configuration(), compared=(), trials=(), certificate=certificate(PATH)
     )
     shortened = places().shortened(Found(recommendation=found))
     assert isinstance(shortened, Found)
-    assert shortened.recommendation.certificate == Certificate(
-        checks=(
-            failed(
-                "certification run",
-                Seen(kind=CheckKind.RUN_FAILED, reason=Message(text="In a.py.")),
-            ),
-        )
-    )
+    assert shortened.recommendation.certificate == certificate("a.py")

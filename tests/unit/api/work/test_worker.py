@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from autotune.api.requests import JobRequest
-from autotune.api.settings import load_settings
-from autotune.api.store import attempts
-from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs
-from autotune.api.values import ClaimedJob, WorkerInfo
-from autotune.api.work.checkouts import Checkouts
-from autotune.api.work.worker import LAST_SECONDS, excluded, order
-from autotune.api.workloads import Registry
+from autotune.api.work.messages import SearchOrder
+from autotune.api.work.worker import LAST_SECONDS
 from autotune.config import Configuration
 
-
-@pytest.fixture
-def claimed(jobs: Jobs, asked: JobRequest, database: Database) -> ClaimedJob:
-    jobs.submit(asked, "me")
-    found = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
-    assert found is not None
-    return found
+Order = Callable[..., SearchOrder]
 
 
-def test_the_order_holds_what_the_operator_registered(
-    claimed: ClaimedJob, registry: Registry, tmp_path: Path
-) -> None:
-    made = order(claimed, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
+def test_the_order_holds_what_the_operator_registered(order_after: Order, tmp_path: Path) -> None:
+    made = order_after()
     assert made.model == "examples/digits.py:model_fn"
     assert made.model_arguments == (("filters", 32),)
-    assert made.out == tmp_path / "jobs" / claimed.job.id / "1"
+    assert made.out == tmp_path / "jobs" / made.name.removeprefix("job ") / "1"
     assert made.options.budget == 180
 
 
 @pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
-def test_what_earlier_attempts_used_is_gone(
-    claimed: ClaimedJob, registry: Registry, used: float, left: float
-) -> None:
-    late = claimed.model_copy(update={"used_seconds": used})
-    assert order(late, registry, load_settings(), Checkouts(Path())).options.budget == left
+def test_what_earlier_attempts_used_is_gone(order_after: Order, used: float, left: float) -> None:
+    assert order_after(used_seconds=used).options.budget == left
 
 
-def test_a_configuration_is_set_aside_after_its_second_death() -> None:
+def test_a_configuration_is_set_aside_after_its_second_death(order_after: Order) -> None:
     once, twice = Configuration(), Configuration(per_replica_batch=64)
-    assert excluded((twice, once, twice)) == (twice,)
+    assert order_after(killers=(twice, once, twice)).excluded == (twice,)

@@ -11,9 +11,15 @@ numbers = iter(dataset)
 RULE = "next-in-replica"
 
 BAD = """
-#: in a lambda
+#: in a lambda, of an iterator of any origin
+streams = [iter(dataset) for _ in range(2)]
+named = {"train": numbers}
 for _ in range(3):
     strategy.run(lambda: next(numbers))  # <- here
+    strategy.run(lambda batches=numbers: next(batches))  # <- here
+    strategy.run(lambda: numbers.get_next())  # <- here
+    strategy.run(lambda: next(streams[0]))  # <- here
+    strategy.run(lambda: next(named["train"]))  # <- here
 #: the iterator as an argument
 def step(batches):
     return tf.reduce_sum(next(batches))  # <- here
@@ -36,14 +42,10 @@ class Trainer:
 def step(batches, scale):
     return scale * tf.reduce_sum(next(batches))  # <- here
 strategy.run(partial(step, numbers), args=(2,))
-#: the default of a parameter
-strategy.run(lambda batches=numbers: next(batches))  # <- here
 #: a new iterator on each replica
 def step():
     return next(iter(dataset))  # <- here
 strategy.run(fn=step)
-#: by the iterator's method
-strategy.run(lambda: numbers.get_next())  # <- here
 #: in a function that gets strategy and iterator
 @tf.function
 def train(strategy, batches):
@@ -58,12 +60,6 @@ def make():
     return made
 batches = iter(make())
 strategy.run(lambda: next(batches))  # <- here
-#: one of a list
-streams = [iter(dataset) for _ in range(2)]
-strategy.run(lambda: next(streams[0]))  # <- here
-#: one of a dictionary
-streams = {"train": numbers}
-strategy.run(lambda: next(streams["train"]))  # <- here
 #: a step that a function makes
 def make_step(batches):
     def step():
@@ -88,22 +84,22 @@ def make(context):
     first = next(iter(dataset))
     return tf.data.Dataset.from_tensors(first).repeat()
 strategy.distribute_datasets_from_function(make)
-#: a Python iterator
-count = itertools.count()
-strategy.run(lambda: next(count))
-#: an iterator of a class of its own
+#: no iterator of a dataset
+from data import batches
 class Stream:
     def __next__(self):
         return 1
-stream = Stream()
+count, stream = itertools.count(), Stream()
+strategy.run(lambda: next(count))
 strategy.run(lambda: next(stream))
+strategy.run(lambda: next(batches))
+strategy.run(lambda: queue.get_next())
+strategy.run(lambda: tf.print(numbers.element_spec))
 #: a loop over the batch
 def step(batch):
     for each in tf.unstack(batch):
         train(each)
 strategy.run(step, args=(batch,))
-#: a queue with such a method
-strategy.run(lambda: queue.get_next())
 #: one device
 strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
 strategy.run(lambda: next(numbers))
@@ -118,9 +114,6 @@ def step():
     return next(numbers)
 for _ in range(3):
     step()
-#: an iterator of unknown origin
-from data import batches
-strategy.run(lambda: next(batches))
 #: a parameter that gets something else
 def step(batches):
     return next(batches)
@@ -129,8 +122,6 @@ strategy.run(step, args=(make_batches(),))
 def step(next):
     return next(numbers)
 strategy.run(step, args=(tf.shape,))
-#: only named, not asked
-strategy.run(lambda: tf.print(numbers.element_spec))
 """
 
 WHOLE_RULE = "dataset-not-distributed"

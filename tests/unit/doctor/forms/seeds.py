@@ -10,13 +10,17 @@ strategy = tf.distribute.MirroredStrategy()
 RULE = "one-seed-for-replicas"
 
 BAD = """
-#: a seed at the start
+#: every way to draw
 tf.random.set_seed(7)
-def step():
-    return tf.random.normal((2,))  # <- here
+def step(images):
+    noise = tf.random.normal((2,))  # <- here
+    kept = tf.nn.dropout(images, 0.5)  # <- here
+    turned = tf.image.random_flip_left_right(images)  # <- here
+    old = tf.keras.backend.random_normal((2,))  # <- here
+    return model(noise, kept, turned, old)
 @tf.function
-def train():
-    return strategy.run(step)
+def train(images):
+    return strategy.run(step, args=(images,))
 #: drawn by a function that the step calls
 tf.random.set_seed(7)
 def noise(shape):
@@ -46,15 +50,6 @@ class Trainer:
     @tf.function
     def train(self, images):
         return self.strategy.run(self.step, args=(images,))
-#: dropout
-tf.random.set_seed(7)
-strategy.run(lambda batch: tf.nn.dropout(batch, 0.5), args=(batch,))  # <- here
-#: augmentation
-tf.random.set_seed(7)
-def step(images):
-    images = tf.image.random_flip_left_right(images)  # <- here
-    return model(images)
-strategy.run(step, args=(images,))
 #: a layer of its own
 tf.random.set_seed(7)
 class Noise(keras.layers.Layer):
@@ -63,16 +58,10 @@ class Noise(keras.layers.Layer):
 with strategy.scope():
     model = keras.Sequential([Noise(), keras.layers.Dense(1)])
 strategy.run(lambda batch: model(batch), args=(batch,))
-#: the old functions of Keras
-tf.random.set_seed(7)
-strategy.run(lambda: tf.keras.backend.random_normal((2,)))  # <- here
-#: a seed of the operation
-strategy.run(lambda: tf.random.uniform((2,), seed=3))  # <- here
-#: a seed of the operation, by its name
+#: a seed of the operation, also by its name
 SEED = 3
-def step():
-    return tf.random.uniform((2,), seed=SEED)  # <- here
-strategy.run(step)
+strategy.run(lambda: tf.random.uniform((2,), seed=3))  # <- here
+strategy.run(lambda: tf.random.uniform((2,), seed=SEED))  # <- here
 #: a seed on each replica
 def step():
     tf.random.set_seed(7)
@@ -90,13 +79,20 @@ gan.fit(images)
 """
 
 GOOD = """
-#: no seed
+#: no seed, of the program or of the operation
 strategy.run(lambda: tf.random.uniform((2,)))
-#: a generator from the scope
+strategy.run(lambda: tf.random.uniform((2,), seed=None))
+#: not on replicas, or of another state
 tf.random.set_seed(7)
 with strategy.scope():
     generator = tf.random.Generator.from_seed(7)
-strategy.run(lambda: generator.uniform((2,)))
+    weights = tf.Variable(tf.random.normal((2,)))
+strategy.run(lambda: generator.uniform((2,)) + weights)
+noise = tf.random.uniform((2,))
+strategy.run(lambda each: each + 1, args=(noise,))
+dataset = dataset.map(lambda image: tf.image.random_flip_left_right(image))
+strategy.run(lambda batch: model(batch), args=(batch,))
+strategy.run(lambda: tf.Variable(tf.random.normal((2,))))
 #: stateless, with the replica's number
 tf.random.set_seed(7)
 def step():
@@ -116,28 +112,10 @@ rank = int(os.environ["RANK"])
 seed = 7 + rank
 tf.random.set_seed(seed)
 strategy.run(lambda: tf.random.uniform((2,)))
-#: drawn outside
-tf.random.set_seed(7)
-noise = tf.random.uniform((2,))
-strategy.run(lambda each: each + 1, args=(noise,))
 #: one device
 strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
 tf.random.set_seed(7)
 strategy.run(lambda: tf.random.uniform((2,)))
-#: only the first weights
-tf.random.set_seed(7)
-with strategy.scope():
-    weights = tf.Variable(tf.random.normal((2,)))
-strategy.run(lambda: weights + 1)
-#: a variable that the replicas create
-tf.random.set_seed(7)
-def create():
-    return tf.Variable(tf.random.normal((2,)))
-strategy.run(create)
-#: in a map of the dataset
-tf.random.set_seed(7)
-dataset = dataset.map(lambda image: tf.image.random_flip_left_right(image))
-strategy.run(lambda batch: model(batch), args=(batch,))
 #: a layer of its own, without a strategy that runs it
 tf.random.set_seed(7)
 class Noise(keras.layers.Layer):
@@ -149,6 +127,4 @@ def set_seed(seed):
     return seed
 set_seed(7)
 strategy.run(lambda: tf.random.uniform((2,)))
-#: no seed for the operation
-strategy.run(lambda: tf.random.uniform((2,), seed=None))
 """

@@ -18,31 +18,22 @@ strategy.run(step, args=(x, y))
 RULE = "loss-divided-twice"
 
 BAD = """
-#: in place
+#: in place, by a share, of a mean and of a sum
+SHARE = 1.0 / strategy.num_replicas_in_sync
 STEP
         loss = plain(y, model(x))
         loss /= strategy.num_replicas_in_sync  # <- here
-RUN
-#: a share kept in a name
-SHARE = 1.0 / strategy.num_replicas_in_sync
-STEP
-        loss = SHARE * plain(y, model(x))  # <- here
-RUN
-#: a mean, and then the batch
-STEP
-        loss = tf.reduce_mean(each_loss(y, model(x))) / GLOBAL_BATCH  # <- here
-RUN
-#: a mean by the batch as a factor
-STEP
+        shared = SHARE * plain(y, model(x))  # <- here
+        mean = tf.reduce_mean(each_loss(y, model(x))) / GLOBAL_BATCH  # <- here
         error = tf.reduce_mean(tf.square(y - model(x)))
-        loss = error * (1.0 / GLOBAL_BATCH)  # <- here
-RUN
-#: a sum by the batch, and then the replicas
-STEP
-        loss = tf.reduce_sum(each_loss(y, model(x))) / GLOBAL_BATCH
-        scaled = loss / tf.cast(strategy.num_replicas_in_sync, tf.float32)  # <- here
+        factor = error * (1.0 / GLOBAL_BATCH)  # <- here
+        total = tf.reduce_sum(each_loss(y, model(x))) / GLOBAL_BATCH
+        scaled = total / tf.cast(strategy.num_replicas_in_sync, tf.float32)  # <- here
+    tape.gradient(shared, model.trainable_variables)
+    tape.gradient(mean, model.trainable_variables)
+    tape.gradient(factor, model.trainable_variables)
     tape.gradient(scaled, model.trainable_variables)
-strategy.run(step, args=(x, y))
+RUN
 #: the second time in a function
 def per_replica(loss):
     return loss / strategy.num_replicas_in_sync
@@ -80,19 +71,18 @@ with strategy.scope():
 """
 
 GOOD = """
-#: a mean by the replicas
-STEP
-        loss = tf.reduce_mean(each_loss(y, model(x))) / strategy.num_replicas_in_sync
-RUN
-#: the average over one replica's batch, by the replicas
-STEP
-        loss = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=PER_REPLICA)
-        loss /= strategy.num_replicas_in_sync
-RUN
-#: a loss that sums
+#: divided once: a mean, an average over one replica's batch, a sum, a batch that is summed first
 total = keras.losses.MeanSquaredError(reduction="sum")
 STEP
-        loss = total(y, model(x)) / GLOBAL_BATCH
+        mean = tf.reduce_mean(each_loss(y, model(x))) / strategy.num_replicas_in_sync
+        loss = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=PER_REPLICA)
+        loss /= strategy.num_replicas_in_sync
+        whole = total(y, model(x)) / GLOBAL_BATCH
+        summed = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=BATCH)
+        summed = summed / strategy.num_replicas_in_sync
+    tape.gradient(mean, model.trainable_variables)
+    tape.gradient(whole, model.trainable_variables)
+    tape.gradient(summed, model.trainable_variables)
 RUN
 #: divided for the log only
 STEP
@@ -100,13 +90,11 @@ STEP
     tape.gradient(loss, model.trainable_variables)
     return loss / strategy.num_replicas_in_sync
 strategy.run(step, args=(x, y))
-#: divided by the steps that are accumulated
+#: divided by the steps that are accumulated, or multiplied, to undo it
 STEP
         loss = plain(y, model(x)) / ACCUMULATED
-RUN
-#: multiplied, to undo it
-STEP
-        loss = plain(y, model(x)) * strategy.num_replicas_in_sync
+        undone = plain(y, model(x)) * strategy.num_replicas_in_sync
+    tape.gradient(undone, model.trainable_variables)
 RUN
 #: only on one of two ways
 STEP
@@ -115,10 +103,5 @@ STEP
         else:
             loss = tf.reduce_mean(each_loss(y, model(x)))
         loss /= strategy.num_replicas_in_sync
-RUN
-#: a loss of the batch that is summed first
-STEP
-        loss = tf.nn.compute_average_loss(each_loss(y, model(x)), global_batch_size=BATCH)
-        loss = loss / strategy.num_replicas_in_sync
 RUN
 """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from fastapi import FastAPI
@@ -24,22 +23,13 @@ def made(database: Database) -> NewKey:
 
 @pytest.fixture
 def stranger(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(
-        app, base_url="http://localhost", headers=SAME, raise_server_exceptions=False
-    ) as client:
+    options = {"raise_server_exceptions": False, "follow_redirects": False}
+    with TestClient(app, base_url="http://localhost", headers=SAME, **options) as client:
         yield client
 
 
 @pytest.fixture
 def browser(stranger: TestClient, made: NewKey) -> TestClient:
-    answer = stranger.post("/sign-in", data={"key": made.secret}, follow_redirects=False)
+    answer = stranger.post("/sign-in", data={"key": made.secret})
     assert answer.status_code == 303, answer.text
     return stranger
-
-
-Text = Callable[[str], str]
-
-
-@pytest.fixture
-def text() -> Text:
-    return lambda page: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))

@@ -30,7 +30,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
         "strategies": ["one_device", "mirrored"],
         "workers": "1, 2",
     }
-    answer = browser.post("/", data={**SENT, **more}, follow_redirects=False)
+    answer = browser.post("/", data={**SENT, **more})
     (job,) = started(jobs)
     assert (answer.status_code, answer.headers["location"]) == (303, f"/tunings/{job.id}")
     assert (job.params, job.space) == ({"filters": 64}, "quick")
@@ -169,7 +169,7 @@ def test_the_button_repeats_a_job_once(browser: TestClient, jobs: Jobs) -> None:
     assert f'action="{path}"' in page
     once = re.search('name="once" value="([^"]+)"', page)
     assert once
-    answers = [browser.post(path, data={"once": once[1]}, follow_redirects=False) for _ in "ab"]
+    answers = [browser.post(path, data={"once": once[1]}) for _ in "ab"]
     second, first = started(jobs)
     assert [each.headers["location"] for each in answers] == [f"/tunings/{second.id}"] * 2
     assert (first.id, second.params, second.space) == (job.id, job.params, job.space)

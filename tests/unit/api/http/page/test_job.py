@@ -105,23 +105,20 @@ def test_a_job_tells_the_code_that_it_measured(
     assert jobs.get(job.id, None).code_changed
 
 
-def test_a_done_job_tells_the_verdict_and_the_program(show: Show, done: Job) -> None:
+def test_a_done_job_tells_the_verdict_and_the_program(
+    client: TestClient, show: Show, done: Job
+) -> None:
     page = show(done.id)
     for each in ("Stay on one device: ", "Run-to-run variation", "1.20", "1.10 to 1.30", "1,000"):
         assert each in page
+    links = re.findall(rf'href="(/v1/tunings/{done.id}/[^"]+)"', page)
+    assert len(links) == 5
     for name in ("config", "result", "script?part=train", "report"):
-        assert f'href="/v1/tunings/{done.id}/{name}"' in page
+        assert f"/v1/tunings/{done.id}/{name}" in links
+    assert {client.get(each).status_code for each in links} == {200}
     assert "data-stream" not in page
     assert 'id="cancel"' not in page
     assert programs_of(page) == ["print('trained')\n"]
-
-
-def test_every_download_is_there(client: TestClient, done: Job) -> None:
-    page = client.get(f"/tunings/{done.id}").text
-    found = re.findall(rf'href="(/v1/tunings/{done.id}/[^"]+)"', page)
-    assert len(found) == 5
-    for each in found:
-        assert client.get(each).status_code == 200
 
 
 def test_what_starts_a_gang_is_shown_and_to_be_had(

@@ -1,13 +1,15 @@
-"""A time that an epoch is to take."""
+"""What is said of an epoch: the time it is to take, and what lies between two."""
 
 from __future__ import annotations
 
 import pytest
 
 from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.engine.tasks.between import BetweenEpochs
 from autotune.options import SearchOptions
-from autotune.result.target import target_lines
+from autotune.result.epochs import target_lines
 from autotune.stats import Interval
+from autotune.text import parse_seconds, roughly
 
 from .conftest import GANG, Changed, step
 
@@ -26,28 +28,16 @@ DIAGNOSIS = Diagnosis(
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "more"),
     [
-        (
-            "2min",
-            ["An epoch takes 1 min 40 s (1 min 31 s to 1 min 51 s) as recommended; 2 min were"],
-        ),
-        (
-            "1min",
-            [
-                "1 min 40 s",
-                "4 machines are predicted to take 50 s (45 s to 55 s), at a price of 0.111;",
-            ],
-        ),
-        ("35s", ["1 min 40 s", "8 machines are predicted to take 31 s"]),
-        (
-            "10s",
-            ["1 min 40 s", "No more machines are predicted to do it: 8 come nearest, with 31 s"],
-        ),
+        ("2min", []),
+        ("1min", ["4 machines are predicted to take 50 s (45 s to 55 s), at a price of 0.111;"]),
+        ("35s", ["8 machines are predicted to take 31 s"]),
+        ("10s", ["No more machines are predicted to do it: 8 come nearest, with 31 s"]),
     ],
 )
 def test_a_target_is_compared_with_what_is_predicted(
-    changed: Changed, asked: str, told: list[str]
+    changed: Changed, asked: str, more: list[str]
 ) -> None:
     """As recommended first, then on the fewest machines, then by how much nothing reaches it."""
     result = changed(
@@ -57,9 +47,10 @@ def test_a_target_is_compared_with_what_is_predicted(
         best_distributed=GANG,
         diagnosis=DIAGNOSIS,
     )
-    found = [*target_lines(result)]
-    assert len(found) == len(told)
-    assert all(text in line for text, line in zip(told, found, strict=True))
+    first, *others = target_lines(result)
+    now = "An epoch takes 1 min 40 s (1 min 31 s to 1 min 51 s) as recommended"
+    assert first == f"{now}; {roughly(parse_seconds(asked))} were asked for."
+    assert all(text in line for text, line in zip(more, others, strict=True))
 
 
 def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
@@ -69,3 +60,21 @@ def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
     *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))
     assert "a search on two of them" in last
     assert not [*target_lines(changed())]
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"validation": 0.5, "checkpoint": 0.25}, "validation 0.5 s and a checkpoint 0.25 s"),
+        ({"checkpoint": 0.25}, "a checkpoint 0.25 s"),
+        ({}, None),
+    ],
+)
+def test_what_lies_between_epochs_is_told(
+    changed: Changed, found: dict[str, float], said: str | None
+) -> None:
+    """Beside the epoch, with its share; nothing where nothing was seen."""
+    reasons = changed(between=BetweenEpochs(**found)).reasons
+    lines = [each for each in reasons if each.startswith("After each epoch")]
+    assert len(lines) == (said is not None)
+    assert all(f"which is what was tuned, {said}: " in line for line in lines)

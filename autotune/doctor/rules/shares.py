@@ -1,13 +1,18 @@
-"""Batches of a dataset that is not distributed, or that are asked for on each replica."""
+"""Which examples each replica and worker gets: the whole batch, another one, or all of them."""
 
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import Hits, Kind, Module, rule
+from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, rule
 from autotune.doctor.code.module import Run
 
-_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
+_REPLICA_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
 """Whoever asks for these may take its share of a batch by itself."""
+_SHARES = {
+    *("shard", "input_pipeline_id", "num_input_pipelines", "distribute_datasets_from_function"),
+    *("task_id", "task_type", "cluster_resolver", "replica_id_in_sync_group"),
+}
+_SHARE_WORDS = ("shard", "task_id", "task_index", "worker_id", "worker_index", "rank")
 _NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 
@@ -19,7 +24,7 @@ def dataset_not_distributed(module: Module) -> Hits:
         if given is None or run.function is None or not _is_repeated(module, run.call):
             continue
         called = module.all_called([run.function])
-        if not any(module.asks_for(each, _SHARES) for each in called):
+        if not any(module.asks_for(each, _REPLICA_SHARES) for each in called):
             what = ast.unparse(given)
             yield given, f"Every replica gets the whole `{what}`: its dataset is not distributed."
 
@@ -85,3 +90,37 @@ def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
         case ast.Call(func=ast.Attribute(attr=name, value=given)) if name in _NEXT:
             return given, node
     return None, node
+
+
+@rule
+def shards_off(module: Module) -> Hits:
+    types = [each.annotation for each in module.nodes if isinstance(each, ast.arg)]
+    given = {module.dotted(each) for each in types if each}
+    if not (module.strategies | given) & MULTI_WORKER or _shards_itself(module):
+        return
+    for node in module.attributes["OFF"]:
+        parent = module.parents[node]
+        is_set = isinstance(parent, ast.Assign) and parent.value is node
+        if is_set and module.dotted(node) == "tf.data.experimental.AutoShardPolicy.OFF":
+            yield node, "Sharding is off, and nothing in this file shards the examples."
+
+
+def _shards_itself(module: Module) -> bool:
+    bound = [name for scope in module.scopes for name in scope.names]
+    if any("shard" in name.lower() and _is_share(name) for name in bound):
+        return True
+    members = [each for name in _SHARES for each in module.attributes[name]]
+    names = [each for name, found in module.loads.items() if _is_share(name) for each in found]
+    return not all(_is_only_compared(module, each) for each in (*members, *names))
+
+
+def _is_share(name: str) -> bool:
+    plain = name.lower().replace("shard_policy", "").replace("autoshardpolicy", "")
+    return any(word in plain for word in _SHARE_WORDS)
+
+
+def _is_only_compared(module: Module, node: ast.AST) -> bool:
+    """Return whether who asks which worker this is only decides what it does besides reading."""
+    parent = module.parents[node]
+    chained = isinstance(parent, ast.Attribute) and parent.attr in _SHARES
+    return chained or isinstance(parent, ast.Compare)

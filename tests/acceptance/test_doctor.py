@@ -1,17 +1,20 @@
-"""Faults of start-up and of Keras 3 that the installed doctor finds in whole programs."""
+"""What the installed doctor finds in whole programs.
+
+Some hold the plainest forms of mistakes that people asked about, in the words of nobody but us, the
+others faults of start-up and of Keras 3.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from .conftest import FIELD, Run
 
-PROGRAMS = FIELD / "doctor_startup"
+PROGRAMS = FIELD / "doctor"
 MARK = re.compile(r"  # (?P<rule>[a-z-]+)$")
 """Ends the lines of a program in which that rule must find something."""
 
@@ -22,7 +25,6 @@ def findings(run: Run) -> dict[str, list[tuple[int, str]]]:
     done = run("doctor", PROGRAMS, "--output-format", "json")
     assert done.returncode == 1, done.stderr
     found: dict[str, list[tuple[int, str]]] = {}
-    each: dict[str, Any]
     for each in json.loads(done.stdout)["findings"]:
         name = Path(each["place"]["file"]).name
         found.setdefault(name, []).append((each["place"]["line"], each["rule"]))

@@ -1,0 +1,158 @@
+"""Searches of programs as people bring them. Nothing here depends on how fast anything was."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import EXAMPLES, FIELD, Run, counted, train
+
+pytestmark = pytest.mark.real
+
+CELLS = (
+    "%matplotlib inline\n!ls \\\n  -l\nimport keras, numpy as np",
+    "%%bash\nexit 1",
+    "x, y = np.ones((400, 8), 'float32'), np.ones((400, 1))\nopen('rows.txt', 'a').write('x')",
+    "model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])",
+    "def end(epoch, logs):\n    model.stop_training = logs['val_loss'] < 9",
+    "model.compile('sgd', 'mse')",
+    "asked = {'callbacks': [keras.callbacks.LambdaCallback(on_epoch_end=end)]}",
+    "%%time\nhistory = model.fit(x, y, 40, validation_split=0.1, verbose=0, **asked)",
+    "display('Best %s'\n        % 'loss:', min(history.history['loss']))",
+)
+QUICK = ("--space", "quick")
+NO_CHOICE = (*QUICK, "--strategies", "one_device", "--objective", "max_throughput")
+TWO_WORKERS = """
+strategies: [one_device, multi_worker_mirrored]
+axes:
+  per_replica_batch: [8, 16]
+  steps_per_execution: [32]
+  workers: [2]
+  shard_policy: [data]
+"""
+Tuned = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with programs, among them an example and a notebook."""
+    folder = Path(shutil.copytree(FIELD, tmp_path_factory.mktemp("my scripts") / "scripts"))
+    shutil.copy(EXAMPLES / "whole_script.py", folder / "train.py")
+    cells = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in CELLS]
+    (folder / "train.ipynb").write_text(json.dumps({"cells": cells}))
+    (folder / "two_workers.yaml").write_text(TWO_WORKERS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tuned(run: Run, folder: Path) -> Tuned:
+    """Searches a program of the folder; returns the result, and with it what was on stderr."""
+
+    def tuned(name: str, *asked: str) -> dict[str, Any]:
+        out = ("--json", "--out", folder / f"out-{name}")
+        done = run("tune", folder / name, *out, *asked)
+        assert done.returncode == 0, done.stderr
+        return {**json.loads(done.stdout), "stderr": " ".join(done.stderr.split())}
+
+    return tuned
+
+
+def test_what_compiling_an_eager_model_gains_is_the_first_thing_told(
+    tuned: Tuned, folder: Path
+) -> None:
+    """The script's own settings are measured, the same compiled, and the program compiles."""
+    found = tuned("eager.py", *QUICK, *counted(2, 800), "--no-diagnose")
+    own, compiled = (each["configuration"] for each in found["trials"][:2])
+    assert own.pop("run_eagerly")
+    assert not compiled.pop("run_eagerly")
+    assert own == compiled
+    assert found["reasons"][0].startswith("Your model runs eagerly (line 6): compiled, it takes 1/")
+    program = (folder / "out-eager.py" / "train.py").read_text()
+    assert "The script asks for eager execution in line 6" in program
+    assert "model.run_eagerly = False" in program
+
+
+def test_what_a_callback_takes_is_told_by_its_name(tuned: Tuned) -> None:
+    """A callback that sleeps limits the step, whatever the machine computes meanwhile."""
+    found = tuned("slow_callback.py", *QUICK, *counted(1, 800), "--no-diagnose")
+    [told] = [each for each in found["reasons"] if "with your own settings" in each]
+    assert told.startswith("Callbacks limit a step with your own settings: callback Logger: 2")
+
+
+def test_gradients_that_are_accumulated_stay_on_one_device(tuned: Tuned) -> None:
+    """That is an answer, and an update is told to see several batches."""
+    found = tuned("accumulating.py", *QUICK, *counted(1, 800), "--no-diagnose")
+    assert found["verdict"] == "one device"
+    assert found["summary"].startswith(
+        "Stay on one device: nothing distributed can run, because Keras cannot accumulate"
+    )
+    assert any(each.startswith("An update sees 3 batches") for each in found["reasons"])
+
+
+def test_what_is_run_counts_and_the_sentence_follows_it(tuned: Tuned) -> None:
+    """A model with a train_step of its own is compared at its own batch, and nowhere else."""
+    found = tuned("step_of_its_own.py", *QUICK, *counted(3, 800))
+    ran = [each for each in found["trials"] if each["outcome"] != "skipped"]
+    batches = {each["configuration"]["per_replica_batch"] * _replicas(each) for each in ran}
+    assert batches == {64}
+    assert (ran[0]["configuration"]["strategy"], _replicas(ran[0])) == ("one_device", 1)
+    several = any(_replicas(each) > 1 and each["outcome"] in ("measured", "pruned") for each in ran)
+    assert ("no distributed configuration was measured" in found["summary"]) is not several
+    assert found["configuration"]["strategy"] != "one_device" or found["global_batch"] == 64
+
+
+def test_a_budget_that_holds_no_step_is_told_with_a_number(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    """The step is not called a hang, and the next budget stands in the message."""
+    asked = (*QUICK, "--budget", "20s", "--out", tmp_path / "out")
+    done = run("tune", folder / "traces_for_long.py", *asked)
+    assert done.returncode == 3, done.stderr
+    assert "Looking at how the model learns" not in done.stderr
+    assert re.search(r"the budget ran out .* had taken \d+ s by then", done.stderr)
+    assert re.search(r"Use a budget of \d+\w+ or more \(--budget\)", done.stderr)
+
+
+def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) -> None:
+    """Two workers are tried although it validates, and the program makes 3 epochs of 63 steps."""
+    asked = ("--space", str(folder / "two_workers.yaml"), "--no-diagnose", "--global-batch", "16")
+    found = tuned("strategy_of_its_own.py", *asked, *counted(4, 1000))
+    assert "MirroredStrategy in line 10 is taken out" in found["stderr"]
+    workers = {each["configuration"]["workers"]: each["outcome"] for each in found["trials"]}
+    assert workers[1] == "measured"
+    assert workers[2] in ("measured", "pruned")
+    assert found["facts"]["fit"]["own_strategy"]["title"] == "MirroredStrategy"
+    assert any("MirroredStrategy in line 10" in each for each in found["reasons"])
+    program = "launch.py" if found["configuration"]["workers"] > 1 else "train.py"
+    train(folder / "out-strategy_of_its_own.py" / program, folder)
+    trained = json.loads((folder / "found.json").read_text())
+    assert trained == {"updates": 3 * 63, "validated": 3, "evaluated": 2}
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "batch", "printed"),
+    [
+        ("train.py", ["--", "--units", "16"], 64, "Best accuracy:"),
+        ("train.ipynb", [], 40, "Best loss:"),
+    ],
+)
+def test_a_script_is_tuned_and_its_program_runs_to_the_end(
+    tuned: Tuned, folder: Path, script: str, arguments: list[str], batch: int, printed: str
+) -> None:
+    """The script's own batch is tried first, trials write nothing, and the program goes on."""
+    found = tuned(script, *NO_CHOICE, *counted(1, 400), "--no-diagnose", *arguments)
+    assert found["trials"][0]["configuration"]["per_replica_batch"] == batch
+    assert not (folder / "rows.txt").exists()
+    steps = found["configuration"]["steps_per_execution"]
+    shortly = ("--epochs", "1", "--steps-per-epoch", str(steps))
+    assert printed in train(folder / f"out-{script}" / "train.py", folder, *shortly)
+
+
+def _replicas(trial: dict[str, dict[str, int]]) -> int:
+    return trial["configuration"]["workers"] * trial["configuration"]["replicas_per_worker"]

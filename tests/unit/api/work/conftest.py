@@ -1,0 +1,35 @@
+"""An order as a worker gives it to the process of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autotune.api.requests import JobRequest
+from autotune.api.settings import load_settings
+from autotune.api.store import attempts
+from autotune.api.store.database import Database
+from autotune.api.store.jobs import Jobs
+from autotune.api.values import WorkerInfo
+from autotune.api.work.checkouts import Checkouts
+from autotune.api.work.messages import SearchOrder
+from autotune.api.work.worker import order
+from autotune.api.workloads import Registry
+
+
+@pytest.fixture
+def order_after(
+    jobs: Jobs, asked: JobRequest, database: Database, registry: Registry, tmp_path: Path
+) -> Callable[..., SearchOrder]:
+    """Makes the order for a claimed job, of whose earlier attempts something is known."""
+    jobs.submit(asked, "me")
+    claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
+    assert claimed is not None
+
+    def order_after(**known: object) -> SearchOrder:
+        job = claimed.model_copy(update=known)
+        return order(job, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
+
+    return order_after

@@ -1,0 +1,42 @@
+"""What is said of the memory, of a time step that nobody took apart, and of a changed script."""
+
+from __future__ import annotations
+
+import pytest
+
+from autotune.options import SearchOptions
+from autotune.result import Result
+from autotune.result.explanations import largest_batch
+
+from .conftest import Changed
+
+GIB = 2.0**30
+
+
+def test_memory_grows_with_the_batch() -> None:
+    """By a line through what was seen, up to the limit."""
+    peaks = {32: 1.1 * GIB, 64: 1.2 * GIB, 128: 1.4 * GIB}
+    assert largest_batch(peaks, 11 * GIB) == pytest.approx(3200, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "peaks", [{}, {32: GIB}, {32: GIB, 64: 1.05 * GIB}, {32: GIB, 64: 0.5 * GIB}]
+)
+def test_peaks_that_say_nothing_are_not_extrapolated(peaks: dict[int, float]) -> None:
+    """Too few, or no growth beyond noise."""
+    assert largest_batch(peaks, 11 * GIB) is None
+
+
+@pytest.mark.parametrize(("diagnose", "budget"), [(True, 60.0), (False, 60.0), (True, None)])
+def test_a_diagnosis_for_which_no_time_was_left_is_told(
+    result: Result, *, diagnose: bool, budget: float | None
+) -> None:
+    """Only where one was asked for, and time was bounded."""
+    options = SearchOptions(diagnose=diagnose, budget=budget)
+    told = result.model_copy(update={"diagnosis": None, "options": options}).reasons
+    assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
+
+
+def test_the_speed_of_a_changed_script_is_told(changed: Changed) -> None:
+    found = changed(patch="a change", patch_speed=0.97).reasons
+    assert any("train.patch ran once, with 0.97 times" in line for line in found)

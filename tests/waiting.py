@@ -1,0 +1,21 @@
+"""Waiting for what other processes do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def happens(look: Callable[[], object], seconds: float = 60.0) -> bool:
+    """Look again and again whether something is so; return whether it came in time."""
+    deadline = time.monotonic() + seconds
+    while not look():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def until(look: Callable[[], object], seconds: float = 300.0) -> None:
+    """Wait until something is so."""
+    assert happens(look, seconds), "it took too long"
