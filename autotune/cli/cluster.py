@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autotune.engine.base import Engine
     from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
+    from autotune.workload import Workload
 
     Links = Mapping[tuple[str, str], Link | None]
 
@@ -24,7 +25,6 @@ app = typer.Typer(
     help="Check whether the machines of a cluster can train together.",
     no_args_is_help=True,
 )
-BOTH = "Pass both factories or neither."
 FAR_APART = 1.0
 """Seconds between the times of day of two machines from which it is reported."""
 
@@ -50,7 +50,10 @@ def check(
     *,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL", help="Function that returns the model, to be called too."),
+        typer.Argument(
+            metavar="[MODEL",
+            help="Function that returns the model, to be called too; or a training script.",
+        ),
     ] = None,
     dataset: Annotated[
         str | None, typer.Argument(metavar="DATASET]", help="Function that returns the dataset.")
@@ -60,12 +63,11 @@ def check(
 ) -> None:
     """Check that the machines have the same software and reach each other, before any trial.
 
-    With factories also that each machine can import them and read their data, and gets the same.
+    With factories or a script also that each machine can run them and reads the same data.
     """
     from autotune.engine.resolve import reserved_engine
 
-    if (model is None) != (dataset is None):
-        raise UsageError("Only one factory was given.", BOTH)
+    workload = None if model is None else _workload(model, dataset)
     with reserved_engine(engine, "cluster check", log) as running:
         if not isinstance(running, Linked):
             raise UsageError(
@@ -76,8 +78,8 @@ def check(
         links, clocks, machine = running.links(), running.clocks(), running.machine()
         _check_reached(links)
         _report_clocks(clocks)
-        if model and dataset:
-            _check_factories(running, model, dataset)
+        if workload is not None:
+            _check_workload(running, workload)
     if json:
         write_out(to_json.dumps(_as_data(machine, links, clocks), indent=2) + "\n")
     else:
@@ -103,12 +105,26 @@ def _report_clocks(clocks: Mapping[str, float]) -> None:
         )
 
 
-def _check_factories(running: Engine, model: str, dataset: str) -> None:
-    from autotune.engine.tasks.inspect import InspectionRequest
-    from autotune.workload import Workload, factory_from_text
+def _workload(model: str, dataset: str | None) -> Workload:
+    from autotune.workload import (
+        Workload,
+        factory_from_text,
+        is_script,
+        script_from_text,
+        script_workload,
+    )
 
-    log("Calling the factories on all machines")
-    workload = Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
+    if dataset is not None:
+        return Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
+    if is_script(model):
+        return script_workload(script_from_text(model))
+    raise UsageError("Only one factory was given.", "Pass both, a training script, or neither.")
+
+
+def _check_workload(running: Engine, workload: Workload) -> None:
+    from autotune.engine.tasks.inspect import InspectionRequest
+
+    log(f"{'Running the script' if workload.script else 'Calling the factories'} on all machines")
     facts = running.execute(InspectionRequest(workload))
     count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
     log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")

@@ -12,20 +12,17 @@ import typer
 
 from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import Command, Commands
-from autotune.cli.database import database
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
-from autotune.cli.keys import app as keys_app
 from autotune.cli.machine import machine, spaces
+from autotune.cli.operate import database, keys_app, workers_app
 from autotune.cli.options import SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.run import run
-from autotune.cli.saved import report, script
+from autotune.cli.saved import report, script, ui
 from autotune.cli.serve import app as serve_app
 from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
-from autotune.cli.ui import ui
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
-from autotune.cli.workers import app as workers_app
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 findings (doctor), refuted (verify) or internal error, 2 usage "

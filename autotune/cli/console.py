@@ -22,7 +22,6 @@ DEBUG = "AUTOTUNE_DEBUG"
 
 
 def notices() -> Console:
-    """Return the console for progress, notices and errors."""
     return Console(stderr=True, highlight=False)
 
 
@@ -56,7 +55,6 @@ class Commands(TyperGroup):
     """The group of all commands, whose errors look alike: ours, and those of typer."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run a command, and leave with its exit code."""
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except Exception as error:
@@ -71,7 +69,6 @@ class Commands(TyperGroup):
         return code
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options of the group."""
         return without_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
@@ -86,7 +83,6 @@ class Command(TyperCommand):
     """A command whose flags show no type in its help, because they take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return all options and arguments."""
         return without_types(super().get_params(ctx))
 
 

@@ -37,6 +37,7 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     need: take.Need = None,
     priority: take.Priority = 0,
     label: take.Label = None,
+    json: take.Json = False,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
@@ -46,7 +47,7 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     asked: dict[str, Any] = {"needs": needs, "labels": labels, "priority": priority}
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **asked)
-    write_out(f"{job.id}\n")
+    write_out((job.model_dump_json(indent=2) if json else job.id) + "\n")
     log(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
@@ -70,15 +71,24 @@ def _labels_from(given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def watch(*, job: take.JobId, url: take.Url, key_file: take.KeyFile = None) -> None:
+def watch(
+    *, job: take.JobId, url: take.Url, key_file: take.KeyFile = None, json: take.Json = False
+) -> None:
     """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
+    from autotune.api.events import sentence_of
     from autotune.api.states import State
+    from autotune.events import Event, Notice
     from autotune.result.answer import settings
+    from autotune.result.following import terminal_report
 
     with connected(url, key_file) as client:
-        follow(client, job)
+        with terminal_report(notices()) as view:
+            for body in (each.body for each in client.follow(job)):
+                view(body if isinstance(body, Event) else Notice(text=sentence_of(body) or ""))
         ended = client.job(job)
         result = client.result(job) if ended.state is State.DONE else None
+    if json:
+        write_out(ended.model_dump_json(indent=2) + "\n")
     log(ended.summary or ended.reason or f"The job is {ended.state}.")
     if result is None:
         raise typer.Exit(Interrupted.exit_code if ended.state is State.CANCELLED else 3)
@@ -99,17 +109,6 @@ def fetch(
         result = client.result(job)
     result.save(out)
     show_result(result, out, as_json=json)
-
-
-def follow(client: Client, job: str) -> None:
-    """Show the events of a job as those of a search, until it ends."""
-    from autotune.api.events import sentence_of
-    from autotune.events import Event, Notice
-    from autotune.result.following import terminal_report
-
-    with terminal_report(notices()) as view:
-        for body in (each.body for each in client.follow(job)):
-            view(body if isinstance(body, Event) else Notice(text=sentence_of(body) or ""))
 
 
 def connected(url: str, key_file: Path | None) -> Client:

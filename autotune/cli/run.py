@@ -70,11 +70,7 @@ def run(
 def command_for(
     folder: Path, arguments: Sequence[str], on: Place = Place.LOCAL, hosts: str | None = None
 ) -> list[str]:
-    """Return the command that trains with what lies in a folder.
-
-    Raises:
-        UsageError: There is no program, or it is not started so.
-    """
+    """Return the command that trains with what lies in a folder."""
     train, launch = folder / "train.py", folder / "launch.py"
     if not train.is_file():
         raise UsageError(

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from typing import Annotated, NamedTuple
@@ -42,8 +42,6 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 GRACE_SECONDS = 20.0
 _POLL_SECONDS = 0.2
 
-Log = Callable[[str], None]
-
 
 @app.callback(invoke_without_command=True)
 def everything(
@@ -64,7 +62,7 @@ def everything(
     api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
     worker = ("serve", "worker", *file)
     parts = [Part(name="API", command=api), Part(name="worker", command=worker)]
-    raise typer.Exit(supervise(parts, log))
+    raise typer.Exit(supervise(parts))
 
 
 @app.command()
@@ -119,9 +117,8 @@ class Part(NamedTuple):
 class Kept:
     """Keeps one part running. To be used by one thread, which lives as long as the part."""
 
-    def __init__(self, part: Part, log: Log) -> None:
+    def __init__(self, part: Part) -> None:
         self._part = part
-        self._log = log
         self._pause = SHORTEST_PAUSE
         self._again: float | None = None
         self._stable = False
@@ -140,7 +137,7 @@ class Kept:
         if code > 0 and not self._stable:
             return code
         died = f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
-        self._log(f"The {self._part.name} {died}; restarting.")
+        log(f"The {self._part.name} {died}; restarting.")
         self._again = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         return None
@@ -172,12 +169,12 @@ class Kept:
         )
 
 
-def supervise(parts: Sequence[Part], log: Log) -> int:
+def supervise(parts: Sequence[Part]) -> int:
     """Run parts from the main thread until SIGTERM or Ctrl-C; return the exit code."""
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    kept = [Kept(part, log) for part in parts]
+    kept = [Kept(part) for part in parts]
     try:
         return _watch(kept, stop)
     finally:

@@ -74,6 +74,7 @@ class RayEngine(ProcessEngine):
         try:
             self.hosts.take(notify)
             self.hosts.reserve(what, notify, seconds)
+            self.hosts.report_shared(notify)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()
@@ -96,11 +97,16 @@ class RayEngine(ProcessEngine):
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task on every host; the answer has to be the same everywhere."""
         hosts = self.hosts.take()
-        with loss_as_engine_error(), self._interruptible(hosts):
-            if task.workload is not None:
-                bring(task.workload, hosts)
-            asked = {host: host.ask("execute", task) for host in hosts}
-            return task.together(_answered(asked, _STEPS * task.limits.window))
+        try:
+            with loss_as_engine_error():
+                if task.workload is not None:
+                    bring(task.workload, hosts)
+                asked = {host: host.ask("execute", task) for host in hosts}
+                return task.together(_answered(asked, _STEPS * task.limits.window))
+        except KeyboardInterrupt:
+            for host in hosts:
+                host.lose()  # Its agent cannot leave the call.
+            raise
 
     def links(self) -> dict[tuple[str, str], Link | None]:
         """Return what the network gives from each host to each other one, by their addresses.
@@ -149,7 +155,8 @@ class RayEngine(ProcessEngine):
 
     def _left(self) -> list[RemoteHost]:
         self.hosts.take()
-        self.hosts.find_lost()
+        # Those that are gone are struck off here, so that nothing which is begun is ended by that.
+        self.hosts.ask_left("clock")
         self.hosts.renew()
         if not self.hosts.left:
             raise EngineError(
@@ -158,19 +165,9 @@ class RayEngine(ProcessEngine):
             )
         return self.hosts.left
 
-    @contextmanager
-    def _interruptible(self, hosts: Sequence[RemoteHost]) -> Iterator[None]:
-        """End the agents where the user interrupts a call that they cannot leave."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            for host in hosts:
-                host.lose()
-            raise
-
 
 class RemoteGroup(WorkerGroup):
-    """Worker processes on several hosts."""
+    """Worker processes on several hosts, each process on the one of its position."""
 
     def __init__(
         self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
@@ -180,6 +177,8 @@ class RemoteGroup(WorkerGroup):
         self._request = request
         self._folder = folder
         self._code = code
+        self._ahead: dict[RemoteHost, float] = {}
+        """Seconds that the clock of each is ahead of ours."""
         self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
         self._exits: dict[int, Exit] = {}
         self._uses: dict[RemoteHost, MemoryUse] = {}
@@ -192,8 +191,7 @@ class RemoteGroup(WorkerGroup):
     def start(self) -> None:
         """Start all processes, on ports that are held until the end."""
         bring(self._request.workload, self._hosts)
-        for host in self._hosts:
-            host.compare_clocks()
+        self._ahead = {host: host.ahead("clock", time.monotonic) for host in self._hosts}
         addresses = self._addresses()
         files = {name: path.read_bytes() for name, path in self._folder.given().items()}
         roles, memory = self._request.roles, self._request.limits.memory
@@ -267,7 +265,7 @@ class RemoteGroup(WorkerGroup):
         self._exits.update(news.exits)
         self._uses[host] = news.memory
         return [
-            Report(member, {**event, "at": host.here(event["at"])})
+            Report(member, {**event, "at": event["at"] - self._ahead[host]})
             for member, event in news.reports
         ]
 

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from autotune.engine.base import A, HostTask
@@ -111,6 +112,10 @@ class Agent:
 
     def wall_clock(self) -> float:
         return time.time()
+
+    def boot(self) -> str:
+        """Return the boot of its machine, which is that of all containers on it."""
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
 
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
@@ -219,10 +224,8 @@ class Agent:
     def _left(self) -> dict[str, int]:
         if self._folder is None:
             return {}
-        files = {each.name: each for each in self._folder.path.iterdir() if each.is_file()}
-        return {
-            name: path.stat().st_size for name, path in files.items() if name not in self._given
-        }
+        files = (each for each in self._folder.path.iterdir() if each.is_file())
+        return {each.name: each.stat().st_size for each in files if each.name not in self._given}
 
     def _latest(self) -> News:
         if self._group is None:

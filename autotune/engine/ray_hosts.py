@@ -6,6 +6,7 @@ import ipaddress
 import os
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
@@ -47,7 +48,6 @@ class RemoteHost:
         """Why it cannot be used any more."""
         self.agents = 0
         """How many it had."""
-        self._offset = 0.0
         self._code = ""
         self._ping: Future[float] | None = None
         self._pinged = 0.0
@@ -80,9 +80,6 @@ class RemoteHost:
             self._ping = None
             raise self.lose(silent=SILENCE_SECONDS)
 
-    def compare_clocks(self) -> None:
-        self._offset = self.ahead("clock", time.monotonic)
-
     def ahead(self, method: str, ours: Callable[[], float]) -> float:
         """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""
         found = []
@@ -92,9 +89,6 @@ class RemoteHost:
             now = ours()
             found.append((now - asked, theirs - (asked + now) / 2))
         return min(found)[1]
-
-    def here(self, at: float) -> float:
-        return at - self._offset
 
     def lacks(self, code: Code) -> bool:
         """Whether it has to be brought this code; it is taken to be brought now."""
@@ -188,6 +182,20 @@ class Hosts:
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
         wait_in_turn(self._busy, notify)
 
+    def report_shared(self, notify: Notify) -> None:
+        """Say which hosts are one machine, as containers are and namespaces."""
+        machines = defaultdict(list)
+        with loss_as_engine_error():
+            boots = answers({host: host.ask("boot") for host in self.left})
+        for host, boot in boots.items():
+            machines[boot].append(host.node.address)
+        for same in machines.values():
+            if len(same) > 1:
+                notify(
+                    f"{', '.join(same)} are one machine: its cores and memory are counted "
+                    f"{len(same)} times. Workers on machines of their own would gain more."
+                )
+
     def _busy(self) -> Wait | None:
         """Reserve one host after the other; return for whom the first waits that cannot be.
 
@@ -215,10 +223,6 @@ class Hosts:
             for host, facts in self._facts.items()
         )
         return first.machine.model_copy(update={"hosts": named})
-
-    def find_lost(self) -> None:
-        """Strike off hosts that are gone, so that nothing which is begun is ended by that."""
-        self.ask_left("clock")
 
     def ask_left(self, method: str) -> list[Any]:
         """Return the answers of the hosts that are left; strike off those that are gone."""

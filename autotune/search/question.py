@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from autotune.result import Verdict
 from autotune.search.kernel import Matrix
@@ -22,17 +23,20 @@ from autotune.search.posterior import Joint
 from autotune.stats import Interval
 
 DRAWS = 4000
+SURE_BATCH = 0.975
+"""Probability that the best of another batch beats the best of the own, all that an example teaches
+less there included, from which it may be recommended."""
 SURE_GAIN = 0.99
 """Probability of any gain from which distributing is recommended."""
 SURE_NONE = 0.95
 """Probability of no gain above the margin from which staying is recommended."""
 SMALL_COST = 0.01
 """Expected loss, as a share, below which staying is recommended as well."""
-MODES, DISTURBED = 0.25, 0.1
-"""Prior probability that worker groups start in one of two modes, and stay in it; and share of runs
-that are far off where they do not."""
-STEP = 0.4
-"""Distance of the modes, in log(score)."""
+MODES, APART = 0.25, 0.4
+"""Prior probability that worker groups start in one of two modes, and stay in it; how far the modes
+lie apart, in log(score)."""
+DISTURBED = 0.1
+"""Share of runs that are disturbed, and far off, where there is one mode."""
 FEWEST = 2
 """Runs of what is recommended, and of all on one device together: no single run decides. What is
 compared on one device need not have run twice itself, because the posterior has what is like it."""
@@ -78,6 +82,52 @@ class Gain:
         return self.many is not None and float(np.median(self.draws)) > 0
 
 
+class BatchPair(NamedTuple):
+    """The best of another batch and the best of the own: their positions in a posterior."""
+
+    other: int
+    own: int
+
+
+def admitted(
+    joint: Joint, kinds: Sequence[Sequence[int]], own: Sequence[bool], runs: Sequence[int]
+) -> tuple[set[int], BatchPair | None]:
+    """Return which candidates may be recommended, and two that have to be distinguished.
+
+    What did not run may turn out to pay. Another batch has to beat the best of the own that was
+    measured, and no single run decides: several configurations with other batches speak for each
+    other. Where nothing distributed with the own batch has shown enough, another one has to beat
+    one device with it.
+
+    The kinds are the positions of those on one device, and of those on several. Of each is given
+    whether it has the user's own batch, and how often it was measured.
+    """
+    allowed = {k for k, n in enumerate(runs) if own[k] or not n}
+    question: BatchPair | None = None
+    mine: list[int] = []
+    for kind in kinds:
+        here = [k for k in kind if own[k]]
+        mine = here if not mine or sum(runs[k] for k in here) >= FEWEST else mine
+        others = [k for k in kind if runs[k] and not own[k]]
+        if not mine or not others:
+            continue
+        measured = [k for k in mine if runs[k]]
+        best = max(measured or mine, key=lambda k: joint.mean[k])
+        faster = [k for k in others if joint.mean[k] > joint.mean[best]]
+        known = all(sum(runs[k] for k in side) >= FEWEST for side in (others, mine))
+        sure = [k for k in faster if known and _is_significantly_faster(joint, k, best)]
+        allowed.update(sure)
+        if faster and not sure and question is None:
+            question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best)
+    return allowed, question
+
+
+def _is_significantly_faster(joint: Joint, one: int, other: int) -> bool:
+    """Whether it is with 97.5 %, all that an example teaches less there included."""
+    mean, sd = joint.gap(one, other)
+    return float(np.mean(ndtr(mean / sd))) >= SURE_BATCH
+
+
 class Entrants(NamedTuple):
     """Who is compared, by positions in a posterior.
 
@@ -109,20 +159,13 @@ class Entrants(NamedTuple):
         return max((k for k in among if self.runs[k]), key=lambda k: mean[k])
 
 
-def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> Gain:
-    """Return what the runs so far say of the gain.
-
-    Args:
-        joint: The posterior of all candidates.
-        entrants: Who of them is compared.
-        margin: Minimum gain of practical relevance, in log(score).
-        seed: Of what is drawn.
-    """
+def gain_of(joint: Joint, entrants: Entrants, margin: float) -> Gain:
+    """Return what the runs so far say of the gain; the margin is in log(score)."""
     one, runs, several = entrants.best(joint.mean), entrants.runs, list(entrants.several)
     if not several:
         return Gain(one=one, information=np.zeros(len(runs)), verdict=Verdict.ONE_DEVICE)
-    known = _drawn(joint, entrants, seed)
-    drawn = _able(known, entrants, seed)
+    known = _drawn(joint, entrants)
+    drawn = _able(known, entrants)
     best_one, best_many = (drawn[:, list(k)].max(1) for k in (entrants.singles, several))
     gains = best_many - best_one > margin
     none = float(np.mean(~gains))
@@ -174,22 +217,22 @@ def gain_of(joint: Joint, entrants: Entrants, margin: float, seed: int = 0) -> G
     )
 
 
-def _drawn(joint: Joint, entrants: Entrants, seed: int) -> Matrix:
+def _drawn(joint: Joint, entrants: Entrants) -> Matrix:
     """Draw log scores; what worker groups have shown may be luck in a part of them."""
-    drawn = joint.draw(DRAWS, seed, [k for k, n in enumerate(entrants.runs) if n])
-    by_mode = np.random.default_rng(seed + 1).random(len(drawn)) < _luck(*entrants.modes)
-    drawn[:, list(entrants.several)] -= STEP / 2 * by_mode[:, None]
+    drawn = joint.draw(DRAWS, 0, [k for k, n in enumerate(entrants.runs) if n])
+    by_mode = np.random.default_rng(1).random(len(drawn)) < _luck(*entrants.modes)
+    drawn[:, list(entrants.several)] -= APART / 2 * by_mode[:, None]
     return drawn
 
 
-def _able(drawn: Matrix, entrants: Entrants, seed: int) -> Matrix:
+def _able(drawn: Matrix, entrants: Entrants) -> Matrix:
     """Return draws in which what is likely to fail is often missing.
 
     One draw holds for all: where a batch does not fit, a larger one does not either.
     """
     if entrants.works is None:
         return drawn
-    random = np.random.default_rng(seed + 2).random(len(drawn))
+    random = np.random.default_rng(2).random(len(drawn))
     found: Matrix = np.where(random[:, None] < entrants.works, drawn, -np.inf)
     return found
 
@@ -223,7 +266,7 @@ def _information(drawn: Matrix, asked: NDArray[np.bool_], joint: Joint) -> Matri
 def _luck(agree: int, differ: int) -> float:
     """Return the probability that worker groups start in one of two modes, by what ran in each.
 
-    Each group then starts in either alike; otherwise one run in ten is disturbed.
+    Each group then starts in either alike; otherwise few runs are disturbed.
     """
     odds = MODES / (1 - MODES) * (0.5 / (1 - DISTURBED)) ** agree * (0.5 / DISTURBED) ** differ
     return odds / (1 + odds)

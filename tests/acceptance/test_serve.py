@@ -9,17 +9,18 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2 as httpx
 import psutil
 import pytest
 
 from autotune import Client, Result, SearchOptions, TrialEnded, load_configuration
+from tests.waiting import until
 
 from .conftest import DIGITS, PATH, Run
 
@@ -50,15 +51,20 @@ class Serving:
     def key(self) -> str:
         return self.key_file.read_text("utf-8").strip()
 
+    def ask(self, **changes: object) -> str:
+        """Ask for a job; return where it is."""
+        made = self.client.post("/v1/tunings", json={**ASKED, **changes})
+        assert made.status_code == 202, made.text
+        return made.headers["location"]
+
+    def job(self, where: str) -> dict[str, Any]:
+        return self.client.get(where).json()
+
+    def wait_for(self, where: str, state: str) -> None:
+        until(lambda: self.job(where)["state"] == state)
+
     def family(self) -> list[psutil.Process]:
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
-
-
-def until(look: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.05)
 
 
 def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
@@ -120,38 +126,13 @@ def apart(project: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_job_is_followed_to_its_program(serving: Serving, tmp_path: Path) -> None:
-    """From the first key to the recommendation, its files and its figures."""
-    client = serving.client
-    made = client.post("/v1/tunings", json=ASKED)
-    assert made.status_code == 202, made.text
-    where = made.headers["location"]
-    with client.stream("GET", f"{where}/events") as stream:
-        kinds = [line[7:] for line in stream.iter_lines() if line.startswith("event: ")]
-    assert kinds[0] == "queued"
-    assert kinds[-1] == "ended"
-    assert "trial_ended" in kinds
-    assert client.get(where).json()["state"] == "done"
-    told = client.get(f"{where}/recommendation").json()
-    rate = told["examples_per_second"]
-    assert rate["low"] <= rate["value"] <= rate["high"]
-    assert client.get(f"{where}/script").text == told["script"]
-    path = tmp_path / "config.yaml"
-    path.write_bytes(client.get(f"{where}/config").content)
-    path.with_name("result.json").write_bytes(client.get(f"{where}/result").content)
-    assert load_configuration(path).configuration.model_dump(mode="json") == told["configuration"]
-    assert client.get(f"{where}/report").text.startswith("<!doctype html>")
-
-
 def test_a_job_is_cancelled(serving: Serving) -> None:
     """It ends, although its search would go on, and says why."""
-    client = serving.client
-    asked = {**ASKED, "max_trials": None, "space": "cpu"}
-    where = client.post("/v1/tunings", json=asked).headers["location"]
-    until(lambda: client.get(where).json()["trials"] > 0)
-    assert client.post(f"{where}/cancel").status_code == 202
-    until(lambda: client.get(where).json()["state"] == "cancelled")
-    assert "cancelled" in client.get(where).json()["reason"]
+    where = serving.ask(max_trials=None, space="cpu")
+    until(lambda: serving.job(where)["trials"] > 0)
+    assert serving.client.post(f"{where}/cancel").status_code == 202
+    serving.wait_for(where, "cancelled")
+    assert "cancelled" in serving.job(where)["reason"]
 
 
 def test_a_job_looks_at_learning_as_the_command_does(
@@ -161,37 +142,32 @@ def test_a_job_looks_at_learning_as_the_command_does(
     limits = ("--space", "quick", "--max-trials", "30", "--budget", "10min")
     here = run("tune", *DIGITS, *limits, "--engine", "serving:engine", "--out", tmp_path, "--json")
     assert here.returncode == 0, here.stderr
-    asked = {"workload": "digits", "space": "quick", "max_trials": 30, "budget": 600}
-    where = serving.client.post("/v1/tunings", json=asked).headers["location"]
-    until(lambda: serving.client.get(where).json()["state"] == "done")
+    where = serving.ask(max_trials=30, budget=600, objective="time_to_loss")
+    serving.wait_for(where, "done")
     there = serving.client.get(f"{where}/recommendation").json()
     found = json.loads(here.stdout)
     told = [each for each in found["reasons"] if "predicted from gradients" in each]
     assert told
     assert set(told) <= set(there["reasons"])
-    assert (there["verdict"], there["configuration"]) == (
-        found["verdict"],
-        found["configuration"],
-    )
+    same = ("verdict", "configuration")
+    assert [there[name] for name in same] == [found[name] for name in same]
 
 
 def test_a_job_that_waits_for_the_machine_says_so(serving: Serving, project: Path) -> None:
     """That is no search: it takes none of its time, and an event tells of it."""
-    client, in_use = serving.client, project / "machine-in-use"
+    in_use = project / "machine-in-use"
     in_use.touch()
     try:
-        where = client.post("/v1/tunings", json=ASKED).headers["location"]
-        until(lambda: client.get(where).json()["state"] == "running")
-        waits = client.get(where).json()["waiting"]
-        client.post(f"{where}/cancel")
-        until(lambda: client.get(where).json()["state"] == "cancelled")
+        where = serving.ask()
+        serving.wait_for(where, "running")
+        waits = serving.job(where)["waiting"]
+        serving.client.post(f"{where}/cancel")
+        serving.wait_for(where, "cancelled")
     finally:
         in_use.unlink()
-    assert (waits["kind"], waits["sentence"]) == (
-        "machine",
-        "Its search begins when the machine is free.",
-    )
-    ended = client.get(where).json()
+    assert waits["kind"] == "machine"
+    assert waits["sentence"] == "Its search begins when the machine is free."
+    ended = serving.job(where)
     assert (ended["started_at"], ended["waiting"]) == (None, None)
     assert "Ctrl-C" not in serving.log.read_text()
 
@@ -201,8 +177,7 @@ def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:
     workers = [each for each in serving.family() if "worker" in each.cmdline()]
     assert len(workers) == 1
     workers[0].kill()
-    where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
-    until(lambda: serving.client.get(where).json()["state"] == "done")
+    serving.wait_for(serving.ask(), "done")
     assert "The worker was terminated by signal 9; restarting." in serving.log.read_text()
 
 
@@ -224,13 +199,11 @@ def test_a_key_of_the_command_line_is_good_at_once(serving: Serving, run: Run) -
 
 def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
     """No process is left, a follower is let go, and the exit code is 0."""
-    asked = {**ASKED, "max_trials": None, "space": "cpu"}
     with running(command, apart) as serving:
-        client = serving.client
-        where = client.post("/v1/tunings", json=asked).headers["location"]
-        until(lambda: client.get(where).json()["trials"] > 0)
+        where = serving.ask(max_trials=None, space="cpu")
+        until(lambda: serving.job(where)["trials"] > 0)
         family = serving.family()
-        with client.stream("GET", f"{where}/events") as stream:
+        with serving.client.stream("GET", f"{where}/events") as stream:
             lines = stream.iter_lines()
             assert next(lines)
             serving.process.send_signal(signal.SIGINT)
@@ -260,8 +233,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Pat
 def test_nobody_else_reads_the_files(serving: Serving) -> None:
     """Not even where somebody more generous made the folder, as for a container or a unit."""
     folder = serving.key_file.parent
-    where = serving.client.post("/v1/tunings", json=ASKED).headers["location"]
-    until(lambda: serving.client.get(where).json()["state"] == "done")
+    serving.wait_for(serving.ask(), "done")
     made = [each for each in folder.rglob("*") if not each.is_symlink()]
     assert {"service.db", "first-key", "search.log"} <= {each.name for each in made}
     assert [each for each in made if each.stat().st_mode & 0o077] == []
@@ -274,13 +246,21 @@ def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_
         kinds = [each.body.kind for each in client.follow(job)]
         result = client.result(job)
         folder = client.download(job, tmp_path / "out")
+        assert any("digits" in each.workloads for each in client.workers())
     assert (kinds[0], kinds[-1]) == ("queued", "ended")
     assert kinds.count("trial_ended") == len(result.trials) > 0
     assert result.workload.model.arguments == (("filters", 16),)
     assert all(trial.windows for trial in result.trials if trial.measured)
     assert Result.load(folder) == result
-    program = serving.client.get(f"/v1/tunings/{job.id}/script").text
-    assert (folder / "train.py").read_text("utf-8") == program == result.script
+    where = f"/v1/tunings/{job.id}"
+    files = {part: serving.client.get(f"{where}/{part}").text for part in ("script", "report")}
+    assert (folder / "train.py").read_text("utf-8") == files["script"] == result.script
+    assert files["report"].startswith("<!doctype html>")
+    told = serving.job(f"{where}/recommendation")
+    for name, part in {"config.yaml": "config", "result.json": "result"}.items():
+        (tmp_path / name).write_bytes(serving.client.get(f"{where}/{part}").content)
+    saved = load_configuration(tmp_path / "config.yaml").configuration
+    assert saved.model_dump(mode="json") == told["configuration"]
 
 
 def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:

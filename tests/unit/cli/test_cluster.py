@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from pathlib import Path
 
 import pytest
 
+from autotune.engine.ray_agent import Link
 from autotune.testing import FakeEngine
 from autotune.testing.fake import fake_machine
 
 from .conftest import Run, speed
 
 
-class FakeLink(NamedTuple):
-    """What a network gives."""
-
-    latency: float
-    bandwidth: float
-
-
 class FakeCluster(FakeEngine):
     """Two machines, of which one may not be reached."""
 
-    link: FakeLink | None = FakeLink(0.0005, 12.5e6)
+    link: Link | None = Link(0.0005, 12.5e6)
     ahead = 0.0
 
-    def links(self) -> dict[tuple[str, str], FakeLink | None]:
+    def links(self) -> dict[tuple[str, str], Link | None]:
         """Return both ways."""
         return {("10.1.0.1", "10.1.0.2"): self.link, ("10.1.0.2", "10.1.0.1"): self.link}
 
@@ -77,11 +71,15 @@ def test_a_machine_that_is_not_reached_is_named(run: Run, cluster: FakeCluster) 
 
 @pytest.mark.usefixtures("cluster")
 def test_factories_are_called_on_the_machines(run: Run) -> None:
-    """What they give is told; half of them is a wrong call."""
+    """What they give is told, and what a script gives; half of them is a wrong call."""
     done = run("cluster", "check", "mine.py:model_fn", "mine.py:dataset_fn")
     assert done.exit_code == 0, done.stderr
     assert "All machines read" in done.stderr
     assert run("cluster", "check", "mine.py:model_fn").exit_code == 2
+    Path("train.py").write_text("model.fit(x, y)\n", encoding="utf-8")
+    done = run("cluster", "check", "train.py")
+    assert done.exit_code == 0, done.stderr
+    assert "Running the script on all machines" in done.stderr
 
 
 def test_a_single_machine_is_no_cluster(run: Run) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
 import yaml
 from rich.console import Console
 
+from autotune.cli.commands import app
 from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.result.following import LiveReport, PlainReport, terminal_report
@@ -37,6 +39,25 @@ def test_help_shows_no_type_of_a_flag(run: Run, words: tuple[str, ...]) -> None:
     assert "bool" not in run(*words, "--help").stdout
 
 
+def test_every_command_that_tells_something_tells_it_as_json() -> None:
+    """The others print a program, a file's name, a sentence, YAML, or nothing."""
+    silent = {"run", "script", "report", "ui", "spaces", "database", "revoke", "drain", "resume"}
+    groups = {each.name: each.typer_instance for each in app.registered_groups}
+    found = {
+        each.callback.__name__: "json" in signature(each.callback).parameters
+        for each in [
+            *app.registered_commands,
+            *(
+                c
+                for name in ("cluster", "keys", "workers")
+                for c in groups[name].registered_commands
+            ),
+        ]
+        if each.callback
+    }
+    assert {name for name, tells in found.items() if not tells} == silent
+
+
 @pytest.mark.parametrize("axis", ["workers", "strategy"])
 def test_help_quotes_the_declaration_of_an_axis(
     run: Run, monkeypatch: pytest.MonkeyPatch, axis: str
@@ -46,12 +67,24 @@ def test_help_quotes_the_declaration_of_an_axis(
     assert describe(axis) in run("tune", "--help").stdout
 
 
-@pytest.mark.parametrize("words", [("nosuch",), ("tune",), ("tune", "one"), ("script",)])
-def test_a_wrong_call_ends_with_two(run: Run, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("nosuch", "nosuch"),
+        ("tune", "For example: autotune tune train.py"),
+        ("tune one", "Use: autotune tune MODEL DATASET"),
+        ("script", "autotune-out cannot be read"),
+        ("script nosuch.yaml", "nosuch.yaml"),
+        ("script mine.py", "mine.py"),
+    ],
+)
+def test_a_wrong_call_ends_with_two(run: Run, words: str, told: str) -> None:
     """Typer's own errors have the exit code and the look of ours."""
-    done = run(*words)
+    done = run(*words.split())
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: ")
+    assert told in done.stderr
+    assert done.stdout == ""
 
 
 def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Path) -> None:
@@ -64,15 +97,6 @@ def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Pa
     assert (folder / "again.py").read_bytes() == program
     done = run("script", saved, "--out", "nowhere/again.py")
     assert (done.exit_code, "nowhere" in done.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("path", ["nosuch.yaml", "mine.py"])
-def test_script_of_no_configuration(run: Run, path: str) -> None:
-    """The message names the file."""
-    done = run("script", path)
-    assert done.exit_code == 2
-    assert path in done.stderr
-    assert done.stdout == ""
 
 
 def test_spaces_are_listed_and_one_is_shown_as_a_file(run: Run) -> None:

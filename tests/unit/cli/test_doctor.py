@@ -121,30 +121,27 @@ def test_diff_shows_the_edits_and_makes_none(run: Run, bad: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "code"),
+    ("table", "options", "code"),
     [
-        (f"ignore = ['{NAME}']", 0),
-        ("select = ['shards-off']", 0),
-        (f"select = ['{NAME}']", 1),
-        ("exclude = ['bad*']", 0),
-        ("target-version = '2.15'", 1),
-        ("ignored = ['x']", 2),
-        ("ignore = 'x'", 2),
-        ("target-version = 2.15", 2),
-        ("ignore = ['nosuch']", 2),
-        ("=", 2),
+        (f"ignore = ['{NAME}']", (), 0),
+        ("select = ['shards-off']", (), 0),
+        ("select = ['shards-off']", ("--select", NAME), 1),
+        (f"select = ['{NAME}']", (), 1),
+        ("exclude = ['bad*']", (), 0),
+        ("target-version = '2.15'", (), 1),
+        ("ignored = ['x']", (), 2),
+        ("ignore = 'x'", (), 2),
+        ("target-version = 2.15", (), 2),
+        ("ignore = ['nosuch']", (), 2),
+        ("=", (), 2),
     ],
 )
-def test_a_project_has_settings(run: Run, folder: Path, table: str, code: int) -> None:
-    """In its pyproject.toml, found from any folder below it."""
+def test_a_project_has_settings(
+    run: Run, folder: Path, table: str, options: tuple[str, ...], code: int
+) -> None:
+    """In its pyproject.toml; an option replaces its selection, as it does in other linters."""
     (folder / "pyproject.toml").write_text(f"[tool.autotune.doctor]\n{table}\n")
-    assert run("doctor", ".").exit_code == code
-
-
-def test_an_option_replaces_the_selection_of_the_project(run: Run, folder: Path) -> None:
-    """As it does in other linters."""
-    (folder / "pyproject.toml").write_text("[tool.autotune.doctor]\nselect = ['shards-off']\n")
-    assert run("doctor", "bad.py", "--select", NAME).exit_code == 1
+    assert run("doctor", ".", *options).exit_code == code
 
 
 @pytest.mark.parametrize(

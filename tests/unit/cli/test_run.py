@@ -75,19 +75,16 @@ def test_hosts_are_for_ssh_alone(workers: Path) -> None:
         command_for(workers, [], Place.SLURM, hosts="a,b")
 
 
-@pytest.mark.parametrize("words", [["run", "--", "--epochs", "3"], ["run", "out", "--epochs", "3"]])
+@pytest.mark.parametrize(("named", "folder"), [([], "autotune-out"), (["out"], "out")])
 def test_the_command_becomes_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: list[str], folder: str
 ) -> None:
     """Whichever folder is meant, so that signals and the exit code are the program's."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("autotune-out", "out"):
-        Path(folder).mkdir()
-        Path(folder, "train.py").touch()
+    Path(folder).mkdir()
+    Path(folder, "train.py").touch()
     became: list[Any] = []
     monkeypatch.setattr(os, "execvpe", lambda file, command, _: became.append([file, *command]))
-    words = words if words[1] == "--" else [*words[:2], "--", *words[2:]]
-    assert CliRunner().invoke(app, words).exit_code == 0
-    folder = "out" if "out" in words else "autotune-out"
+    assert CliRunner().invoke(app, ["run", *named, "--", "--epochs", "3"]).exit_code == 0
     program = str(Path(folder) / "train.py")
     assert became == [[sys.executable, sys.executable, program, "--epochs", "3"]]

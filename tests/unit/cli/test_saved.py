@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -83,21 +82,19 @@ def test_the_page_is_written_again(result: Result, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [("{", "is damaged"), ("[]", "is damaged"), ('{"seed": 1}', "is no saved result: ")],
+    ("name", "text", "told"),
+    [
+        ("result.json", "{", "is damaged"),
+        ("result.json", "[]", "is damaged"),
+        ("result.json", '{"seed": 1}', "is no saved result: "),
+        ("trials.jsonl", '{"number": "?"}\n', "trials"),
+    ],
 )
-def test_a_damaged_result_is_told(result: Result, tmp_path: Path, text: str, told: str) -> None:
-    """With the place and the way out."""
+def test_a_damaged_result_is_told(
+    result: Result, tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    """With the place and the way out, whichever of its files is damaged."""
     result.save(tmp_path)
-    (tmp_path / "result.json").write_text(text)
+    (tmp_path / name).write_text(text)
     with pytest.raises(ConfigurationError, match=told):
-        Result.load(tmp_path)
-
-
-def test_a_trial_that_is_damaged_is_told(result: Result, tmp_path: Path) -> None:
-    """It stands in the other file."""
-    result.save(tmp_path)
-    with (tmp_path / "trials.jsonl").open("a") as file:
-        file.write(json.dumps({"number": "?"}) + "\n")
-    with pytest.raises(ConfigurationError, match="trials"):
         Result.load(tmp_path)

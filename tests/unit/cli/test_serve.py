@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is named to each."""
     started: list[Part] = []
-    monkeypatch.setattr(serve, "supervise", lambda parts, _: started.extend(parts) or 0)
+    monkeypatch.setattr(serve, "supervise", lambda parts: started.extend(parts) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
     path = str(Path("service.toml").absolute())
     assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
@@ -91,16 +92,26 @@ def test_a_service_that_cannot_start_makes_no_key(
     assert Keyring(Database(load_settings().database_url)).all() == ()
 
 
-@pytest.mark.parametrize("words", [("serve",), ("serve", "api"), ("keys", "list"), ("database",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("serve", "serve api", "database", "ui", "keys create ci", "keys list", "keys revoke x"),
+        *("workers list", "workers drain x", "workers resume x"),
+    ],
+)
 def test_a_service_without_its_packages_says_what_to_install(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    run: Run, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     """In one sentence, before anything of it is imported."""
     find = installed.find_spec
     monkeypatch.setattr(
         installed, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
     )
-    done = run(*words)
+    for name in [*sys.modules]:
+        if name.startswith("autotune.api.store"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlmodel", None)
+    done = run(*words.split())
     assert done.exit_code == 2
     assert "The service needs sqlmodel, which is not installed." in done.stderr
     assert 'pip install ".[service]"' in done.stderr

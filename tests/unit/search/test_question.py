@@ -10,7 +10,7 @@ import pytest
 from autotune.result import Verdict
 from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.posterior import Joint
-from autotune.search.question import Entrants, Gain, gain_of, interval_of
+from autotune.search.question import Entrants, Gain, admitted, gain_of, interval_of
 
 MARGIN = math.log1p(0.03)
 
@@ -163,3 +163,33 @@ def test_staying_is_not_said_while_what_was_measured_on_one_device_is_far_behind
     known = joint([0.0, 2.0, 5.0], [0.02, 0.02, 0.3])
     found = gain_of(known, Entrants([0, 2], [1], (3, 3, 0), 3, (20, 0)), MARGIN)
     assert (found.none > 0.95, found.verdict, found.lacks) == (True, Verdict.UNDECIDED, 2)
+
+
+def test_what_nobody_measured_at_the_own_batch_does_not_hold_back_another() -> None:
+    """The settings that would help the own batch as much may not run any more."""
+    own, cached, other = 0, 1, 2
+    mine, known = [True, True, False], joint([0.0, 4.3, 4.2], [0.1, 0.5, 0.1])
+    allowed, _ = admitted(known, [[own, cached, other], []], mine, [2, 0, 2])
+    assert other in allowed
+    allowed, question = admitted(known, [[own, cached, other], []], mine, [2, 2, 2])
+    assert other not in allowed
+    assert question is None
+
+
+def test_several_runs_of_other_batches_speak_for_each_other() -> None:
+    """None of them has to run twice, but one run alone decides nothing."""
+    own, larger, largest = 0, 1, 2
+    mine, known = [True, False, False], joint([0.0, 2.0, 2.1], [0.1, 0.1, 0.1])
+    kinds = [[own, larger, largest], []]
+    assert admitted(known, kinds, mine, [2, 1, 1]) == ({own, larger, largest}, None)
+    allowed, question = admitted(known, kinds, mine, [2, 1, 0])
+    assert larger not in allowed
+    assert question == (larger, own)
+
+
+def test_one_distributed_run_of_the_own_batch_holds_no_other_back() -> None:
+    """Then one device with it is what another batch has to beat; two runs are an answer."""
+    one, own, other = 0, 1, 2
+    mine, known = [True, True, False], joint([0.0, 2.0, 1.9], [0.1, 0.1, 0.1])
+    assert other in admitted(known, [[one], [own, other]], mine, [2, 1, 2])[0]
+    assert other not in admitted(known, [[one], [own, other]], mine, [2, 2, 2])[0]

@@ -1,9 +1,11 @@
-"""Making, listing and revoking keys."""
+"""What is done to the database of a service: its version, its keys and its workers."""
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,70 +14,83 @@ import pytest
 from autotune.api.errors import KeyRefused
 from autotune.api.identity import Scope
 from autotune.api.settings import load_settings
-from autotune.api.store.auth import Key, Keyring
+from autotune.api.store import workers
+from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
-from autotune.cli import database
+from autotune.api.values import WorkerInfo
+from autotune.cli import operate
+from autotune.testing import FAKE_MACHINE
 
 from .conftest import Run
 
+INFO = WorkerInfo(
+    worker="w1",
+    devices="bench",
+    host="h",
+    workloads={"digits": "c0de"},
+    machine=FAKE_MACHINE,
+    labels=("fast",),
+)
+
 
 @pytest.fixture
-def service() -> None:
-    """One that was started in the working folder before."""
-    open_database(load_settings()).close()
+def service() -> Iterator[Database]:
+    """The database of a service that was started in the working folder before, with a worker."""
+    with closing(open_database(load_settings())) as database:
+        workers.seen(database, INFO)
+        yield database
 
 
-def recognised(secret: str) -> Key:
-    """Return the key of a secret in the service of the working folder."""
-    return Keyring(Database(load_settings().database_url)).recognise(secret)
-
-
-@pytest.mark.usefixtures("service")
-def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run) -> None:
-    """Both are kept."""
+def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run, service: Database) -> None:
     done = run("keys", "create", "ops", "--scope", "admin", "--days", "2")
-    key = recognised(done.stdout.strip())
+    key = Keyring(service).recognise(done.stdout.strip())
     assert key.scopes == {Scope.ADMIN}
     assert key.expires_at - key.created_at == pytest.approx(2 * 86400, abs=5)
+    made = json.loads(run("keys", "create", "ci", "--json").stdout)
+    assert Keyring(service).recognise(made["secret"]).id == made["id"]
 
 
-@pytest.mark.usefixtures("service")
-def test_a_key_is_made_listed_and_revoked(run: Run) -> None:
+def test_a_key_is_made_listed_and_revoked(run: Run, service: Database) -> None:
     """Stdout holds the secret alone, for a file; no list has it, and in the end it is refused."""
     done = run("keys", "create", "ci")
-    secret, key = done.stdout.strip(), recognised(done.stdout.strip())
+    secret = done.stdout.strip()
+    key = Keyring(service).recognise(secret)
     assert (key.name, key.scopes) == ("ci", {Scope.READ, Scope.WRITE})
     assert key.id in done.stderr
     listed = run("keys", "list").stdout
     assert ("ci" in listed, "for good" in listed, secret in listed) == (True, True, False)
     assert run("keys", "revoke", key.id).exit_code == 0
     with pytest.raises(KeyRefused):
-        recognised(secret)
+        Keyring(service).recognise(secret)
     assert "revoked" in run("keys", "list").stdout
+    [same] = json.loads(run("keys", "list", "--json").stdout)
+    assert (same["id"], same["revoked_at"] is None) == (key.id, False)
+    assert secret not in str(same)
     assert "nothing to do" in run("database").stdout
     assert run("database", "--migrate").exit_code == 0
 
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("words", "code", "told"),
     [
-        (("create", "ci", "--scope", "everything"), 2),
-        (("create", "a\nb"), 2),
-        (("revoke", "nosuch"), 3),
-        (("list", "--settings", "nosuch.toml"), 2),
+        (("keys", "create", "ci", "--scope", "everything"), 2, "Unknown scope"),
+        (("keys", "create", "a\nb"), 2, "printable"),
+        (("keys", "revoke", "nosuch"), 3, "Error:"),
+        (("keys", "list", "--settings", "nosuch.toml"), 2, "nosuch.toml"),
+        (("workers", "drain", "w2"), 3, "Worker not found."),
     ],
 )
-def test_a_wrong_call_is_told(run: Run, words: tuple[str, ...], code: int) -> None:
-    """Unknown scopes, ids and files end with a message and no traceback."""
-    done = run("keys", *words)
+def test_a_wrong_call_is_told(run: Run, words: tuple[str, ...], code: int, told: str) -> None:
+    """Unknown scopes, ids, names and files end with a message and no traceback."""
+    done = run(*words)
     assert done.exit_code == code
-    assert "Error:" in done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert told in done.stderr
 
 
 def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
-    """Another file may name another place."""
     (folder / "service.toml").write_text('data = "elsewhere"\n')
     settings = load_settings(Path("service.toml"))
     open_database(settings).close()
@@ -116,7 +131,25 @@ def test_an_account_without_a_name_makes_keys(run: Run, monkeypatch: pytest.Monk
     def nameless() -> str:
         raise KeyError("getpwuid(): uid not found: 10001")
 
-    monkeypatch.setattr(database, "getuser", nameless)
+    monkeypatch.setattr(operate, "getuser", nameless)
     done = run("keys", "create", "ci")
     assert done.exit_code == 0, done.stderr
-    assert database.account() == str(os.getuid())
+    assert operate.account() == str(os.getuid())
+
+
+def test_workers_are_listed_drained_and_go_on(run: Run, service: Database) -> None:
+    """With machine, labels and workloads; each by its name."""
+
+    def is_draining() -> bool:
+        with service.reading() as connection:
+            return workers.there(connection)[0].draining
+
+    text = run("workers", "list").stdout
+    for each in ("w1", "waits", "2 CPU cores", "fast", "digits"):
+        assert each in text
+    assert [each["name"] for each in json.loads(run("workers", "list", "--json").stdout)] == ["w1"]
+    done = run("workers", "drain", "w1")
+    assert (done.exit_code, is_draining()) == (0, True)
+    assert "Worker w1 takes no further job." in done.stderr
+    assert run("workers", "resume", "w1").exit_code == 0
+    assert not is_draining()
