@@ -74,7 +74,6 @@ class RayEngine(ProcessEngine):
         try:
             self.hosts.take(notify)
             self.hosts.reserve(what, notify, seconds)
-            self.hosts.report_shared(notify)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()

@@ -173,6 +173,7 @@ class Hosts:
         self._wait_for(found[:1], notify)
         self._wait_for(found[1:], notify)
         self._all = found
+        self._report_shared(notify)
         return self.left
 
     def reserve(self, what: str, notify: Notify, seconds: float | None = None) -> None:
@@ -182,7 +183,7 @@ class Hosts:
         self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
         wait_in_turn(self._busy, notify)
 
-    def report_shared(self, notify: Notify) -> None:
+    def _report_shared(self, notify: Notify) -> None:
         """Say which hosts are one machine, as containers are and namespaces."""
         machines = defaultdict(list)
         with loss_as_engine_error():

@@ -39,6 +39,12 @@ def dataset_fn():
     return tf.data.Dataset.from_tensors((tf.zeros(4), tf.zeros(1))).repeat(rows)
 """
 
+SCRIPT = """\
+from mine import dataset_fn, model_fn
+
+model_fn().fit(dataset_fn().batch(8))
+"""
+
 
 @pytest.fixture(scope="module")
 def cluster(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHosts]:
@@ -61,6 +67,7 @@ def test_only_the_token_opens_a_cluster(cluster: RayHosts, folder: Path) -> None
     done = cluster.autotune(*CHECK, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "3 machines" in done.stderr
+    assert "are one machine: its cores and memory are counted 3 times" in done.stderr
     for wrong in ({"RAY_AUTH_TOKEN": secrets.token_hex(32)}, {"RAY_AUTH_MODE": "disabled"}):
         kept, cluster.environment = cluster.environment, {**cluster.environment, **wrong}
         done = cluster.autotune(*CHECK, cwd=folder)
@@ -85,3 +92,17 @@ def test_machines_are_checked(cluster: RayHosts, folder: Path) -> None:
     assert done.returncode != 0
     assert "10.77.0.11" in done.stderr
     assert "65 and 64" in done.stderr
+
+
+def test_a_script_is_run_on_each_machine(cluster: RayHosts, folder: Path) -> None:
+    """The same that is tuned; what it reads is compared as of factories."""
+    (folder / "mine.py").write_text(MODULE, encoding="utf-8")
+    (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
+    give_rows(cluster, 64, 64, 64)
+    done = cluster.autotune("cluster", "check", "train.py", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "All machines read 64 examples" in done.stderr
+    give_rows(cluster, 64, 64, 32)
+    done = cluster.autotune("cluster", "check", "train.py", cwd=folder)
+    assert done.returncode != 0
+    assert str(cluster.hosts[2].address) in done.stderr
