@@ -37,6 +37,8 @@ UNITS = {2_000_000: 500, 8_000_000: 2000}
 GANGS = (1, 2, 3, 4)
 SETTLING, STEPS = 4, 12
 """Steps that are left out after a link has changed, and those that are timed."""
+TARGETS = 10
+"""Of each case."""
 PORT = 20_000
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "PYTHONPATH": str(ROOT)}
 
@@ -161,6 +163,35 @@ def told(steps: Steps, rounds: int) -> Iterator[str]:
         name = " and ".join(map(str, known))
         yield f"- From {name} hosts: median error {off:.0%} (goal: under 15 %)."
         yield f"  The interval held {held}."
+    named = [*targets(rows, steps)]
+    right, few = sum(said == true for said, true in named), sum(said < true for said, true in named)
+    beyond = sum(true > max(GANGS) for _, true in named)
+    share = Share(count=right, of=len(named))
+    yield f"- The fewest hosts for an epoch of some length: {share} right,"
+    yield f"  {few} too few. {beyond} of the lengths no number reached, and that has to be said."
+
+
+def targets(rows: Sequence[Row], steps: Steps) -> Iterator[tuple[int, int]]:
+    """Yield how many hosts are said to reach a target, from two of them, and how many do.
+
+    Targets are lengths of an epoch, from that of one host to the shortest of all, and beyond.
+    """
+    for case, runs in steps.items():
+        measured = {count: median(seconds) / count for count, seconds in runs.items()}
+        predicted = {
+            row.hosts: row.predicted.value / row.hosts
+            for row in rows
+            if row.case == case and row.known == GANGS[:2]
+        }
+        shortest, longest = min(measured.values()) * 0.9, measured[1]
+        for k in range(TARGETS):
+            target = longest * (shortest / longest) ** ((k + 1) / TARGETS)
+            yield _fewest(measured | predicted, target), _fewest(measured, target)
+
+
+def _fewest(epochs: Mapping[int, float], target: float) -> int:
+    enough = (hosts for hosts in sorted(epochs) if epochs[hosts] <= target)
+    return next(enough, max(GANGS) + 1)
 
 
 def compared(steps: Steps) -> Iterator[Row]:
