@@ -27,12 +27,21 @@ def settings(result: ResultData) -> str:
     exact = own in (yours, yours.taking({"run_eagerly": False, "xla": False}))
     name = "your own" if exact else "the closest to your own in this space"
     if result.config == own:
-        tried = {each.configuration for each in result.trials if not each.configuration.distributed}
-        return f"{in_short(own)}: {name}; {KEPT if len(tried) > 1 else 'no others were tried'}."
+        return f"{in_short(own)}: {name}; {_why_kept(result)}."
     if gain is None:
         return f"{in_short(result.config)}; {name} ({in_short(own)}) were not measured."
     better = f"{times(gain)} as {result.evidence.adjective} as {name}"
     return f"{in_short(result.config)}: {better} ({in_short(own)})."
+
+
+def _why_kept(result: ResultData) -> str:
+    """Return why no other settings on one device are recommended."""
+    if len({t.configuration for t in result.trials if not t.configuration.distributed}) < 2:
+        return "no others were tried"
+    singles = (e for e in result.compared if not e.configuration.distributed)
+    if any(each.speedup and each.speedup.low > 1 for each in singles):
+        return "another batch seems better, but few runs show it"
+    return "no others on one device were significantly better"
 
 
 def _batch_change(result: ResultData) -> str:
@@ -102,4 +111,3 @@ _COMPARED = {
     ("cheap", "less"): "dearer",
 }
 LEAST_SHARE = 0.001
-KEPT = "no others on one device were significantly better"

@@ -87,6 +87,8 @@ class BatchPair(NamedTuple):
 
     other: int
     own: int
+    known: bool
+    """Whether both batches have run often enough for an answer."""
 
 
 def admitted(
@@ -118,7 +120,7 @@ def admitted(
         sure = [k for k in faster if known and _is_significantly_faster(joint, k, best)]
         allowed.update(sure)
         if faster and not sure and question is None:
-            question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best)
+            question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best, known)
     return allowed, question
 
 

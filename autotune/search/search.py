@@ -217,6 +217,10 @@ class Search:
         if now.gain.lacks is not None and self._affords(now.configurations[now.gain.lacks]):
             return now.configurations[now.gain.lacks]
         decided = self._decided(now)
+        # Without anything distributed the first question has no answer.
+        compared = not now.several or any(each.distributed for each in self._history.tried)
+        if compared and (arm := self._unequal(now)) is not None:
+            return arm
         own = self._own_sampler
         value, explored = self._promising(now) if own else self._offered(decided=decided)
         if explored is not None:
@@ -225,8 +229,6 @@ class Search:
                 self._proposed = explored
                 self._runner.study.proposal()
                 return explored
-        # Without anything distributed the first question has no answer.
-        compared = not now.several or any(each.distributed for each in self._history.tried)
         doubtful = self._batch_in_question(now, decided=decided) if compared else None
         if doubtful is not None:
             return doubtful
@@ -243,11 +245,25 @@ class Search:
         learning = self._runner.subject.facts.learning
         return learning is None or update_batch(configuration) == learning.batch
 
+    def _unequal(self, now: Belief) -> Configuration | None:
+        """Return the own batch with the settings of another one that seems better, once.
+
+        Otherwise what only its settings gain speaks for the batch, or a short search ends before
+        the own one has shown enough.
+        """
+        if now.batches is None or now.batches.known:
+            return None
+        arm = self._own_arm(now.configurations[now.batches.other])
+        if arm is None or arm in self._history.tried or not self._affords(arm):
+            return None
+        self._reported.add(arm)
+        return arm
+
     def _batch_in_question(self, now: Belief, *, decided: bool) -> Configuration | None:
         """Return what tells whether another batch pays, if that is worth a run."""
         if now.batches is None:
             return None
-        other, own = now.batches
+        other, own, _ = now.batches
         if now.joint.mean[other] <= now.joint.mean[now.gain.one]:
             return None  # whichever it is, it is not recommended
         c, costs = now.configurations, self._history.costs

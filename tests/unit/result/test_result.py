@@ -12,6 +12,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.errors import MissingPackage
 from autotune.result import Result, Verdict
+from autotune.result.answer import settings
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
 
@@ -134,3 +135,23 @@ def test_no_side_is_called_likelier_or_surer_than_it_is(
     """What may lose less is recommended meanwhile; a probability was drawn, and is none of 1."""
     open_ = Decision(verdict=Verdict.UNDECIDED, challenger=TWO, faster=faster, none=0.3)
     assert words in saying(result, outcome, decision=open_).summary
+
+
+@pytest.mark.parametrize(
+    ("low", "why"),
+    [
+        (0.9, "no others on one device were significantly better"),
+        (1.9, "another batch seems better, but few runs show it"),
+    ],
+)
+def test_own_settings_are_kept_for_what_the_table_shows(
+    result: Result, make_trial: MakeTrial, low: float, why: str
+) -> None:
+    larger = ALONE.taking({"per_replica_batch": 256})
+    seen = Interval(low=low, value=2.9, high=4.3)
+    entry = result.compared[0].model_copy(update={"configuration": larger, "speedup": seen})
+    trials = (make_trial(0), make_trial(1, larger))
+    kept = saying(result, VerdictOutcome.LIKELIER_STAY).model_copy(
+        update={"compared": (entry,), "trials": trials}
+    )
+    assert settings(kept).endswith(f"; {why}.")

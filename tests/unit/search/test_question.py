@@ -184,7 +184,7 @@ def test_several_runs_of_other_batches_speak_for_each_other() -> None:
     assert admitted(known, kinds, mine, [2, 1, 1]) == ({own, larger, largest}, None)
     allowed, question = admitted(known, kinds, mine, [2, 1, 0])
     assert larger not in allowed
-    assert question == (larger, own)
+    assert question == (larger, own, False)
 
 
 def test_one_distributed_run_of_the_own_batch_holds_no_other_back() -> None:
