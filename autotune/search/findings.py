@@ -196,21 +196,28 @@ def _without_comparison(findings: Findings) -> VerdictOutcome:
         )
     if any(trial.outcome is Outcome.REJECTED for trial in trials):
         return VerdictOutcome.REJECTED
-    several = [e for e in findings.entries if e.configuration.distributed]
-    if not several:
+    slower = _was_slower(findings)
+    if slower is None:
         return VerdictOutcome.PROVED_SLOWER
-    slower = all(e.speedup is not None and e.speedup.value < 1 for e in several)
     return VerdictOutcome.SLOWER if slower else VerdictOutcome.NOT_AHEAD
 
 
 def _without_gain(findings: Findings) -> VerdictOutcome:
     several = [t for t in findings.history.trials if t.configuration.distributed]
     ended = [t for t in several if t.outcome not in (Outcome.SKIPPED, Outcome.UNFINISHED)]
-    if ended and all(t.outcome is Outcome.PRUNED for t in ended):
+    if _was_slower(findings):
         return VerdictOutcome.SLOWER_SO_FAR
-    # What was measured, and is not compared, has a batch that is not shown to pay.
+    # What was faster, and is not compared, has a batch that is not shown to pay.
     broke = ended and not any(t.measured or t.outcome is Outcome.PRUNED for t in ended)
     return VerdictOutcome.NOT_MEASURED if broke else VerdictOutcome.NOT_TRIED
+
+
+def _was_slower(findings: Findings) -> bool | None:
+    """Return whether all that ran distributed was slower than one device; None if nothing did."""
+    several = [e for e in findings.entries if e.configuration.distributed]
+    if not several:
+        return None
+    return all(e.speedup is not None and e.speedup.value < 1 for e in several)
 
 
 def speedup(findings: Findings) -> Interval | None:

@@ -61,7 +61,8 @@ def test_what_ran_is_told_apart_from_what_was_proved(
         ((), VerdictOutcome.NOT_TRIED),
         ([(Outcome.PRUNED, 50.0)], VerdictOutcome.SLOWER_SO_FAR),
         ([(Outcome.CRASHED, None)], VerdictOutcome.NOT_MEASURED),
-        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 80.0)], VerdictOutcome.NOT_TRIED),
+        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 80.0)], VerdictOutcome.SLOWER_SO_FAR),
+        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_TRIED),
     ],
 )
 def test_what_broke_is_told_apart_from_what_has_another_batch(
