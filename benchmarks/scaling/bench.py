@@ -174,16 +174,17 @@ def told(steps: Steps, rounds: int) -> Iterator[str]:
 def targets(rows: Sequence[Row], steps: Steps) -> Iterator[tuple[int, int]]:
     """Yield how many hosts are said to reach a target, from two of them, and how many do.
 
-    Targets are lengths of an epoch, from that of one host to the shortest of all, and beyond.
+    Targets are lengths of an epoch, from that of two hosts to the shortest of several, and beyond.
+    One host is left out: it has nothing to exchange, and is faster here than all others.
     """
     for case, runs in steps.items():
-        measured = {count: median(seconds) / count for count, seconds in runs.items()}
+        measured = {n: median(seconds) / n for n, seconds in runs.items() if n > 1}
         predicted = {
             row.hosts: row.predicted.value / row.hosts
             for row in rows
             if row.case == case and row.known == GANGS[:2]
         }
-        shortest, longest = min(measured.values()) * 0.9, measured[1]
+        shortest, longest = min(measured.values()) * 0.9, measured[2]
         for k in range(TARGETS):
             target = longest * (shortest / longest) ** ((k + 1) / TARGETS)
             yield _fewest(measured | predicted, target), _fewest(measured, target)
