@@ -219,7 +219,7 @@ class Search:
         decided = self._decided(now)
         # Without anything distributed the first question has no answer.
         compared = not now.several or any(each.distributed for each in self._history.tried)
-        if compared and (arm := self._unequal(now)) is not None:
+        if compared and (arm := self._at_own_batch(now)) is not None:
             return arm
         own = self._own_sampler
         value, explored = self._promising(now) if own else self._offered(decided=decided)
@@ -245,7 +245,7 @@ class Search:
         learning = self._runner.subject.facts.learning
         return learning is None or update_batch(configuration) == learning.batch
 
-    def _unequal(self, now: Belief) -> Configuration | None:
+    def _at_own_batch(self, now: Belief) -> Configuration | None:
         """Return the own batch with the settings of another one that seems better, once.
 
         Otherwise what only its settings gain speaks for the batch, or a short search ends before
