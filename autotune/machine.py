@@ -135,3 +135,8 @@ def _processor() -> str:
     except OSError:
         names = []
     return names[0] if names else platform.machine()
+
+
+def boot_id() -> str:
+    """Return what names this boot of the machine; containers on it share it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()

@@ -197,7 +197,7 @@ class Tuner:
             NothingMeasured: No configuration could be measured.
             Interrupted: Stopped before anything was measured.
         """
-        workload = _workload(model_fn, dataset_fn, model_args, dataset_args, callbacks_fn)
+        workload = workload_of(model_fn, dataset_fn, model_args, dataset_args, callbacks_fn)
         request = _request(
             workload,
             space,
@@ -257,7 +257,7 @@ class Tuner:
         Raises:
             UsageError: An argument, a factory or the space is invalid.
         """
-        workload = _workload(model_fn, dataset_fn, model_args, dataset_args, None)
+        workload = workload_of(model_fn, dataset_fn, model_args, dataset_args)
         request = _request(workload, space, _options(options, budget, more), out=Path())
         check_names(request)
         with ExitStack() as stack:
@@ -286,13 +286,18 @@ class Tuner:
         return notify
 
 
-def _workload(
+def workload_of(
     model_fn: FactoryLike | Script,
     dataset_fn: DatasetLike | None,
-    model_args: Mapping[str, Scalar] | None,
-    dataset_args: Mapping[str, Scalar] | None,
-    callbacks_fn: FactoryLike | None,
+    model_args: Mapping[str, Scalar] | None = None,
+    dataset_args: Mapping[str, Scalar] | None = None,
+    callbacks_fn: FactoryLike | None = None,
 ) -> Workload:
+    """Return what two functions or a script bring; the arguments are those of `tune`.
+
+    Raises:
+        UsageError: One is missing, or a script is not alone.
+    """
     if isinstance(model_fn, Script) or (isinstance(model_fn, str) and is_script(model_fn)):
         if any((dataset_fn, model_args, dataset_args, callbacks_fn)):
             raise UsageError(

@@ -14,6 +14,8 @@ from xdist.scheduler import LoadFileScheduling
 
 from autotune.workload import Factory, Workload
 
+# Here, because whatever imports it first has it as it is.
+pytest.register_assert_rewrite("autotune.testing.contract")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from autotune.api.values import ProcessIdentity
+from autotune.machine import boot_id
 
 MARKER = "AUTOTUNE_ATTEMPT"
 """Variable that all processes of an attempt inherit, whatever sessions they make."""
@@ -24,8 +25,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 def this_host() -> str:
     """Return the boot and the process namespace, within which a process id means something."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    return f"{boot_id()} {Path('/proc/self/ns/pid').readlink()}"
 
 
 def identity(pid: int) -> ProcessIdentity | None:

@@ -106,19 +106,12 @@ def _report_clocks(clocks: Mapping[str, float]) -> None:
 
 
 def _workload(model: str, dataset: str | None) -> Workload:
-    from autotune.workload import (
-        Workload,
-        factory_from_text,
-        is_script,
-        script_from_text,
-        script_workload,
-    )
+    from autotune.tuning import workload_of
+    from autotune.workload import is_script
 
-    if dataset is not None:
-        return Workload(model=factory_from_text(model), dataset=factory_from_text(dataset))
-    if is_script(model):
-        return script_workload(script_from_text(model))
-    raise UsageError("Only one factory was given.", "Pass both, a training script, or neither.")
+    if dataset is None and not is_script(model):
+        raise UsageError("Only one factory was given.", "Pass both, a training script, or neither.")
+    return workload_of(model, dataset)
 
 
 def _check_workload(running: Engine, workload: Workload) -> None:

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from autotune.engine.base import A, HostTask
@@ -28,7 +27,7 @@ from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, install
 from autotune.installed import VERSION
-from autotune.machine import Machine
+from autotune.machine import Machine, boot_id
 from autotune.reason import Reason, Unattended
 from autotune.roles import Role
 
@@ -115,7 +114,7 @@ class Agent:
 
     def boot(self) -> str:
         """Return the boot of its machine, which is that of all containers on it."""
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+        return boot_id()
 
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""

@@ -19,6 +19,8 @@ ERROR = "error"
 """User attribute of a running trial: the standard error of log(value) within the run."""
 CLIMB = "climb"
 """... what the run may still gain by its trend, in log(value)."""
+FALSE_PRUNE_RATE = 0.005
+"""Probability of stopping a run that is as good as one device, over all analyses."""
 DEGREES = 8.0
 """Of Student's t by which the noise is taken for known."""
 
@@ -64,5 +66,5 @@ def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:
     minimizes = study.direction.name == "MINIMIZE"
     score = (-shown if minimizes else shown) + trial.user_attrs.get(CLIMB, 0.0)
     error = math.hypot(reference.sd, trial.user_attrs.get(ERROR, 0.0))
-    reach = error * t_quantile(DEGREES, 1 - 0.005 / len(ANALYSES))
+    reach = error * t_quantile(DEGREES, 1 - FALSE_PRUNE_RATE / len(ANALYSES))
     return float(score) - reference.log_score + reach

@@ -256,8 +256,7 @@ class Search:
         arm = self._own_arm(now.configurations[now.batches.other])
         if arm is None or arm in self._history.tried or not self._affords(arm):
             return None
-        self._reported.add(arm)
-        return arm
+        return self._once(arm)
 
     def _batch_in_question(self, now: Belief, *, decided: bool) -> Configuration | None:
         """Return what tells whether another batch pays, if that is worth a run."""
@@ -425,9 +424,13 @@ class Search:
             if each is None or each in self._reported or not self._affords(each):
                 continue
             if len(self._history.scores(each)) < runs:
-                self._reported.add(each)
-                return None if self._excluded(each) else each
+                return self._once(each)
         return None
+
+    def _once(self, reported: Configuration) -> Configuration | None:
+        """Return what runs once more, and to its end; None where it is excluded."""
+        self._reported.add(reported)
+        return None if self._excluded(reported) else reported
 
     def _own_arm(self, chosen: Configuration) -> Configuration | None:
         """Return the same settings at the own batch, if they can run, so that the ratio is told."""

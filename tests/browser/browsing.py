@@ -106,7 +106,7 @@ def opening(browser: Browser, host: str = "", **settings: object) -> Iterator[Op
     with ExitStack() as stack:
 
         def opened(**options: object) -> Page:
-            context = browser.new_context(**{"viewport": LAPTOP, **settings, **options})  # type: ignore[arg-type]
+            context = browser.new_context(**{"viewport": LAPTOP, **settings, **options})
             stack.callback(context.close)
             page = context.new_page()
             page.on("console", note)
@@ -160,7 +160,7 @@ def looks_right(page: Page, name: str, sizes: Sequence[Mapping[str, int]] = SIZE
     found = []
     for scheme, size in product(("light", "dark"), sizes):
         page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         wrong = [*page.evaluate(BROKEN), *page.evaluate(FAINT)]
         found += [f"{size['width']}, {scheme}: {each}" for each in wrong]
         if PICTURES:
@@ -174,7 +174,7 @@ def violations(page: Page) -> list[str]:
     """Return what keeps people out who do not see or point."""
     found = []
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         options = {"runOnly": RULES, "resultTypes": ["violations"]}
         for each in Axe().run(page, options=options).response["violations"]:
             places = [node["html"][:80] for node in each["nodes"]]

@@ -85,7 +85,7 @@ def test_it_fits_the_screen_and_can_be_read(opened: Open) -> None:
     page = opened()
     unfold(page)
     looks_right(page, "report")
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     assert page.evaluate(CUT_OFF) == []
 
 
@@ -117,7 +117,7 @@ def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
 
 def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
     page = opened()
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     table = page.get_by_role("table", name="Compared with one device")
     assert table.get_by_role("row").count() > 5
     assert table.get_by_role("rowheader").count() > 3
@@ -137,7 +137,7 @@ def test_the_program_is_copied_as_it_is(opened: Open, result: Result) -> None:
 def test_whoever_has_colours_of_their_own_sees_what_is_drawn(opened: Open, scheme: str) -> None:
     """Points, lines and words take those colours; the parts of a step are set apart by them."""
     page = opened()
-    page.emulate_media(color_scheme=scheme, forced_colors="active")  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme, forced_colors="active")
     assert page.evaluate(DRAWN, SHAPES) == []
     assert page.evaluate(FAINT) == []
     edges = "(parts) => parts.map((each) => getComputedStyle(each).stroke)"

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("autotune.testing.contract")
-
-from autotune.engine.ray import RayEngine  # noqa: E402
-from tests.cluster.engine.nodes import Nodes, nodes_apart  # noqa: E402
+from autotune.engine.ray import RayEngine
+from tests.cluster.engine.nodes import Nodes, nodes_apart
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("autotune.testing.contract")
-
-from autotune.engine.local import LocalEngine  # noqa: E402
-from autotune.engine.tasks.inspect import InspectionRequest  # noqa: E402
-from autotune.machine import Host, Machine  # noqa: E402
-from autotune.workload import (  # noqa: E402
+from autotune.engine.local import LocalEngine
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.machine import Host, Machine
+from autotune.workload import (
     Factory,
     Workload,
     WorkloadFacts,

@@ -99,7 +99,7 @@ def predicted(*hosts: int, of: int, noise: float = 0.001, **known: float) -> Pre
         )
         for number in hosts
     }
-    [found] = predict(steps, [of], **known)  # type: ignore[arg-type]
+    [found] = predict(steps, [of], **known)
     return found
 
 

@@ -34,7 +34,7 @@ def test_a_true_gain_is_found(tuner: Tuner, tmp_path: Path) -> None:
     assert result.best_distributed_speedup
     assert result.best_distributed_speedup.low < 1.5 < result.best_distributed_speedup.high
     assert sum(t.configuration == ALONE and t.measured for t in result.trials) > 1
-    ratio = truth(result.config) / truth(ALONE)  # type: ignore[operator]
+    ratio = truth(result.config) / truth(ALONE)
     assert result.gain_over_yours is not None
     assert result.gain_over_yours.low < ratio < result.gain_over_yours.high
     timed = {r.script for r in engine.requests if r.configuration == result.config and not r.held}
@@ -106,7 +106,7 @@ def test_what_cannot_win_needs_no_run(tuner: Tuner, monkeypatch: pytest.MonkeyPa
 
     def counted(self: posterior.Posterior, runs: list[object]) -> None:
         learned.append(len(runs))
-        learn(self, runs)  # type: ignore[arg-type]
+        learn(self, runs)
 
     monkeypatch.setattr(posterior.Posterior, "learn", counted)
     result = tuner(much_faster_alone, space=FASTER_ALONE, options={"max_global_batch": 512})
