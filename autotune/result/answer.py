@@ -22,16 +22,20 @@ def summary(result: ResultData) -> str:
 
 def settings(result: ResultData) -> str:
     """Return what is recommended, and how many times as good it is as the user's own settings."""
-    own, gain = result.evidence.default, result.gain_over_yours
-    yours = own_settings(result.facts, result.options.global_batch)
-    exact = own in (yours, yours.taking({"run_eagerly": False, "xla": False}))
-    name = "your own" if exact else "the closest to your own in this space"
+    own, gain, name = result.evidence.default, result.gain_over_yours, own_title(result)
     if result.config == own:
         return f"{in_short(own)}: {name}; {_why_kept(result)}."
     if gain is None:
         return f"{in_short(result.config)}; {name} ({in_short(own)}) were not measured."
     better = f"{times(gain)} as {result.evidence.adjective} as {name}"
     return f"{in_short(result.config)}: {better} ({in_short(own)})."
+
+
+def own_title(result: ResultData) -> str:
+    """Return what the default of a search is called: the user's own settings, or near them."""
+    own, yours = result.evidence.default, own_settings(result.facts, result.options.global_batch)
+    exact = own in (yours, yours.taking({"run_eagerly": False, "xla": False}))
+    return "your own" if exact else "the closest to your own in this space"
 
 
 def _why_kept(result: ResultData) -> str:

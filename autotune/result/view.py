@@ -17,7 +17,7 @@ from autotune.plan import Plan
 from autotune.program import EPOCHS
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result.answer import summary
+from autotune.result.answer import own_title, summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, Explain, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
@@ -286,7 +286,8 @@ class ResultView:
         result, found = self.result, []
         better, best = f"as {result.evidence.adjective} as", result.best_distributed
         if over := result.gain_over_yours:
-            found.append(figure(share(over), f"{better} your own settings", TIMES))
+            own = f"{better} {own_title(result)}"
+            found.append(figure(share(over), own, TIMES, in_short(result.evidence.default)))
         if gain := result.evidence.decision.gain:
             against = f"{better} the best single device"
             if best not in (None, result.configuration):

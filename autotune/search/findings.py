@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Certificate
@@ -87,6 +87,8 @@ class Drawn:
     """log(score), a row for each draw and a column for each configuration."""
     entries: tuple[Entry, ...]
     """A row of the table for each, in the same order, compared with nothing."""
+    known: Mapping[tuple[Configuration, Configuration], Interval]
+    """Ratios of two that are told elsewhere, so that nothing is told twice and differently."""
 
     def scores(self, configuration: Configuration) -> Matrix:
         mine = (k for k, e in enumerate(self.entries) if e.configuration == configuration)
@@ -95,8 +97,9 @@ class Drawn:
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return how many times better one is; None where one of them has shown nothing."""
-        known = {each.configuration for each in self.entries}
-        if not {one, other} <= known:
+        if (one, other) in self.known:
+            return self.known[one, other]
+        if not {one, other} <= {each.configuration for each in self.entries}:
             return None
         return ITSELF if one == other else interval_of(self.scores(one) - self.scores(other))
 
@@ -111,7 +114,10 @@ class Drawn:
 
 
 def drawn(
-    learner: Learner, scorer: Scorer | None, refused: Callable[[Configuration], bool]
+    learner: Learner,
+    scorer: Scorer | None,
+    refused: Callable[[Configuration], bool],
+    known: Mapping[tuple[Configuration, Configuration], Interval],
 ) -> Drawn:
     """Draw from the posterior of all trials so far.
 
@@ -138,7 +144,7 @@ def drawn(
                 runs=len(runs),
             )
         )
-    return Drawn(logs, tuple(entries))
+    return Drawn(logs, tuple(entries), known)
 
 
 def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evidence:

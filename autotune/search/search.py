@@ -464,7 +464,9 @@ class Search:
         recommended = many if likely and many is not None else now.one
         scorer = self._runner.subject.scorer
         rated = scorer if self._has_bounds else None
-        shown = drawn(self._learner, rated, self._certification.refused)
+        ratio = None if many is None else interval_of(gain.draws)
+        known = {(many, now.one): ratio} if many and ratio else {}
+        shown = drawn(self._learner, rated, self._certification.refused, known)
         untried = [
             c for c in self._several if c not in self._history.tried and not self._excluded(c)
         ]
@@ -474,7 +476,7 @@ class Search:
             decision=Decision(
                 verdict=verdict,
                 challenger=many,
-                gain=None if many is None else interval_of(gain.draws),
+                gain=ratio,
                 faster=gain.faster,
                 none=gain.none,
                 staying=gain.staying,

@@ -49,6 +49,8 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
     assert result.verdict is Verdict.DISTRIBUTE
     [told] = [each for each in result.reasons if "times the money" in each]
     assert result.evidence.decision.gain is not None
+    # The headline and the table tell the same interval.
+    assert result.best_distributed_speedup == result.evidence.decision.gain
     cheaper = result.evidence.decision.gain.value
     assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
     assert f"for {1 / cheaper:.2f} times the money" in told
