@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from autotune.axis import Place
 from autotune.config import Configuration, axes
@@ -118,12 +118,23 @@ def _examples(
         **{a.needs_parameter: _automatic(configuration[n]) for n, a in axes().items()},
     }
     takes = {*facts.dataset_takes, *(["batch_size"] * facts.batched)}
+    values = _given(configuration, dataset, facts, offered, takes)
+    factory = "dataset_fn" if facts.returned.plain else "data_fn"
+    return call(factory, values.items(), before="dataset = ", indent=4)
+
+
+def _given(
+    configuration: Configuration,
+    dataset: Factory,
+    facts: WorkloadFacts,
+    offered: Mapping[str | None, str],
+    takes: Collection[str],
+) -> dict[str, str]:
+    """Return the arguments of a call: what it takes of what is offered, the fixed and the tuned."""
     values = {name: text for name, text in offered.items() if name and name in takes}
     values |= {name: literal(value) for name, value in dataset.arguments}
     own = configuration.own_values()
-    values |= {name: literal(own[name]) for name in own if name in facts.dataset_takes}
-    factory = "dataset_fn" if facts.returned.plain else "data_fn"
-    return call(factory, values.items(), before="dataset = ", indent=4)
+    return values | {name: literal(own[name]) for name in own if name in facts.dataset_takes}
 
 
 def _automatic(value: Scalar) -> str:
@@ -175,18 +186,23 @@ def reading(source: str, configuration: Configuration, *, shuffle: str = "") -> 
     return f"read_by_python({', '.join(arguments + [f'workers={workers}'] * bool(workers))})"
 
 
-def validation(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> str:
+def validation(
+    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, *, apart: bool
+) -> str:
     """Return the lines that make what a program validates with; empty where there is nothing."""
     returned = facts.returned
     if not returned.beside:
         return ""
-    batch, takes = _of_replica(configuration), facts.dataset_takes
+    batch = _of_replica(configuration)
     batched = facts.batched or returned.unbatched
     if _keeps_validation(configuration, facts, apart=apart):
         return f"return validation_of(validation[0], {batch}, batched={batched})"
-    offered = {"batch_size": batch, "input_context": _WHOLE, "cache": _CACHES["off"]}
-    values = {name: text for name, text in offered.items() if name in takes}
-    needed = [a.needs_parameter for a in axes().values()]
-    values |= {name: "tf.data.AUTOTUNE" for name in needed if name in takes}
+    offered = {
+        "batch_size": batch,
+        "input_context": _WHOLE,
+        "cache": _CACHES["off"],
+        **{axis.needs_parameter: "tf.data.AUTOTUNE" for axis in axes().values()},
+    }
+    values = _given(configuration, dataset, facts, offered, facts.dataset_takes)
     made = call("dataset_fn", values.items(), before="data = ", indent=4)
     return f"{made}\n    return validation_of(data[1], {batch}, batched={batched})"

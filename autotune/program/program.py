@@ -100,7 +100,9 @@ def render(
         "training": training,
         "taken": taken(configuration, facts, apart=apart),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
-        "validation": "" if workload.script else validation(configuration, facts, apart=apart),
+        "validation": ""
+        if workload.script
+        else validation(configuration, workload.dataset, facts, apart=apart),
         **rate,
         "arguments": _arguments(steps, several=several, script=workload.script is not None),
         "model": _model(configuration, workload, facts),

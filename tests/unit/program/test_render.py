@@ -77,10 +77,24 @@ def test_an_argument_that_nobody_declares_is_an_error() -> None:
 
 
 def test_a_fixed_argument_replaces_what_the_tuner_would_pass() -> None:
-    """`--dataset-arg num_parallel_calls=3` fixes it."""
     takes = ("num_parallel_calls",)
     text = rendered(dataset=by_import(num_parallel_calls=3), dataset_takes=takes).train
     assert "dataset_fn(num_parallel_calls=3)" in text
+
+
+def test_what_validates_has_the_arguments_of_what_trains() -> None:
+    """Where a worker reads its own share, another call gives all that validates."""
+    config = GANG.but(shard_policy="source", arguments=(("padding", 7),))
+    text = rendered(
+        config,
+        dataset=by_import(root_folder="photos"),
+        dataset_takes=("input_context", "root_folder", "padding"),
+        returned={"beside": True},
+    ).train
+    [made] = re.findall(r"data = dataset_fn\(.*?\)\n", text, flags=re.DOTALL)
+    assert 'root_folder="photos"' in made
+    assert "padding=7" in made
+    assert "input_context=tf.distribute.InputContext()" in made
 
 
 def test_tf_data_divides_what_a_factory_with_context_reads() -> None:
@@ -91,7 +105,6 @@ def test_tf_data_divides_what_a_factory_with_context_reads() -> None:
 
 
 def test_factories_of_an_installed_module_need_no_path() -> None:
-    """Only a folder of the user's is put on the path."""
     assert "add_folder" not in rendered(model=by_import("m"), dataset=by_import("d")).train
 
 
@@ -105,7 +118,6 @@ def test_two_texts_share_what_is_equal() -> None:
 
 
 def test_names_that_clash_are_kept_apart() -> None:
-    """Closures with different values under one name both keep their own."""
     model = by_value("k = 1\n\n\ndef make():\n    return k", "make")
     dataset = by_value("k = 2\n\n\ndef make():\n    return k", "make")
     head = run(rendered(model=model, dataset=dataset).train)
@@ -169,7 +181,6 @@ def test_a_factory_without_text_ends_the_program_in_words() -> None:
     [("import helpers", "lambda: helpers.f()"), ("import helpers\n\n\ndef main(): ...", "main")],
 )
 def test_imports_of_a_text_may_need_a_folder(text: str, expression: str) -> None:
-    """A module beside the notebook is imported once its folder is on the path."""
     source = Source(text=text, expression=expression, roots=(("helpers", "lib"),))
     program = rendered(model=Factory(name=expression, source=source)).train
     assert 'add_folder(__file__, "lib", "helpers")' in program
@@ -200,44 +211,36 @@ def test_an_epoch_has_the_steps_of_fit(
     assert math.ceil(eval(found[1], names)) == steps  # noqa: S307 - our own text
 
 
-def examples_of(data: FitData, *calls: SimpleNamespace) -> list[int]:
-    """Return how many examples an epoch of each call of a script has, by its program."""
+@pytest.mark.parametrize(
+    ("data", "asked", "first", "again"),
+    [
+        (FitData.ARRAYS, None, 80, 30),
+        (FitData.ARRAYS, 5, 40, 30),
+        (FitData.ARRAYS, 200, 80, 30),
+        (FitData.PY_DATASET, None, 64, 24),
+        (FitData.GENERATOR, None, 64, 64),
+    ],
+)
+def test_an_epoch_is_that_of_the_call(
+    data: FitData, asked: int | None, first: int, again: int
+) -> None:
+    """It ends with the data; a function that calls fit may be given less the second time."""
     facts = WorkloadFacts(examples=64, usual_batch=8, fit=FitFacts(data=data))
     text = render(ONE, script_workload(Script(path="mine.py")), facts, CPUS).train
-    names = functions_of(text)
-    names["script"] = SimpleNamespace(calls=[*calls])
-    return [names["examples_of"](each) for each in calls]
-
-
-@pytest.mark.parametrize(("asked", "examples"), [(None, 80), (5, 40), (200, 80)])
-def test_an_epoch_ends_with_the_data(asked: int | None, examples: int) -> None:
-    """A script may ask for more steps than its arrays have."""
-    call = SimpleNamespace(training_rows=lambda: 80, steps_per_epoch=asked, batch_size=8)
-    assert examples_of(FitData.ARRAYS, call) == [examples]
-
-
-@pytest.mark.parametrize(
-    ("data", "first", "again"),
-    [(FitData.ARRAYS, 80, 30), (FitData.PY_DATASET, 64, 24), (FitData.GENERATOR, 64, 64)],
-)
-def test_an_epoch_is_that_of_the_call(data: FitData, first: int, again: int) -> None:
-    """A function that calls fit may be given less data the second time."""
+    given = {"steps_per_epoch": asked, "batch_size": 8}
     calls = [
-        SimpleNamespace(training_rows=lambda rows=rows: rows, x=[0] * batches, steps_per_epoch=None)
+        SimpleNamespace(training_rows=lambda rows=rows: rows, x=[0] * batches, **given)
         for rows, batches in ((80, 8), (30, 3))
     ]
-    assert examples_of(data, *calls) == [first, again]
-
-
-def test_an_epoch_like_that_of_fit_needs_no_words() -> None:
-    """Whatever number of steps a call has."""
-    facts = WorkloadFacts(examples=63 * 32)
-    assert epoch_in_words(ONE.but(steps_per_execution=32), facts) is None
+    names = functions_of(text)
+    names["script"] = SimpleNamespace(calls=calls)
+    assert [names["examples_of"](each) for each in calls] == [first, again]
 
 
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
+        (WorkloadFacts(examples=63 * 32), None),
         (WorkloadFacts(), "1,000 steps an epoch, because the number of examples is not known"),
         (WorkloadFacts(examples=6000), "188 steps an epoch, the last of which takes 16 examples"),
         (
@@ -246,6 +249,7 @@ def test_an_epoch_like_that_of_fit_needs_no_words() -> None:
         ),
     ],
 )
-def test_what_differs_is_told(facts: WorkloadFacts, told: str) -> None:
-    """Of a batch that is filled up, and of numbers that nobody knows."""
-    assert told in (epoch_in_words(ONE, facts) or "")
+def test_an_epoch_unlike_that_of_fit_is_told(facts: WorkloadFacts, told: str | None) -> None:
+    """Of a batch that is filled up, and of numbers that nobody knows; however long a call is."""
+    words = epoch_in_words(ONE.but(steps_per_execution=32), facts)
+    assert words is None if told is None else told in str(words)
