@@ -45,7 +45,7 @@ from autotune.value import Scalar
 LEAST_IMPROVEMENT = 0.0003
 """Expected gain in log(score) below which a run is not made to find something better."""
 ENOUGH = 0.005
-"""The same once there is an answer: half a per cent."""
+"""The same once there is an answer: half a per cent. Own settings are not changed for less."""
 ANSWER = 1.0
 """What an answer is worth, in log(score). It is no utility: the knowledge gradient promises too
 much, and an answer that is worth its weight in speed-up would never be looked for."""
@@ -461,7 +461,7 @@ class Search:
         if (verdict is Verdict.DISTRIBUTE and not passed) or self._all_broke:
             verdict = Verdict.UNDECIDED
         likely = verdict is not Verdict.ONE_DEVICE and gain.leads and passed
-        recommended = many if likely and many is not None else now.one
+        recommended = many if likely and many is not None else self._alone(now)
         scorer = self._runner.subject.scorer
         rated = scorer if self._has_bounds else None
         ratio = None if many is None else interval_of(gain.draws)
@@ -499,6 +499,14 @@ class Search:
             certificate=self._certification.of(recommended),
             cut=cut,
         )
+
+    def _alone(self, now: Belief) -> Configuration:
+        """Return what is best on one device; the own settings where it gains next to nothing."""
+        for k, each in enumerate(now.configurations):
+            if each == self._default and now.runs[k] and not self._excluded(each):
+                gained = now.joint.mean[now.gain.one] - now.joint.mean[k]
+                return each if gained < ENOUGH else now.one
+        return now.one
 
     @property
     def _all_broke(self) -> bool:

@@ -60,7 +60,6 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
 
 
 def test_a_price_alone_changes_no_verdict(tuner: Tuner) -> None:
-    """It is told what time costs; what is compared stays the time."""
     result = searched(tuner, 1.5, GPUS, objective="throughput", price=2.0)
     assert result.verdict is Verdict.DISTRIBUTE
     assert any("An epoch costs " in each and "on 2 devices" in each for each in result.reasons)

@@ -23,8 +23,9 @@ ALONE = Configuration()
 def test_a_true_gain_is_found(tuner: Tuner, tmp_path: Path) -> None:
     """Where distribution is 1.5 times as fast, it is recommended, with an interval around 1.5.
 
-    The user's own settings run again, and the gain over them is told likewise. What is handed over
-    is, byte for byte, what was timed, with a certificate that its file keeps.
+    The table tells the same interval. The user's own settings run again, and the gain over them is
+    told likewise. What is handed over is, byte for byte, what was timed, with a certificate that
+    its file keeps.
     """
     truth = speed(distributed=1.5)
     engine = FakeEngine(truth, between=0.03)
@@ -33,6 +34,8 @@ def test_a_true_gain_is_found(tuner: Tuner, tmp_path: Path) -> None:
     assert result.config.distributed
     assert result.best_distributed_speedup
     assert result.best_distributed_speedup.low < 1.5 < result.best_distributed_speedup.high
+    row = next(e for e in result.compared if e.configuration == result.best_distributed)
+    assert row.speedup == result.best_distributed_speedup == result.evidence.decision.gain
     assert sum(t.configuration == ALONE and t.measured for t in result.trials) > 1
     ratio = truth(result.config) / truth(ALONE)
     assert result.gain_over_yours is not None
@@ -74,6 +77,19 @@ def test_the_best_single_device_is_found(tuner: Tuner) -> None:
     assert all(isinstance(t.reason, Slower) for t in pruned)
 
 
+@pytest.mark.parametrize(("times", "kept"), [(1.0, True), (1.05, False)])
+def test_own_settings_are_kept_where_others_gain_next_to_nothing(
+    tuner: Tuner, *, times: float, kept: bool
+) -> None:
+    def rate(configuration: Configuration) -> float:
+        alone = 0.5 if configuration.distributed else 1.0
+        return 1000 * alone * (1.0 if configuration.steps_per_execution == 1 else times)
+
+    result = tuner(rate, engine=FakeEngine(rate, between=0.001, within=0.001))
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert (result.config == ALONE) is kept
+
+
 @pytest.mark.parametrize(
     ("strategies", "axes", "told"),
     [
@@ -89,32 +105,19 @@ def test_the_best_single_device_is_found(tuner: Tuner) -> None:
 def test_without_anything_to_distribute_the_answer_is_one_device(
     tuner: Tuner, strategies: tuple[str, ...], axes: dict[str, Any], told: str
 ) -> None:
-    """There is a best configuration and an easy verdict, whose cause is told."""
     axes = {**SPACE.axes, **axes}
     result = tuner(speed(), space=SPACE.model_copy(update={"strategies": strategies, "axes": axes}))
     assert result.verdict is Verdict.ONE_DEVICE
     assert told in result.summary
 
 
-def test_what_cannot_win_needs_no_run(tuner: Tuner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one device proves that two replicas are too slow, it stays at one device.
-
-    What is proved at the end, and the table, follow from what the answer rests on: the same runs
-    are learned once.
-    """
-    learned, learn = [], posterior.Posterior.learn
-
-    def counted(self: posterior.Posterior, runs: list[object]) -> None:
-        learned.append(len(runs))
-        learn(self, runs)
-
-    monkeypatch.setattr(posterior.Posterior, "learn", counted)
+def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
+    """Where one device proves that two replicas are too slow, it stays at one device."""
     result = tuner(much_faster_alone, space=FASTER_ALONE, options={"max_global_batch": 512})
     assert result.verdict is Verdict.ONE_DEVICE
     assert {t.outcome for t in result.trials if t.configuration.distributed} == {Outcome.SKIPPED}
     assert "no distributed configuration can be faster" in result.summary
     assert any("cannot win: 2 replicas" in reason for reason in result.reasons)
-    assert len(learned) == len({*learned})
 
 
 def test_what_is_likelier_faster_is_recommended_meanwhile(tuner: Tuner) -> None:
@@ -129,51 +132,23 @@ def test_what_is_likelier_faster_is_recommended_meanwhile(tuner: Tuner) -> None:
 
 
 def test_the_same_seed_makes_the_same_search(tuner: Tuner) -> None:
-    """Two searches with one seed try the same configurations in the same order."""
     first, second = (tuner(speed(), seed=3, options={"budget": 60.0}) for _ in range(2))
     assert [t.configuration for t in first.trials] == [t.configuration for t in second.trials]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_larger_batch_is_not_credited_to_distribution(tuner: Tuner, seed: int) -> None:
-    """A challenger with a larger global batch is compared with one device at that batch."""
-    result = tuner(speed(distributed=0.95), seed=seed)
-    assert result.verdict is not Verdict.DISTRIBUTE
-    alone = [t.configuration for t in result.trials if not t.configuration.distributed]
-    assert 256 in {each.per_replica_batch for each in alone}
-
-
-@pytest.mark.parametrize("noise", [0.03, 0.1, 0.2])
-@pytest.mark.parametrize("seconds", [45.0, 60.0])
+@pytest.mark.parametrize(("seconds", "noise"), [(45.0, 0.03), (45.0, 0.2), (60.0, 0.1)])
 def test_what_the_batch_alone_brings_is_not_distributed(
     tuner: Tuner, seconds: float, noise: float
 ) -> None:
-    """However little time there is to try one device at the batch of a challenger."""
-
-    def truth(c: Configuration) -> float:
-        return 1000.0 * c.global_batch**0.8
-
-    result = tuner(truth, noise=noise, options={"budget": seconds})
+    result = tuner(lambda c: 1000.0 * c.global_batch**0.8, noise=noise, options={"budget": seconds})
     assert result.verdict is not Verdict.DISTRIBUTE
 
 
 def test_untried_distribution_is_undecided(tuner: Tuner) -> None:
-    """One device is not recommended against what never ran; the sentence says so."""
     result = tuner(speed(distributed=1.5), options={"budget": None, "max_trials": 1})
     assert result.verdict is Verdict.UNDECIDED
     assert "no distributed configuration was measured" in result.summary
     assert "continue with a budget of" in result.summary
-
-
-@pytest.mark.parametrize(("factor", "seed"), [(0.9, 0), (1.1, 1), (1.1, 2), (1.3, 0)])
-def test_the_sentence_names_what_the_table_shows(tuner: Tuner, factor: float, seed: int) -> None:
-    """The gain of the answer is that of the table's row, as both come of one posterior."""
-    result = tuner(speed(distributed=factor), options={"budget": 60.0}, seed=seed)
-    gain, challenger = result.evidence.decision.gain, result.evidence.decision.challenger
-    assert gain is not None
-    row = next(e for e in result.compared if e.configuration == challenger)
-    assert row.speedup is not None
-    assert gain.value == pytest.approx(row.speedup.value, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +161,6 @@ def test_the_sentence_names_what_the_table_shows(tuner: Tuner, factor: float, se
 def test_pruned_runs_are_an_answer_from_the_second_on(
     tuner: Tuner, budget: float, verdict: Verdict, told: str
 ) -> None:
-    """One that was stopped early could be measured, and its figures are there."""
     space = SPACE.model_copy(update={"strategies": ("one_device", "mirrored")})
     space = space.model_copy(update={"axes": {**SPACE.axes, "per_replica_batch": (32,)}})
     options = {"global_batch": 64, "budget": budget}
@@ -199,8 +173,6 @@ def test_pruned_runs_are_an_answer_from_the_second_on(
 
 
 def test_distribution_that_always_fails_is_undecided(tuner: Tuner) -> None:
-    """A strategy that could not be measured was not beaten."""
-
     def truth(c: Configuration) -> float | Ending:
         broken = Ending(outcome=Outcome.CRASHED, reason=Message(text="it is broken"))
         return broken if c.distributed else speed()(c)
@@ -226,7 +198,6 @@ def test_one_that_fails_when_it_runs_again_decides_nothing(tuner: Tuner) -> None
 
 
 def test_a_default_that_was_unlucky_before_runs_again(tuner: Tuner) -> None:
-    """However slow its first run was, nothing is distributed because of it."""
     runs = Counter[Configuration]()
 
     def truth(c: Configuration) -> float:
@@ -244,7 +215,6 @@ def test_a_default_that_was_unlucky_before_runs_again(tuner: Tuner) -> None:
 def test_a_disturbed_run_decides_nothing(
     tuner: Tuner, monkeypatch: pytest.MonkeyPatch, disturbed: float
 ) -> None:
-    """One run in ten shows another speed by far, on either side."""
     monkeypatch.setattr(posterior, "WALKERS", 128)
     runs = iter(range(10**6))
 
