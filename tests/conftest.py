@@ -16,13 +16,8 @@ from autotune.workload import Factory, Workload
 
 # Here, because whatever imports it first has it as it is.
 pytest.register_assert_rewrite("autotune.testing.contract")
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
-
-SEARCHES = tuple(
-    f"tests/acceptance/test_{name}.py"
-    for name in ("tune", "verify", "interrupt", "scripts", "bad_input")
-)
+SEARCHES = ("tests/acceptance/test_tune.py", "tests/acceptance/test_scripts.py")
 """Files whose searches of this machine would wait for each other."""
 LONG = (
     *SEARCHES,
@@ -55,7 +50,6 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes the longest."""
     items.sort(key=lambda item: _turn(item.nodeid))
 
 
@@ -69,12 +63,10 @@ class OneSearch(LoadFileScheduling):
 
 @pytest.hookimpl(optionalhook=True)  # Without xdist nobody calls it.
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSearch | None:
-    """Divide the tests of processes in this way."""
     return OneSearch(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def _turn(nodeid: str) -> int:
-    """Return the place of a test's file among those that take long."""
     return next((turn for turn, each in enumerate(LONG) if nodeid.startswith(each)), len(LONG))
 
 

@@ -118,10 +118,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
     "mixed_bfloat16": (ONE.but(precision="mixed_bfloat16"), DOTTED, FACTS),
     "batch_size": (MIRRORED.but(reduction="one_device", prefetch=0), BATCHED, IN_BATCHES),
     "arguments": (
-        ONE.but(
-            num_parallel_calls=2,
-            arguments=(("scale", 2.0), ("units", 32)),
-        ),
+        ONE.but(num_parallel_calls=2, arguments=(("scale", 2.0), ("units", 32))),
         BATCHED,
         IN_BATCHES,
     ),
@@ -225,7 +222,6 @@ def deliver(path: Path, text: str, launch: str | None = None) -> Path:
 
 @cache
 def golden_texts() -> dict[str, str]:
-    """Return every text that is rendered, by the name of its file."""
     texts: dict[str, str | None] = {}
     for name, case in CASES.items():
         texts[f"{name}.py"] = render(*case, CPUS).train

@@ -23,10 +23,7 @@ PACKAGES = {
     "systemd-nspawn": ("systemd-container",),
 }
 """Debian's packages of each program."""
-CLUSTER = {
-    "Slurm": ("slurm-wlm", "munge"),
-    "the server of OpenSSH": ("openssh-server",),
-}
+CLUSTER = {"Slurm": ("slurm-wlm", "munge"), "the server of OpenSSH": ("openssh-server",)}
 
 
 def missing() -> list[str]:

@@ -35,10 +35,7 @@ BEHAVIOURS = {
 }
 """The program that behaves so."""
 ENOUGH = Stop(Outcome.MEASURED, Message(text="Enough."))
-LIMITS = {
-    Behaviour.HUNG: Limits(start=2.0),
-    Behaviour.OUT_OF_MEMORY: Limits(memory=1 << 30),
-}
+LIMITS = {Behaviour.HUNG: Limits(start=2.0), Behaviour.OUT_OF_MEMORY: Limits(memory=1 << 30)}
 
 
 def stop_at_once(_: Sequence[Window]) -> Stop:

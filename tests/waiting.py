@@ -17,5 +17,4 @@ def happens(look: Callable[[], object], seconds: float = 60.0) -> bool:
 
 
 def until(look: Callable[[], object], seconds: float = 300.0) -> None:
-    """Wait until something is so."""
     assert happens(look, seconds), "it took too long"

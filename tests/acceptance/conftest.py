@@ -19,7 +19,7 @@ DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 PATHS = filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
 PATH = {"PYTHONPATH": os.pathsep.join(PATHS)}
 """On which the command finds the engines of this folder."""
-
+WRONG = "def raises():\n    raise RuntimeError('the vocabulary is missing')\n"
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 HANGS = 550
@@ -47,44 +47,28 @@ def train(program: Path, folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a blank in its name, an example, and factories that are wrong."""
+    """A folder with a blank in its name, an example, and a factory that is wrong."""
     folder = tmp_path_factory.mktemp("my project")
     (folder / "examples").mkdir()
     for name in ("digits.py", "workloads.toml"):
         shutil.copy(EXAMPLES / name, folder / "examples")
-    shutil.copy(HERE / "wrong.py", folder)
-    (folder / "prefetsh.yaml").write_text("strategies: [one_device]\naxes: {prefetsh: [2]}\n")
+    (folder / "wrong.py").write_text(WRONG)
     return folder
-
-
-@pytest.fixture(scope="session")
-def command() -> Path:
-    return COMMAND
 
 
 @pytest.fixture(scope="session")
 def run(project: Path) -> Run:
     """Runs the command in the project."""
 
-    def run(
-        *arguments: str | Path, timeout: float = HANGS, preexec: Callable[[], None] | None = None
-    ) -> Done:
+    def run(*arguments: str | Path) -> Done:
         return subprocess.run(
             [COMMAND, *arguments],
             cwd=project,
             env={**os.environ, **PATH},
-            preexec_fn=preexec,
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=HANGS,
             check=False,
         )
 
     return run
-
-
-@pytest.fixture(scope="session")
-def search(run: Run) -> Done:
-    """One search, which many tests look at, with time for five runs by a clock that counts them."""
-    copies = ("--write-config", "copy.yaml", "--write-script", "copy.py")
-    return run("tune", *DIGITS, "--space", "quick", *counted(3, 800), "--json", *copies)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import resource
 import shutil
 
@@ -24,15 +22,9 @@ class Filling(Playing):
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if len(self.requests) == 2:
-            limit_files(1_000)
+            _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, most))
         return super().run(request, watch)
-
-
-def limit_files(largest: int) -> None:
-    """Let this process write no larger file, as under a quota."""
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (largest, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-    )
 
 
 class Removing(Playing):
@@ -41,13 +33,4 @@ class Removing(Playing):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if len(self.requests) == 2:
             shutil.rmtree(request.folder.parents[2])
-        return super().run(request, watch)
-
-
-class Closing(Playing):
-    """The file system has become read-only when the third trial's folder is made."""
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if len(self.requests) == 2:
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(request.folder))
         return super().run(request, watch)

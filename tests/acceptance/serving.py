@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.lock import Notify
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import WorkloadError
@@ -20,8 +16,6 @@ from autotune.workload import WorkloadFacts
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
-IN_USE = Path("machine-in-use")
-"""In the project while somebody else uses the machine."""
 FAILING = ("filters", 63)
 """What a model is given whose job is to fail."""
 
@@ -30,20 +24,7 @@ def _speed(configuration: Configuration) -> float:
     return 1000.0 * configuration.per_replica_batch**0.5 / configuration.replicas
 
 
-class Shared(FakeEngine):
-    """Runs on a machine that another search uses while a certain file is in the project."""
-
-    @contextmanager
-    def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        del what, seconds
-        if IN_USE.exists():
-            notify("Another search uses the machine.")
-        while IN_USE.exists():
-            time.sleep(0.1)
-        yield
-
-
-class Unhurried(Shared):
+class Unhurried(FakeEngine):
     """Takes a moment of real time for each trial."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
@@ -55,7 +36,7 @@ def engine() -> FakeEngine:
     return Unhurried(_speed, learning=fake_learning(500.0))
 
 
-class Leisurely(Shared):
+class Leisurely(FakeEngine):
     """Takes long enough for each trial to be watched, or for a job to run until it is cancelled."""
 
     def inspect(self, request: InspectionRequest) -> WorkloadFacts:

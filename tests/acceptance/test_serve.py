@@ -22,7 +22,7 @@ import pytest
 from autotune import Client, Result, SearchOptions, TrialEnded, load_configuration
 from tests.waiting import until
 
-from .conftest import DIGITS, PATH, Run
+from .conftest import COMMAND, DIGITS, PATH, Run
 
 SHORT = SearchOptions(max_trials=3)
 ASKED = {
@@ -67,7 +67,7 @@ class Serving:
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
-def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
+def start(project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
     """Start `autotune serve` in the project, on a free port."""
     log = project / "service.log"
     variables = {
@@ -78,7 +78,7 @@ def start(command: Path, project: Path, *options: str) -> tuple[subprocess.Popen
     }
     with log.open("ab") as errors:
         process = subprocess.Popen(
-            [command, "serve", "--port", "0", *options],
+            [COMMAND, "serve", "--port", "0", *options],
             cwd=project,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
@@ -97,9 +97,9 @@ def told(process: subprocess.Popen[str], pattern: str) -> str:
 
 
 @contextmanager
-def running(command: Path, project: Path, *options: str) -> Iterator[Serving]:
+def running(project: Path, *options: str) -> Iterator[Serving]:
     """Give a service at its first start."""
-    process, log = start(command, project, *options)
+    process, log = start(project, *options)
     try:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
         key_file = project / told(process, r"First API key .*: in (.+);")
@@ -112,10 +112,12 @@ def running(command: Path, project: Path, *options: str) -> Iterator[Serving]:
 
 
 @pytest.fixture(scope="module")
-def serving(project: Path, command: Path) -> Iterator[Serving]:
+def serving(project: Path) -> Iterator[Serving]:
     """A service that several tests use, and none ends; others may read its folder before."""
     (project / "autotune-service").mkdir(mode=0o755)
-    with running(command, project) as service:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    with running(project, "--port", port) as service:
         yield service
 
 
@@ -127,9 +129,12 @@ def apart(project: Path, tmp_path: Path) -> Path:
 
 
 def test_a_job_is_cancelled(serving: Serving) -> None:
-    """It ends, although its search would go on, and says why."""
+    """It ends, although its search would go on, and says why; until then it tells that it runs."""
     where = serving.ask(max_trials=None, space="cpu")
     until(lambda: serving.job(where)["trials"] > 0)
+    runs = serving.job(where)
+    assert runs["started_at"]
+    assert runs["waiting"] is None
     assert serving.client.post(f"{where}/cancel").status_code == 202
     serving.wait_for(where, "cancelled")
     assert "cancelled" in serving.job(where)["reason"]
@@ -153,27 +158,7 @@ def test_a_job_looks_at_learning_as_the_command_does(
     assert [there[name] for name in same] == [found[name] for name in same]
 
 
-def test_a_job_that_waits_for_the_machine_says_so(serving: Serving, project: Path) -> None:
-    """That is no search: it takes none of its time, and an event tells of it."""
-    in_use = project / "machine-in-use"
-    in_use.touch()
-    try:
-        where = serving.ask()
-        serving.wait_for(where, "running")
-        waits = serving.job(where)["waiting"]
-        serving.client.post(f"{where}/cancel")
-        serving.wait_for(where, "cancelled")
-    finally:
-        in_use.unlink()
-    assert waits["kind"] == "machine"
-    assert waits["sentence"] == "Its search begins when the machine is free."
-    ended = serving.job(where)
-    assert (ended["started_at"], ended["waiting"]) == (None, None)
-    assert "Ctrl-C" not in serving.log.read_text()
-
-
 def test_a_worker_that_dies_is_started_again(serving: Serving) -> None:
-    """The next job runs."""
     workers = [each for each in serving.family() if "worker" in each.cmdline()]
     assert len(workers) == 1
     workers[0].kill()
@@ -190,16 +175,9 @@ def test_the_log_holds_no_secret(serving: Serving) -> None:
     assert "Traceback" not in text
 
 
-def test_a_key_of_the_command_line_is_good_at_once(serving: Serving, run: Run) -> None:
-    """`autotune keys create` needs no restart."""
-    made = run("keys", "create", "ci")
-    header = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    assert serving.client.get("/v1/tunings", headers=header).json()["tunings"] == []
-
-
-def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
+def test_ctrl_c_ends_everything(apart: Path) -> None:
     """No process is left, a follower is let go, and the exit code is 0."""
-    with running(command, apart) as serving:
+    with running(apart) as serving:
         where = serving.ask(max_trials=None, space="cpu")
         until(lambda: serving.job(where)["trials"] > 0)
         family = serving.family()
@@ -213,16 +191,16 @@ def test_ctrl_c_ends_everything(apart: Path, command: Path) -> None:
         assert alive == []
 
 
-def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path, command: Path) -> None:
+def test_nothing_is_left_when_the_supervisor_is_killed(apart: Path) -> None:
     """Its parts die with it, and a second start prints no key, because the first one is good."""
-    with running(command, apart) as first:
+    with running(apart) as first:
         family = first.family()[1:]
         assert len(family) >= 2
         first.process.kill()
         _, alive = psutil.wait_procs(family, timeout=120)
         assert alive == []
         header = first.client.headers["authorization"]
-    process, _ = start(command, apart)
+    process, _ = start(apart)
     address = told(process, r"(http://\S+)")
     answer = httpx.get(f"{address}/v1/tunings", headers={"Authorization": header})
     process.terminate()
@@ -263,15 +241,10 @@ def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_
     assert saved.model_dump(mode="json") == told["configuration"]
 
 
-def test_a_follower_outlives_the_api(apart: Path, command: Path) -> None:
+def test_a_follower_outlives_the_api(serving: Serving) -> None:
     """It is killed and started again, and every event comes once."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
     numbers = []
-    with (
-        running(command, apart, "--port", port) as serving,
-        Client(serving.url, serving.key) as client,
-    ):
+    with Client(serving.url, serving.key) as client:
         job = client.submit("digits", space="cpu", budget=180, options=SHORT)
         for event in client.follow(job):
             numbers.append(event.number)
@@ -305,17 +278,3 @@ def test_a_job_is_submitted_watched_and_fetched(
     asked = serving.client.get("/v1/tunings", params={"label": "team:vision"}).json()["tunings"]
     told = [(each["labels"], each["needs"]["devices"], each["priority"]) for each in asked]
     assert told == [({"team": "vision"}, 1, -2)]
-
-
-@pytest.mark.parametrize(
-    ("url", "code", "text"),
-    [
-        ("http://127.0.0.1:1", 3, "does not answer"),
-        ("nowhere", 2, "'nowhere' is no address of a service"),
-    ],
-)
-def test_an_address_that_is_wrong_is_told(run: Run, url: str, code: int, text: str) -> None:
-    """Within seconds, with what to do."""
-    done = run("submit", "digits", "--url", url)
-    assert done.returncode == code
-    assert text in done.stderr

@@ -1,25 +1,83 @@
-"""A search from start to end, as a user sees it. Nothing here depends on how fast anything was."""
+"""A search with Ctrl-C in between, and its verification. Nothing here depends on any speed."""
 
 from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import optuna
+import psutil
 import pytest
 
-from autotune import load_configuration
-
-from .conftest import DIGITS, Done, Run
+from .conftest import COMMAND, DIGITS, Done, Run, counted
 
 pytestmark = pytest.mark.real
 
+CALL = ("tune", *DIGITS, "--space", "quick")
+TWO_ROUNDS = ("--engine", "counting:Counting", "--seconds", "700")
+"""Each of its runs takes 150 s by that engine's clock, whatever it took."""
+Interrupted = tuple[Done, list[psutil.Process]]
 
-@pytest.fixture(scope="session")
-def out(project: Path, search: Done) -> Path:
-    assert search.returncode == 0, search.stderr
+
+@pytest.fixture(scope="module")
+def out(project: Path) -> Path:
     return project / "autotune-out"
+
+
+@pytest.fixture(scope="module")
+def interrupted(project: Path) -> Iterator[Interrupted]:
+    """A search that got Ctrl-C during its second trial, and the processes that it had then."""
+    call = [COMMAND, *CALL]
+    with subprocess.Popen(
+        call, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        seen = ""
+        while " measured " not in seen:
+            line = process.stderr.readline()
+            assert line, f"it ended by itself: {seen}"
+            seen += line
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=300)
+    yield subprocess.CompletedProcess(call, process.returncode, stdout, seen + stderr), family
+    for each in family:
+        if each.is_running():
+            each.kill()
+
+
+@pytest.fixture(scope="module")
+def kept(interrupted: Interrupted, out: Path) -> list[str]:
+    """The lines of the trials that were interrupted."""
+    assert interrupted[0].returncode == 130
+    return (out / "trials.jsonl").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def search(run: Run, kept: list[str]) -> Done:
+    """The same search to its end, with time for five runs by a clock that counts them."""
+    assert kept
+    done = run(*CALL, "--resume", *counted(3, 800), "--json")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_ctrl_c_keeps_what_was_found(interrupted: Interrupted, out: Path) -> None:
+    """The exit code is 130; what was found is printed and saved, and nothing is left running."""
+    done, family = interrupted
+    assert done.returncode == 130
+    assert "interrupted" in done.stdout
+    assert "--resume" in done.stdout
+    assert "Traceback" not in done.stderr
+    names = {each.name for each in out.iterdir()}
+    assert {"config.yaml", "train.py", "trials.csv", "trials.jsonl", "study.db"} <= names
+    assert family
+    _, alive = psutil.wait_procs(family, timeout=120)
+    assert alive == []
 
 
 def test_stdout_is_one_json_document(search: Done, out: Path) -> None:
@@ -33,43 +91,46 @@ def test_stdout_is_one_json_document(search: Done, out: Path) -> None:
     assert read["study"] in page.read_text("utf-8")
 
 
-def test_stderr_tells_what_happened(search: Done, out: Path) -> None:
-    """The plan in short, and a line for each trial."""
-    assert "--dry-run lists them" in search.stderr
-    assert search.stderr.count("measured") >= 2
-    assert out.is_dir()
-
-
-def test_every_trial_is_in_every_file(search: Done, out: Path) -> None:
-    """Document, CSV, JSON lines and study agree."""
+def test_every_trial_is_in_every_file(search: Done, kept: list[str], out: Path) -> None:
+    """Document, CSV, JSON lines and study agree; those of the first search stay as they were."""
     count = len(json.loads(search.stdout)["trials"])
-    with (out / "trials.csv").open() as lines:
-        assert len(list(csv.DictReader(lines))) == count
-    assert len((out / "trials.jsonl").read_text().splitlines()) == count
+    lines = (out / "trials.jsonl").read_text().splitlines()
+    assert lines[: len(kept)] == kept
+    assert len(lines) == count > len(kept)
+    with (out / "trials.csv").open() as rows:
+        assert len(list(csv.DictReader(rows))) == count
     study = optuna.load_study(study_name=None, storage=f"sqlite:///{out / 'study.db'}")
     assert len(study.trials) == count
 
 
-def test_the_program_trains(run: Run, out: Path) -> None:
+def test_the_program_trains(run: Run, search: Done, out: Path) -> None:
     """By its command, as one process or as several workers."""
-    copy = load_configuration(out.parent / "copy.yaml").configuration
-    steps = str(copy.steps_per_execution)
-    done = run("run", str(out), "--", "--epochs", "1", "--steps-per-epoch", steps)
+    steps = json.loads(search.stdout)["configuration"]["steps_per_execution"]
+    done = run("run", out, "--", "--epochs", "1", "--steps-per-epoch", str(steps))
     assert done.returncode == 0, done.stderr
     assert "loss" in done.stdout
 
 
-@pytest.mark.parametrize("config", ["autotune-out/config.yaml", "copy.yaml"])
-def test_script_renders_the_same_program(run: Run, out: Path, config: str) -> None:
-    """Byte for byte, from the folder's configuration and from the copy."""
-    assert run("script", config).stdout == (out / "train.py").read_text()
-    assert (out.parent / "copy.py").read_bytes() == (out / "train.py").read_bytes()
+def test_what_was_recommended_is_verified(run: Run, search: Done, out: Path) -> None:
+    """The program ran, its throughput is told, and the exit code is that of the answer."""
+    assert search.stdout
+    done = run("verify", out / "config.yaml", "--json", *TWO_ROUNDS)
+    read = json.loads(done.stdout)
+    assert done.returncode == int(read["answer"] == "fails"), done.stderr
+    assert read["summary"]
+    assert read["examples_per_second"]["value"] > 0
+    assert read["ratio_to_expected"]["value"] > 0
+    assert read["notes"] == []
+    assert done.stderr.count("measured") >= 1
 
 
-def test_another_workload_cannot_resume_the_study(run: Run, out: Path) -> None:
-    """The message says what differs, and the study stays as it was."""
-    before = (out / "trials.csv").read_text()
-    done = run("tune", *DIGITS, "--space", "quick", "--model-arg", "filters=8", "--resume")
-    assert done.returncode == 2
-    assert "different workload" in done.stderr
-    assert (out / "trials.csv").read_text() == before
+def test_a_factory_that_raises_is_told_with_the_next_step(run: Run) -> None:
+    """Exit code 2, nothing on stdout, the cause and the next step at the end of stderr."""
+    done = run("tune", "wrong.py:raises", DIGITS[1])
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    cause, next_step = done.stderr.strip().splitlines()[-2:]
+    assert cause.startswith("Error: ")
+    assert "the vocabulary is missing" in cause
+    assert next_step.endswith((".", "?"))

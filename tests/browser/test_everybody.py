@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -27,12 +25,24 @@ def running_job(signed_in: Open) -> Iterator[Page]:
     expect(page.locator(".badge.cancelled")).to_be_visible()
 
 
-def test_axe_finds_nothing_on_a_job_that_runs(running_job: Page) -> None:
+def test_a_job_that_runs_keeps_nobody_out(running_job: Page) -> None:
+    """It stands still for who wants that; who stands on what is gone stands on the content."""
+    moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
+    for wish, moving in (("reduce", 0), ("no-preference", 1)):
+        running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
+        assert running_job.evaluate(moves) == moving
     assert violations(running_job) == []
     running_job.get_by_role("button", name="Cancel", exact=True).click()
     expect(running_job.get_by_role("dialog")).to_be_visible()
     assert violations(running_job) == []
     running_job.keyboard.press("Escape")
+    expect(running_job.get_by_role("dialog")).to_have_count(0)
+    running_job.locator("#cancel").focus()
+    running_job.evaluate(
+        "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
+    )
+    expect(running_job.locator("#cancel")).to_have_count(0)
+    expect(running_job.locator("#main")).to_be_focused()
 
 
 def reach(page: Page, wanted: Locator) -> None:
@@ -80,49 +90,6 @@ def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -
     page.keyboard.press("Enter")
     expect(page.locator(".badge.cancelled")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-
-
-def test_whoever_stands_on_what_is_gone_stands_on_the_content(running_job: Page) -> None:
-    running_job.locator("#cancel").focus()
-    running_job.evaluate(
-        "fetch(location.pathname, {method: 'POST', redirect: 'manual', keepalive: true})"
-    )
-    expect(running_job.locator("#cancel")).to_have_count(0)
-    expect(running_job.locator("#main")).to_be_focused()
-
-
-def test_phases_and_the_verdict_are_said_and_trials_are_not(signed_in: Open) -> None:
-    """One polite sentence for each change of what the job does, and at last how it ended."""
-    page = signed_in()
-    start(page)
-    news = page.get_by_role("status").and_(page.locator("#news"))
-    expect(news).to_have_count(1)
-    page.evaluate(
-        """() => {
-          window.said = [];
-          const place = document.getElementById("news");
-          new MutationObserver(() => window.said.push(place.textContent))
-            .observe(place, {childList: true, characterData: true, subtree: true});
-        }"""
-    )
-    expect(page.locator(".badge.done")).to_be_visible()
-    parts = page.locator(".summary-line, .more").all_inner_texts()
-    summary = " ".join(parts)
-    expect(news).to_have_text(f"Done. {summary}")
-    said = page.evaluate("window.said")
-    assert all(one != other for one, other in pairwise(said)), said
-    assert len(said) < page.locator("#every-trial tbody tr").count()
-    assert said[-1] == f"Done. {summary}"
-    assert not any(re.search(r"Trial \d", each) for each in said)
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.said") == said, "it goes on talking"
-
-
-def test_nothing_moves_for_those_who_do_not_want_it(running_job: Page) -> None:
-    moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
-    for wish, moving in (("reduce", 0), ("no-preference", 1)):
-        running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
-        assert running_job.evaluate(moves) == moving
 
 
 def test_paper_holds_what_is_to_be_read(signed_in: Open, done: str) -> None:

@@ -9,30 +9,30 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from autotune import SearchOptions, autotune
-from autotune.config import Configuration
 from autotune.testing import FakeEngine
 
-from .browsing import Open, first_screen, looks_right, opening, showing, unfold, violations
+from .browsing import (
+    Open,
+    first_screen,
+    found_on,
+    looks_right,
+    opening,
+    showing,
+    speed,
+    unfold,
+    violations,
+)
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 PRINTED = "Epoch 1/1: <b>loss 0.5</b>"
 SHAPES = {"best": "circle", "timeline": "rect", "parallel": "path"}
 """What each chart is made of."""
-
-
-def speed(configuration: Configuration) -> float:
-    gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
-    return 1000.0 * configuration.per_replica_batch**0.5 * gain
 
 
 @pytest.fixture(scope="module")
 def address(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("my results")
     for name, trials in (("long", 24), ("short", 8)):
-        options = SearchOptions(budget=None, max_trials=trials)
-        factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
-        found = autotune(*factories, space="cpu", options=options, engine=FakeEngine(speed))
+        found = found_on(FakeEngine(speed), trials)
         found.save(folder / name)
         printed = folder / name / "trials" / found.study / "0000"
         printed.mkdir(parents=True)
@@ -58,12 +58,6 @@ def opened(browser: Browser, address: str) -> Iterator[Open]:
         yield open_it
 
 
-def test_the_list_is_laid_out(opened: Open) -> None:
-    page = opened()
-    assert violations(page) == []
-    looks_right(page, "ui-list")
-
-
 def test_a_search_is_laid_out_with_its_charts(opened: Open) -> None:
     page = opened("long")
     for name, shape in SHAPES.items():
@@ -75,14 +69,11 @@ def test_a_search_is_laid_out_with_its_charts(opened: Open) -> None:
     assert first_screen(page) == []
 
 
-def test_a_chart_tells_what_is_pointed_at(opened: Open) -> None:
+def test_a_chart_is_pointed_at_and_the_table_sorted_and_filtered(opened: Open) -> None:
     page = opened("long")
-    page.locator("[data-chart=best] circle").first.hover()
+    points = page.locator("[data-chart=best] circle")
+    points.first.hover()
     expect(page.locator("[data-chart=best] svg")).to_contain_text(re.compile(r"Trial \d+ "))
-
-
-def test_the_table_is_sorted_and_filtered(opened: Open) -> None:
-    page = opened("long")
     rows = page.locator("table.runs tbody tr")
     page.get_by_role("button", name="Seconds").click()
     page.get_by_role("button", name=re.compile("^Trial")).click()
@@ -92,7 +83,6 @@ def test_the_table_is_sorted_and_filtered(opened: Open) -> None:
     expect(page.get_by_role("columnheader", name=re.compile("^Trial"))).to_have_attribute(
         "aria-sort", "descending"
     )
-    points = page.locator("[data-chart=best] circle")
     every = points.count()
     page.get_by_label("Only trials with").fill("Mirrored x2")
     shown = rows.locator("visible=true")
@@ -109,8 +99,10 @@ def test_what_a_trial_printed_opens(opened: Open) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_searches_are_compared(opened: Open) -> None:
+def test_searches_are_listed_and_compared(opened: Open) -> None:
     page = opened()
+    assert violations(page) == []
+    looks_right(page, "ui-list")
     for each in page.get_by_role("checkbox").all():
         each.check()
     page.get_by_role("button", name="Compare the selected").click()

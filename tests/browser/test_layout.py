@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page, expect
 from .browsing import (
     BROKEN,
     LASTING,
-    Open,
     Served,
     first_screen,
     looks_right,
@@ -47,7 +46,6 @@ def jobs(page: Page, done: str) -> dict[str, str]:
     found = {"done": done}
     for name, fields in {
         "failed": {"filters": FAILING},
-        "undecided": {"trials": "3"},
         "cancelled": {"trials": "500", "filters": LASTING},
     }.items():
         page.goto("/")
@@ -56,14 +54,15 @@ def jobs(page: Page, done: str) -> dict[str, str]:
             expect(page.locator("table.plot .strip .mark").first).to_be_attached()
             page.get_by_role("button", name="Cancel", exact=True).click()
             page.get_by_role("button", name="Cancel the job").click()
-        expect(page.locator(f".badge.{'done' if name == 'undecided' else name}")).to_be_visible()
+        expect(page.locator(f".badge.{name}")).to_be_visible()
         found[name] = page.url
     return found
 
 
-def check(page: Page, address: str, name: str) -> None:
-    """Look at a page with everything unfolded, as seen and as heard."""
-    page.goto(address)
+@pytest.mark.parametrize("name", [*PAGES, "done", "failed", "cancelled"])
+def test_a_page_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None:
+    """No scrolling sideways, no field as high as a drawing, no text cut off, no broken word."""
+    page.goto({**PAGES, **jobs}[name])
     unfold(page)
     for each in page.get_by_role("radio").all():
         each.check()
@@ -71,25 +70,8 @@ def check(page: Page, address: str, name: str) -> None:
     assert violations(page) == []
 
 
-@pytest.mark.usefixtures("jobs")
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_laid_out(page: Page, name: str) -> None:
-    """No scrolling sideways, no field as high as a drawing, no text cut off, no broken word."""
-    check(page, PAGES[name], name)
-
-
-def test_the_first_screen_of_a_job_holds_the_answers_and_the_plot(page: Page, done: str) -> None:
-    page.goto(done)
-    assert first_screen(page) == []
-
-
-@pytest.mark.parametrize("name", ["done", "failed", "undecided", "cancelled"])
-def test_the_page_of_a_job_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None:
-    check(page, jobs[name], f"job-{name}")
-
-
-def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:
-    page = signed_in()
+def test_what_is_laid_out_wrongly_is_found(page: Page) -> None:
+    page.goto("/")
     assert page.evaluate(BROKEN) == []
     page.evaluate(
         """() => {
@@ -102,3 +84,8 @@ def test_what_is_laid_out_wrongly_is_found(signed_in: Open) -> None:
     found = " ".join(page.evaluate(BROKEN))
     for each in ("too high", "is broken", "cut off", "the page is"):
         assert each in found
+
+
+def test_the_first_screen_of_a_job_holds_the_answers_and_the_plot(page: Page, done: str) -> None:
+    page.goto(done)
+    assert first_screen(page) == []

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from .browsing import Open, Served, looks_right, start, violations
+
+LISTEN = """() => {
+  window.said = [];
+  const place = document.getElementById("news");
+  new MutationObserver(() => window.said.push(place.textContent))
+    .observe(place, {childList: true, characterData: true, subtree: true});
+}"""
 
 
 def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
@@ -30,25 +38,35 @@ def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> Non
 
 def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
     page = signed_in()
-    looks_right(page, "empty")
     start(page)
-    page.evaluate("window.same = true")
-    points = page.locator("table.plot .strip .mark")
+    page.evaluate(LISTEN)
     expect(page.locator(".phase")).to_contain_text("one device")
-    expect(points.nth(2)).to_be_attached()
+    expect(page.locator("table.plot .strip .mark").nth(2)).to_be_attached()
     looks_right(page, "running")
     expect(page.locator(".badge.done")).to_be_visible()
-    expect(page.locator(".summary-line")).not_to_be_empty()
     expect(page.get_by_role("button", name="Copy train.py")).to_be_visible()
-    assert page.evaluate("window.same"), "the page was loaded anew"
-    rows = page.locator("section", has=page.locator("#throughput")).locator("tbody tr:not(.group)")
-    assert (
-        page.locator("section", has=page.locator("#throughput")).locator(".strip .mark").count()
-        == rows.count()
-        > 3
-    )
+    phases_and_the_verdict_are_said(page)
+    plot = page.locator("section", has=page.locator("#throughput"))
+    rows = plot.locator("tbody tr:not(.group)")
+    assert plot.locator(".strip .mark").count() == rows.count() > 3
     page.goto("/")
     expect(page.locator("a.job").first).to_contain_text("done")
+
+
+def phases_and_the_verdict_are_said(page: Page) -> None:
+    """One polite sentence for each change of what the job does, and at last how it ended."""
+    news = page.get_by_role("status").and_(page.locator("#news"))
+    expect(news).to_have_count(1)
+    summary = " ".join(page.locator(".summary-line, .more").all_inner_texts())
+    expect(news).to_have_text(f"Done. {summary}")
+    said = page.evaluate("window.said")
+    assert said, "the page was loaded anew"
+    assert all(one != other for one, other in pairwise(said)), said
+    assert len(said) < page.locator("#every-trial tbody tr").count()
+    assert said[-1] == f"Done. {summary}"
+    assert not any(re.search(r"Trial \d", each) for each in said)
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.said") == said, "it goes on talking"
 
 
 def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from autotune import Outcome, SearchOptions, autotune
+from autotune import Outcome
 from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
 from autotune.reason import Message
@@ -18,41 +17,40 @@ from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
-from .browsing import DRAWN, FAINT, PHONE, Open, first_screen, looks_right, opening, unfold
+from .browsing import (
+    DRAWN,
+    FAINT,
+    PHONE,
+    Open,
+    first_screen,
+    found_on,
+    looks_right,
+    opening,
+    speed,
+    unfold,
+)
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 SHAPES = ".mark circle, .mark path, line.one, line.reach"
 """What is drawn against the scale."""
 LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "word" * 60
 
 
-def speed(configuration: Configuration) -> float | Ending:
-    if configuration.per_replica_batch >= 512:
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=LONG))
-    gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)
-    return 1000.0 * configuration.per_replica_batch**0.5 * gain
-
-
-def slow_input(configuration: Configuration) -> float | Ending:
-    found = speed(configuration)
-    return found if isinstance(found, Ending) else found * 1.4
+def too_large(configuration: Configuration) -> Ending | None:
+    if configuration.per_replica_batch < 512:
+        return None
+    return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=LONG))
 
 
 @pytest.fixture(scope="module")
 def result() -> Result:
     """What a search found in which trials ended in many ways, with every part of its page."""
-    found = autotune(
-        f"{DIGITS}:model_fn",
-        f"{DIGITS}:dataset_fn",
-        space="cpu",
-        options=SearchOptions(budget=None, max_trials=80),
-        engine=FakeEngine(
-            speed,
-            held=slow_input,
-            between=0.02,
-            learning=fake_learning(500.0),
-        ),
+    engine = FakeEngine(
+        lambda each: too_large(each) or speed(each),
+        held=lambda each: too_large(each) or speed(each) * 1.4,
+        between=0.02,
+        learning=fake_learning(500.0),
     )
+    found = found_on(engine, trials=80)
     assert found.diagnosis
     assert batch_times(found)
     far = Interval(low=90, value=140, high=250)
@@ -81,16 +79,13 @@ def opened(browser: Browser, address: str) -> Iterator[Open]:
 
 
 def test_it_fits_the_screen_and_can_be_read(opened: Open) -> None:
-    """On a desk and on a phone, by day and by night: nothing broken, cut off or faint."""
+    """On a desk and on a phone, by day and by night, the answers and the plot at first sight."""
     page = opened()
+    assert first_screen(page) == []
     unfold(page)
     looks_right(page, "report")
     page.set_viewport_size(PHONE)
     assert page.evaluate(CUT_OFF) == []
-
-
-def test_the_first_screen_holds_the_answers_and_the_plot(opened: Open) -> None:
-    assert first_screen(opened()) == []
 
 
 def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
@@ -107,16 +102,13 @@ def test_a_drawing_says_what_its_table_says(opened: Open) -> None:
     assert drawn[shown.index(1.0)] == pytest.approx(line, abs=1)
 
 
-def test_the_bars_of_a_step_are_told_to_those_who_listen(opened: Open) -> None:
+def test_bars_and_tables_are_told_to_those_who_listen(opened: Open) -> None:
+    """The tables on a phone, too."""
     page = opened()
     bars = page.get_by_role("img").and_(page.locator("svg.bar"))
     assert bars.count() == 2
     assert "computing" in (bars.first.get_attribute("aria-label") or "")
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
-
-
-def test_tables_stay_tables_on_a_phone(opened: Open) -> None:
-    page = opened()
     page.set_viewport_size(PHONE)
     table = page.get_by_role("table", name="Compared with one device")
     assert table.get_by_role("row").count() > 5

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.hosts import Hosts, why_not
-from tests.cluster.slurm import Slurm, why_not as slurm_why_not
 
 HOSTS = ("host0", "host1", "host2")
 
@@ -39,10 +38,3 @@ def folder(tmp_path: Path) -> Path:
     found = tmp_path / "a 'folder' of mine"
     found.mkdir()
     return found
-
-
-@pytest.fixture
-def slurm(hosts: Hosts, tmp_path: Path) -> Slurm:
-    if reason := slurm_why_not():
-        pytest.skip(reason)
-    return Slurm(hosts, tmp_path)

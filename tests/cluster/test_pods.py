@@ -24,25 +24,18 @@ class Pod:
         [self._container] = job["template"]["spec"]["template"]["spec"]["containers"]
         self._index = index
 
-    @property
-    def command(self) -> list[str]:
-        return [*self._container["command"], *self._container["args"]]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Its variables, with references to earlier ones filled in."""
+    def start(self, host: Host, folder: Path) -> subprocess.Popen[str]:
+        """Run its command with its variables, with references to earlier ones filled in."""
         found: dict[str, str] = {}
         for each in self._container["env"]:
             value = each.get("value", str(self._index))
             for name, earlier in found.items():
                 value = value.replace(f"$({name})", earlier)
             found[each["name"]] = value
-        return found
-
-    def start(self, host: Host, folder: Path) -> subprocess.Popen[str]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        environment = {**os.environ, **QUIET, "PATH": path, **self.environment}
-        return host.start(*self.command, cwd=folder, env=environment)
+        environment = {**os.environ, **QUIET, "PATH": path, **found}
+        command = [*self._container["command"], *self._container["args"]]
+        return host.start(*command, cwd=folder, env=environment)
 
 
 def pods(manifest: Path) -> Iterator[Pod]:
@@ -54,7 +47,6 @@ def pods(manifest: Path) -> Iterator[Pod]:
 
 @pytest.mark.real
 def test_pods_train(namespaces: None, folder: Path, tmp_path: Path) -> None:
-    """The command and the variables are those of the file."""
     del namespaces
     deliver(folder, "jobset.yaml")
     found = [*pods(folder / "jobset.yaml")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,10 @@ def submit(cluster: RayHosts, folder: Path, *arguments: str) -> subprocess.Compl
 
 
 def training(cluster: RayHosts) -> list[psutil.Process]:
-    every = [each for host in cluster.hosts for each in host.processes()]
-    return [each for each in every if "train.py" in command_of(each)]
-
-
-def command_of(process: psutil.Process) -> list[str]:
-    try:
-        found: list[str] = process.cmdline()
-    except psutil.Error:
-        return []
+    found = []
+    for each in (each for host in cluster.hosts for each in host.processes()):
+        with suppress(psutil.Error):
+            found += [each] if "train.py" in each.cmdline() else []
     return found
 
 

@@ -66,7 +66,6 @@ def memory_while_training(bench: Bench, axes: dict[str, Any]) -> tuple[str, list
     ids=["plain", "XLA", "mixed precision"],
 )
 def test_one_device(bench: Bench, shows: Shows, axes: dict[str, Any]) -> None:
-    """It trains."""
     shows(measured(bench.train(axes)))
 
 

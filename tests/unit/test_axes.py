@@ -16,7 +16,7 @@ from autotune.axis import Axis, AxisRole, Line, Place, Trend
 from autotune.config import Configuration, axes, register_axes, unregister_axes
 from autotune.options import SearchOptions
 from autotune.program import render
-from autotune.reason import Message, OneDeviceBound, Outcome, SharedInputBound
+from autotune.reason import OneDeviceBound, Outcome, SharedInputBound
 from autotune.result.files import trials_csv
 from autotune.result.html import environment
 from autotune.search.bounds import Bounds
@@ -26,9 +26,8 @@ from autotune.space import Space, candidates, parse_space
 from autotune.space.described import space_text
 from autotune.strategies import in_short
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
-from autotune.trial import Stage, Trial
 from autotune.value import Value
-from autotune.workload import WorkloadFacts
+from tests.trials import ended_trial
 from tools.docs import axes as pages_of_axes
 from tools.docs.samples import WORKLOAD
 
@@ -97,44 +96,25 @@ def registered() -> Iterator[None]:
     unregister_axes(TestAxes)
 
 
-def trial(configuration: Configuration, outcome: Outcome, rate: float | None = None) -> Trial:
-    return Trial(
-        number=0,
-        stage=Stage.BASELINE,
-        configuration=configuration,
-        outcome=outcome,
-        reason=Message(text=""),
-        examples_per_second=rate,
-        wall_seconds=1.0,
-    )
-
-
 def bounds(rates: dict[Configuration, float]) -> Bounds:
-    trials = [trial(c, Outcome.MEASURED, rate) for _ in range(4) for c, rate in rates.items()]
+    trials = [
+        ended_trial(configuration=each, examples_per_second=rate, wall_seconds=1.0)
+        for _ in range(4)
+        for each, rate in rates.items()
+    ]
     return Bounds(History(trials), FAKE_FACTS, margin=0.03)
-
-
-def chosen(**values: object) -> Configuration:
-    return Configuration().but(**values)
 
 
 # Values
 
 
 def test_a_value_is_checked_and_kept() -> None:
-    changed = chosen(ordered=False)
+    changed = Configuration().but(ordered=False)
     assert changed["ordered"] is False
     assert changed.but(ordered=True) == Configuration()
     assert Configuration.model_validate_json(changed.model_dump_json()) == changed
     with pytest.raises(ValidationError, match="readers"):
-        chosen(readers=0)
-
-
-def test_values_come_in_the_order_of_declaration() -> None:
-    """Built-in axes come first, the user's own last."""
-    names = [*chosen(readers=4, arguments=(("filters", 8),)).values()]
-    assert names == [*axes(), "filters"]
-    assert names.index("precision") < names.index("ordered")
+        changed.but(readers=0)
 
 
 def test_a_placement_has_no_effect_on_one_device() -> None:
@@ -209,8 +189,9 @@ def test_memory_is_compared_where_its_direction_is_known(
     change: dict[str, object], *, larger: bool
 ) -> None:
     """What may need less than a configuration that ran out of memory is tried."""
-    failed = trial(chosen(readers=4), Outcome.OUT_OF_MEMORY)
-    assert (failed.configuration.but(**change) in RuledOut([failed])) is larger
+    configuration = Configuration().but(readers=4)
+    failed = ended_trial(configuration=configuration, outcome=Outcome.OUT_OF_MEMORY)
+    assert (configuration.but(**change) in RuledOut([failed])) is larger
 
 
 # Spaces
@@ -226,15 +207,11 @@ def test_a_space_holds_its_values() -> None:
     assert {each["readers"] for each in less} == {1}
 
 
-def test_the_schema_names_it() -> None:
-    """A request's schema lists the axis with its values and its sentence."""
+def test_the_schema_and_the_command_line_name_it() -> None:
+    """With its values and its sentence, or the default at which a shown space leaves it."""
     offered = Space.model_json_schema()["properties"]["axes"]["properties"]
     assert offered["scaling"]["items"]["enum"] == ["none", "dynamic"]
     assert offered["scaling"]["description"] == "How the loss is scaled."
-
-
-def test_the_command_line_names_it() -> None:
-    """A shown space has the axis with its sentence, or says at what default it stays."""
     text = space_text(parse_space(SPACE, where="test"), FAKE_MACHINE)
     assert "  # Whether tf.data gives the examples in order.\n  ordered: [true, false]" in text
     assert "Not here" not in text.partition("readers: [")[0].rpartition("Value of readers")[2]
@@ -245,8 +222,8 @@ def test_the_command_line_names_it() -> None:
 # The program and the report
 
 
-def program(configuration: Configuration, facts: WorkloadFacts = FACTS) -> str:
-    return render(configuration, WORKLOAD, facts, FAKE_MACHINE).train
+def program(configuration: Configuration) -> str:
+    return render(configuration, WORKLOAD, FACTS, FAKE_MACHINE).train
 
 
 def test_the_program_holds_its_line() -> None:
@@ -269,7 +246,7 @@ def test_the_report_names_it() -> None:
     )
     page = str(environment().get_template("fragments.html").module.settings(changed))
     assert "<code>readers</code> <small>Value of readers in the dataset factory.</small>" in page
-    (row,) = csv.DictReader(trials_csv([trial(changed, Outcome.MEASURED)]).splitlines())
+    (row,) = csv.DictReader(trials_csv([ended_trial(configuration=changed)]).splitlines())
     assert (row["ordered"], row["readers"]) == ("False", "4")
 
 

@@ -56,6 +56,5 @@ def test_objects_of_other_libraries_and_plain_classes_are_not_kerass(
 
 
 def test_what_wraps_keras_for_scikit_learn_may_be_anywhere_in_it() -> None:
-    """A pipeline may hold a network then."""
     tree = ast.parse(f"{TEXT}from keras.wrappers import SKLearnClassifier\npipe.fit(1)")
     assert not Others(tree).has_receiver(method_calls(tree, ["fit"])[-1])

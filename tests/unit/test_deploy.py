@@ -25,14 +25,12 @@ KUBERNETES = "1.37"
 
 
 def objects() -> list[dict[str, Any]]:
-    """Return what is to be made in a cluster."""
     text = (DEPLOY / "kubernetes" / "autotune.yaml").read_text("utf-8")
     found: list[dict[str, Any]] = yaml.safe_load(text)["items"]
     return found
 
 
 def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
-    """Every name in its queries is one of a running service."""
     settings = load_settings(data=tmp_path, examples=False)
     database = open_database(settings)
     metrics = Metrics()
@@ -60,7 +58,6 @@ def test_every_setting_of_a_deployment_is_one() -> None:
 
 @pytest.mark.parametrize("number", range(len(objects())))
 def test_an_object_of_kubernetes_is_one(number: int) -> None:
-    """It has the fields that the published schema of its kind has, and no other."""
     kubernetes_validate.validate(objects()[number], KUBERNETES, strict=True)
 
 
@@ -71,19 +68,13 @@ def test_the_composition_is_one() -> None:
     schema = jsonschema_rs.validator_for(json.loads(vendored.read_text("utf-8")))
     told = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     assert [each.message for each in schema.iter_errors(told)] == []
-    told["services"]["api"]["helthcheck"] = told["services"]["api"].pop("healthcheck")
-    assert not schema.is_valid(told)
 
 
 def test_a_probe_calls_the_service_by_a_name_that_it_serves() -> None:
     """By the address of its pod it would be refused."""
-    (api,) = (
-        each["spec"]["template"]["spec"]["containers"][0]
-        for each in objects()
-        if each["kind"] == "Deployment"
-    )
-    probes = [api[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")]
-    assert [each["path"] for each in probes] == ["/healthz", "/healthz", "/readyz"]
-    assert {str(each["httpHeaders"]) for each in probes} == {
-        "[{'name': 'Host', 'value': 'localhost'}]"
-    }
+    (api,) = (each["spec"]["template"] for each in objects() if each["kind"] == "Deployment")
+    container = api["spec"]["containers"][0]
+    for name, path in (("startup", "healthz"), ("liveness", "healthz"), ("readiness", "readyz")):
+        asked = container[f"{name}Probe"]["httpGet"]
+        assert asked["path"] == f"/{path}"
+        assert asked["httpHeaders"] == [{"name": "Host", "value": "localhost"}]

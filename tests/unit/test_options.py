@@ -20,7 +20,6 @@ from autotune.options import Declared, SearchOptions, declared, options_from
     [("90s", 90.0), ("3min", 180.0), (45, 45.0), (1.5, 1.5), (None, None), ("none", None)],
 )
 def test_a_budget_is_a_duration_or_none(given: object, value: float | None) -> None:
-    """However it is written, it becomes seconds."""
     assert SearchOptions.model_validate({"budget": given}).budget == value
 
 
@@ -32,7 +31,6 @@ def test_lists_may_be_written_with_commas() -> None:
 
 @pytest.mark.parametrize("given", ["mirored", ("one_device", "mirored")])
 def test_an_unknown_strategy_is_told_with_what_was_meant(given: object) -> None:
-    """Whoever gives it."""
     with pytest.raises(UsageError, match=r"'mirored'.*Did you mean mirrored"):
         SearchOptions(strategies=given)
     with pytest.raises(UsageError, match="--strategies: Unknown strategy"):
@@ -65,12 +63,9 @@ def test_a_wrong_value_is_a_usage_error_that_names_the_option(given: dict[str, o
         options_from(given)
 
 
-def test_a_wrong_value_is_told_in_our_words() -> None:
+def test_a_wrong_value_and_an_unknown_option_are_told_in_our_words() -> None:
     with pytest.raises(UsageError, match=r"^--max-trials: must be at least 1, not 0\.$"):
         options_from({"max_trials": 0})
-
-
-def test_an_unknown_option_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r"no option margn.*mean margin"):
         SearchOptions(margn=0.1)  # type: ignore[call-arg]
 
@@ -145,7 +140,6 @@ def test_the_rest_schema_offers_what_is_declared(option: Declared) -> None:
 
 
 def test_the_docstring_of_the_call_leads_to_the_options() -> None:
-    """What `help` shows of the options is their declaration."""
     assert [each.name for each in declared()] == list(SearchOptions.model_fields)
     for option in declared():
         assert option.description.endswith(".")

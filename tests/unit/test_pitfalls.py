@@ -29,7 +29,8 @@ def test_every_mistake_has_its_row() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.partition(".")[0])
-def test_a_row_is_shown_by_what_there_is(row: str) -> None:
+def test_a_row_names_tests_and_rules_that_there_are(row: str) -> None:
+    """A line that neither pattern reads would not be looked at."""
     named = SHOWN.findall(row)
     assert any("::test_" in label for label, _ in named)
     for label, link in named:
@@ -37,17 +38,7 @@ def test_a_row_is_shown_by_what_there_is(row: str) -> None:
         assert (PAGE.parent / link).resolve() == ROOT / path
         assert (ROOT / path).is_file(), path
         assert not function or function in functions(ROOT / path), label
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.partition(".")[0])
-def test_a_row_names_rules_that_there_are(row: str) -> None:
-    """Each has its place on the page of the doctor."""
     (doctor,) = pages().values()
-    for name in RULE.findall(row):
-        assert f"\n### {name}\n" in doctor
-
-
-def test_every_line_of_evidence_is_understood() -> None:
-    """A line that neither pattern reads would not be looked at."""
-    lines = [line for row in ROWS for line in row.splitlines() if line.startswith("- ")]
-    assert all(SHOWN.match(line) or RULE.match(line) for line in lines)
+    rules = RULE.findall(row)
+    assert [name for name in rules if f"\n### {name}\n" not in doctor] == []
+    assert len(named) + len(rules) == len(re.findall("^- ", row, re.MULTILINE))

@@ -27,7 +27,6 @@ HOMES = {each.__module__ for each in EXPORTED.values() if hasattr(each, "__modul
 
 
 def types_in(hint: object) -> Iterator[type]:
-    """Yield the types that an annotation is made of."""
     for part in typing.get_args(hint):
         yield from types_in(part)
     found = typing.get_origin(hint) or hint

@@ -116,7 +116,6 @@ def test_every_sentence_of_the_table_is_of_a_kind() -> None:
 
 @pytest.mark.parametrize("outcome", list(VerdictOutcome))
 def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
-    """Which names no field."""
     decision = Decision(verdict=Verdict.UNDECIDED)
     evidence = Evidence(outcome=outcome, decision=decision, default=Configuration())
     text = summary(
@@ -137,7 +136,6 @@ def truth(configuration: Configuration) -> float | Ending:
 
 
 def search(workload: Workload, folder: Path) -> tuple[Result, Result]:
-    """Run a search and resume it."""
     found = []
     for resume, count in ((False, 12), (True, 40)):
         request = TuningRequest(

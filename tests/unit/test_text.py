@@ -9,7 +9,7 @@ from autotune.config import Configuration, axes
 from autotune.errors import UsageError
 from autotune.stats import Interval
 from autotune.strategies import in_short
-from autotune.text import closest, hint, parse_seconds
+from autotune.text import hint, parse_seconds
 
 GROUP = {"strategy": "multi_worker_mirrored", "workers": 2}
 
@@ -49,39 +49,32 @@ def test_every_axis_is_named() -> None:
     ],
 )
 def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
-    """A clock shows seconds; an estimate has two units."""
     assert (text.clock(seconds), text.roughly(seconds)) == (clock, roughly)
 
 
 def test_rates_and_sizes() -> None:
-    """Small rates keep three digits; bytes get a unit that keeps them short."""
     assert [text.rate(each) for each in (12345.6, 100, 3.214)] == ["12,346", "100", "3.21"]
     sizes = [text.size(each) for each in (264, 2048, 25 * 2**30)]
     assert sizes == ["264 B", "2 KiB", "25 GiB"]
 
 
 def test_intervals() -> None:
-    """A figure comes with its uncertainty, and one without any says so."""
+    """A figure comes with its uncertainty; one beyond a factor of ten is not known yet."""
     interval = Interval(low=90, value=100, high=120)
     assert text.rate_with_error(interval) == "100 ±20%"
     assert text.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
     assert text.share(Interval(low=1, value=1, high=1)) == "1.00"
     assert text.share(None) == "-"
+    for low, high in [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)]:
+        interval = Interval(low=low, value=1.34, high=high)
+        assert text.share(interval) == "1.34 (not known yet)"
+        assert text.times(interval) == "1.34 times (not known yet)"
+        assert text.rate_with_error(interval) == "1.34 (not known yet)"
 
 
 def test_a_reason_becomes_a_sentence() -> None:
-    """Line breaks go, a capital and a stop come."""
     assert text.sentence("too few\n  cores") == "Too few cores."
     assert text.sentence("tf.data chose 2 batches") == "tf.data chose 2 batches."
-
-
-@pytest.mark.parametrize(("low", "high"), [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)])
-def test_an_interval_beyond_a_factor_of_ten_is_not_known_yet(low: float, high: float) -> None:
-    """A percentage with five digits says no more."""
-    interval = Interval(low=low, value=1.34, high=high)
-    assert text.share(interval) == "1.34 (not known yet)"
-    assert text.times(interval) == "1.34 times (not known yet)"
-    assert text.rate_with_error(interval) == "1.34 (not known yet)"
 
 
 @pytest.mark.parametrize(
@@ -105,19 +98,14 @@ def test_usual_ways_of_writing(text: str | float, seconds: float) -> None:
     "text", ["", "soon", "3 weeks", "-5s", "0", "3min!", "inf", "\u0663min", 0.0]
 )
 def test_anything_else_is_an_error(text: str | float) -> None:
-    """The message shows how to write it."""
     with pytest.raises(UsageError, match="Use a format such as 90s"):
         parse_seconds(text)
 
 
 def test_a_name_that_resembles_others_suggests_them() -> None:
-    assert closest("mirored", ["tpu", "mirrored"]) == ["mirrored"]
+    """One that resembles none lists all that are known, or those that the caller chose to list."""
     assert hint("prefech", ["cache", "prefetch"]) == "Did you mean prefetch?"
     assert hint("work", ["works", "worker", "x"]) == "Did you mean works or worker?"
-
-
-def test_a_name_that_resembles_none_lists_them() -> None:
-    """All that are known, or those that the caller chose to list."""
     assert hint("q", ["cache", "prefetch"]) == "Available: cache, prefetch."
     assert hint("q", ["cache", "prefetch"], listed=["cache"]) == "Available: cache."
     assert hint("q", []) == "Available: none."

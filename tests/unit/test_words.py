@@ -82,39 +82,25 @@ def words_of(name: str) -> set[str]:
     }
 
 
-def misnamed(text: str, ordinary: set[str]) -> set[str]:
-    banned = BANNED - ordinary
-    return {name for name in given_names(ast.parse(text)) if words_of(name) & banned}
+def banned(text: str) -> dict[str, str]:
+    """Return the words of our own that names hold, each with a name."""
+    names = given_names(ast.parse(text))
+    return {word: name for name in names for word in words_of(name) & BANNED}
 
 
-def sources() -> list[Path]:
+def sources() -> set[Path]:
     everything = [*(ROOT / "autotune").rglob("*.py"), *(ROOT / "api").rglob("*.py")]
-    inside = {path.resolve().relative_to(ROOT.resolve()) for path in everything}
-    return sorted(inside)
-
-
-def prose(text: str) -> str:
-    """Return a page without its code and the targets of its links."""
-    return " ".join(NO_PROSE.sub(" ", FENCED.sub(" ", text)).split())
+    return {path.resolve().relative_to(ROOT.resolve()) for path in everything}
 
 
 def test_names_say_the_fields_words() -> None:
-    """Every identifier that the code gives, but for words in their ordinary sense."""
+    """Every identifier; an exception that no name needs any more would let the word come back."""
     found = {}
     for path in sources():
-        ordinary = ORDINARY.get("/".join(path.parts[:2]), {})
-        if names := misnamed((ROOT / path).read_text("utf-8"), {*ordinary}):
-            found[str(path)] = names
-    assert not found
-
-
-@pytest.mark.parametrize("package", ORDINARY)
-def test_every_exception_is_used(package: str) -> None:
-    """One that no name needs any more would let the word come back."""
-    files = [path for path in sources() if path.is_relative_to(package)]
-    trees = [ast.parse((ROOT / path).read_text("utf-8")) for path in files]
-    used = set().union(*(words_of(name) for tree in trees for name in given_names(tree)))
-    assert ORDINARY[package].keys() <= used
+        for word, name in banned((ROOT / path).read_text("utf-8")).items():
+            found["/".join(path.parts[:2]), word] = f"{path}: {name}"
+    excepted = {(place, word) for place, words in ORDINARY.items() for word in words}
+    assert found.keys() == excepted, found
 
 
 @pytest.mark.parametrize(
@@ -130,17 +116,12 @@ def test_every_exception_is_used(package: str) -> None:
 )
 def test_a_word_of_our_own_is_found(text: str) -> None:
     """Wherever a name is given, in whatever case and number."""
-    assert misnamed(text, set())
-    assert not misnamed("found = ast.walk(tree), told", set())
+    assert banned(text)
+    assert not banned("found = ast.walk(tree), told")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_say_the_fields_words(page: Path) -> None:
-    banned = re.compile(rf"\b({'|'.join(NOT_IN_PAGES)})\b", re.IGNORECASE)
-    assert not banned.findall(prose(page.read_text("utf-8")))
-
-
-def test_prose_is_what_people_read() -> None:
-    """Neither code nor where a link leads."""
-    text = "A [gang](gang.md) of `gang`\n```text\ngang\n```\nends"
-    assert prose(text).split() == ["A", "[gang", "of", "ends"]
+    words = re.compile(rf"\b({'|'.join(NOT_IN_PAGES)})\b", re.IGNORECASE)
+    text = FENCED.sub(" ", page.read_text("utf-8"))
+    assert not words.findall(" ".join(NO_PROSE.sub(" ", text).split()))

@@ -17,6 +17,13 @@ def nodes() -> Iterator[Nodes]:
         yield cluster
 
 
+@pytest.fixture
+def apart() -> Iterator[Nodes]:
+    """A cluster of two nodes for one test, which others may join and leave."""
+    with nodes_apart() as cluster:
+        yield cluster
+
+
 @pytest.fixture(scope="module")
 def engine(nodes: Nodes) -> Iterator[RayEngine]:
     with RayEngine(nodes.url) as engine:

@@ -37,8 +37,11 @@ class Nodes:
                 patch.setenv(name, value)
             head = {**NODE, "include_dashboard": False, "include_log_monitor": False}
             self.cluster = utilities.Cluster(initialize_head=True, head_node_args=head)
-            self.second: Any = self.cluster.add_node(**NODE)
-            self.cluster.wait_for_nodes()
+            self.join()
+
+    def join(self) -> None:
+        self.cluster.add_node(**NODE)
+        self.cluster.wait_for_nodes()
 
     @property
     def url(self) -> str:

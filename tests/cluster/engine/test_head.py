@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.cluster.engine.nodes import MARK, Nodes, nodes_apart
+from tests.cluster.engine.nodes import MARK, Nodes
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 from tests.cluster.ray_hosts import ROOT
 from tests.waiting import until
@@ -27,33 +26,27 @@ WITHIN = 55.0
 """Seconds; Ray itself waits for its head for a minute."""
 
 
-@pytest.fixture
-def own() -> Iterator[Nodes]:
-    with nodes_apart() as cluster:
-        yield cluster
-
-
 def head(nodes: Nodes) -> psutil.Process:
     found = [each for each in psutil.process_iter(["name"]) if each.info["name"] == "gcs_server"]
     [one] = [each for each in found if each.environ().get(MARK) == nodes.mark]
     return one
 
 
-def test_a_search_ends_with_what_it_has(own: Nodes, tmp_path: Path) -> None:
+def test_a_search_ends_with_what_it_has(apart: Nodes, tmp_path: Path) -> None:
     """The error names the cluster, trials are kept for `--resume`, and nothing is left."""
     (tmp_path / "mine.py").write_text(WORKLOAD)
     axes = {**SPACE["axes"], "per_replica_batch": [8, 16, 32, 64, 128]}
     (tmp_path / "space.yaml").write_text(yaml.safe_dump({**SPACE, "axes": axes}))
     command = [
         *(sys.executable, "-m", "autotune", "tune", "mine.py:model_fn", "mine.py:dataset_fn"),
-        *("--engine", own.url, "--space", "space.yaml", "--budget", "900s", "--out", "out"),
+        *("--engine", apart.url, "--space", "space.yaml", "--budget", "900s", "--out", "out"),
     ]
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=variables, **streams) as search:
         until(lambda: search.poll() is not None or [*tmp_path.glob("out/trials/*/0002")], 600)
         assert search.poll() is None
-        head(own).send_signal(signal.SIGKILL)
+        head(apart).send_signal(signal.SIGKILL)
         began = time.monotonic()
         _, errors = search.communicate(timeout=WITHIN)
     print(f"head killed: ended after {time.monotonic() - began:.1f} s\n{errors}")  # noqa: T201
@@ -63,4 +56,4 @@ def test_a_search_ends_with_what_it_has(own: Nodes, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "out" / "study.db")) as study:
         [[kept]] = study.execute("SELECT COUNT(*) FROM trials WHERE state = 'COMPLETE'")
     assert kept >= 1
-    assert own.left() == []
+    assert apart.left() == []

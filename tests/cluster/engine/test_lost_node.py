@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,13 @@ from autotune import SearchOptions, Tuner
 from autotune.engine.ray import RayEngine
 from autotune.events import Event, Notice, TrialStarted
 from autotune.reason import Outcome, TooFewHosts
-from tests.cluster.engine.nodes import NODE, Nodes, nodes_apart
+from tests.cluster.engine.nodes import Nodes
 from tests.cluster.engine.test_search import SPACE, WORKLOAD
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 
 JUDGED = {Outcome.MEASURED, Outcome.PRUNED}
 """A gang that is slower than one device may be ended for that, which is a judgement as well."""
-
-
-@pytest.fixture
-def three() -> Iterator[Nodes]:
-    """A cluster of three nodes, of which one may be lost."""
-    with nodes_apart() as cluster:
-        cluster.cluster.add_node(**NODE)
-        cluster.cluster.wait_for_nodes()
-        yield cluster
 
 
 class Loss:
@@ -50,13 +40,14 @@ class Loss:
         self._nodes.cluster.remove_node(next(n for n in workers if n.node_id in used))
 
 
-def test_a_search_goes_on_with_the_nodes_that_are_left(three: Nodes, tmp_path: Path) -> None:
+def test_a_search_goes_on_with_the_nodes_that_are_left(apart: Nodes, tmp_path: Path) -> None:
     """A gang of two runs on the others until it is judged, one of three is not run any more."""
+    apart.join()
     (tmp_path / "mine.py").write_text(WORKLOAD)
     axes = {**SPACE["axes"], "workers": [2, 3]}
     (tmp_path / "space.yaml").write_text(yaml.safe_dump({**SPACE, "axes": axes}))
-    with RayEngine(three.url) as engine:
-        loss = Loss(three, engine)
+    with RayEngine(apart.url) as engine:
+        loss = Loss(apart, engine)
         tuner = Tuner(engine=engine, observer=loss)
         mine = tmp_path / "mine.py"
         factories = f"{mine}:model_fn", f"{mine}:dataset_fn"
@@ -69,4 +60,4 @@ def test_a_search_goes_on_with_the_nodes_that_are_left(three: Nodes, tmp_path: P
     lacking = [t.reason for t in gangs if t.configuration.workers == 3]
     assert all(isinstance(reason, TooFewHosts) for reason in lacking)
     # The files of the agent that was killed with its node go with the next one.
-    assert three.left(files=False) == []
+    assert apart.left(files=False) == []

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -35,64 +34,37 @@ SPACE = {
 }
 
 
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "autotune", *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(
-        program, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "mine.py").write_text(WORKLOAD)
-    (folder / "space.yaml").write_text(yaml.safe_dump(SPACE))
-    return folder
-
-
-def test_the_machine_is_the_cluster(nodes: Nodes, project: Path) -> None:
-    """It has the hosts of the cluster, with their devices and the software."""
-    done = command(project, "machine", "--engine", nodes.url, "--json")
-    assert done.returncode == 0, done.stderr
-    machine = json.loads(done.stdout)
-    assert [each["cpus"] > 0 for each in machine["hosts"]] == [True, True]
-    assert machine["tensorflow"]
-    assert nodes.left() == []
-
-
-def test_a_search_runs_on_the_cluster_and_delivers_a_program(nodes: Nodes, project: Path) -> None:
-    """One device and a gang of two hosts are tried; what is delivered trains by itself."""
-    done = command(
-        project,
-        *("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--engine", nodes.url),
-        *("--space", "space.yaml", "--budget", "400s", "--max-trials", "2", "--no-diagnose"),
-        *("--out", "out", "--json"),
-    )
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
-    tried = {each["configuration"]["workers"]: each["outcome"] for each in result["trials"]}
-    assert tried[1] == "measured"
-    assert 2 in tried
-    gang = [each for each in (project / "out").glob("trials/*/*") if both(each)]
-    assert gang, "no trial has brought home what two processes have printed"
-    delivered = trained(project / "out")
-    assert delivered.returncode == 0, delivered.stderr
-    assert nodes.left() == []
-
-
-def both(folder: Path) -> bool:
-    """Whether a trial's folder holds what two processes have reported."""
-    return all((folder / f"events-{index}.jsonl").is_file() for index in range(2))
-
-
-def trained(out: Path) -> subprocess.CompletedProcess[str]:
-    launcher = out / "launch.py"
-    program: Sequence[str | Path] = [launcher if launcher.exists() else out / "train.py"]
-    return subprocess.run(
-        [sys.executable, *program, "--epochs", "1"],
-        cwd=out.parent,
+def python(folder: Path, *arguments: str | Path, **variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_search_runs_on_the_cluster_and_delivers_a_program(nodes: Nodes, tmp_path: Path) -> None:
+    """One device and a gang of two hosts are tried; what is delivered trains by itself."""
+    (tmp_path / "mine.py").write_text(WORKLOAD)
+    (tmp_path / "space.yaml").write_text(yaml.safe_dump(SPACE))
+    told = python(
+        tmp_path,
+        *("-m", "autotune", "tune", "mine.py:model_fn", "mine.py:dataset_fn"),
+        *("--engine", nodes.url, "--space", "space.yaml", "--budget", "400s"),
+        *("--max-trials", "2", "--no-diagnose", "--out", "out", "--json"),
+        PYTHONPATH=os.pathsep.join(filter(None, sys.path)),
+    )
+    result = json.loads(told)
+    assert [each["cpus"] > 0 for each in result["machine"]["hosts"]] == [True, True]
+    tried = {each["configuration"]["workers"]: each["outcome"] for each in result["trials"]}
+    assert tried[1] == "measured"
+    assert 2 in tried
+    out = tmp_path / "out"
+    assert [*out.glob("trials/*/*/events-1.jsonl")], "nothing was brought from the second process"
+    launcher = out / "launch.py"
+    python(tmp_path, launcher if launcher.exists() else out / "train.py", "--epochs", "1")
+    assert nodes.left() == []

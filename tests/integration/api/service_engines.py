@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -99,24 +98,11 @@ class listening(quick):
         return result
 
 
-class deadly(quick):
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if request.configuration.strategy == "mirrored":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().run(request, watch)
-
-
-class full(quick):
-    def __init__(self) -> None:
-        super().__init__()
-        _fill()
-
-
 class filling(quick):
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         result = super().run(request, watch)
         if len(self.requests) > 2:
-            _fill()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
             (request.folder / "output.txt").write_bytes(b"x" * 100_000)
         return result
 
@@ -133,12 +119,6 @@ class broken(quick):
         raise EngineError(f"{Path.cwd()}/python cannot be started.")
 
 
-class unprintable(quick):
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        del request, watch
-        raise FactoryFailed("The file caf\udce9\0 is missing.", "x" * 100_000)
-
-
 class complaining(quick):
     def machine(self) -> Machine:
         raise FactoryFailed(f"{Path.cwd()}/examples/digits.py raised: no digits.")
@@ -150,7 +130,3 @@ def _is_trial(request: TrialRequest) -> bool:
 
 def _out(request: TrialRequest) -> Path:
     return next(each.parent for each in request.folder.parents if each.name == "trials")
-
-
-def _fill() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))

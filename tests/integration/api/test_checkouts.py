@@ -181,7 +181,3 @@ def test_a_job_runs_the_code_of_its_commit(
     script = jobs.recommendation(job.id, None).script
     assert f"-{made.commit}" in script  # the folder that its factories are imported from
     assert ended.code == own.registry().codes(own.root)["digits"]
-    later = made.model_copy(update={"commit": "1" * 40})
-    other = declared.model_copy(update={"commit": later.commit})
-    changed = own.model_copy(update={"workloads": {"digits": other}})
-    assert changed.registry().codes(own.root)["digits"] != ended.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from sqlmodel import col
 
 from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store import migrations
-from autotune.api.store.database import BUSY_SECONDS, LONG_SECONDS, Database, lock
+from autotune.api.store.database import Database, lock
 from autotune.api.store.migrations import advice, check_schema, make, migrate
 from autotune.api.store.tables import Totals
 
@@ -28,21 +28,14 @@ def test_making_the_tables_again_changes_nothing(database: Database) -> None:
     assert "nothing to do" in advice(database)
 
 
-@pytest.fixture
-def other(database: Database) -> Database:
+def test_a_database_of_another_version_is_named(database: Database) -> None:
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE autotune_version SET version_num = '9999'")
-    return database
-
-
-@pytest.mark.parametrize("opened", [make, check_schema, migrate])
-def test_a_database_of_another_version_is_named(
-    other: Database, opened: Callable[[Database], None]
-) -> None:
-    with pytest.raises(OtherSchema, match="schema 9999") as raised:
-        opened(other)
-    assert "autotune database" in raised.value.next_step
-    assert "Run that version" in advice(other)
+    for opened in (make, check_schema, migrate):
+        with pytest.raises(OtherSchema, match="schema 9999") as raised:
+            opened(database)
+        assert "autotune database" in raised.value.next_step
+    assert "Run that version" in advice(database)
 
 
 SECOND = """
@@ -72,16 +65,6 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(
     check_schema(database)
     with database.reading() as connection:
         assert connection.execute(select(col(Totals.name))).all() == []
-
-
-@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_a_migration_may_take_long(database: Database) -> None:
-    query = "SELECT extract(epoch FROM current_setting(%s)::interval)"
-    for name in ("statement_timeout", "lock_timeout"):
-        with database.migrating() as connection:
-            assert connection.exec_driver_sql(query, (name,)).scalar() == LONG_SECONDS
-        with database.writing() as connection:
-            assert connection.exec_driver_sql(query, (name,)).scalar() == BUSY_SECONDS
 
 
 @pytest.fixture

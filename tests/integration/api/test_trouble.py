@@ -69,9 +69,7 @@ def check_done(jobs: Jobs, job: Job, attempt: int) -> Result:
     return found
 
 
-@pytest.mark.parametrize(
-    ("engine", "data", "kept"), [("full", "data", 0), ("filling", "data", 2), ("quick", "file", 0)]
-)
+@pytest.mark.parametrize(("engine", "data", "kept"), [("filling", "data", 2), ("quick", "file", 0)])
 def test_a_disk_that_cannot_be_written_fails_no_job(  # noqa: PLR0917 - fixtures
     jobs: Jobs,
     job: Job,
@@ -126,7 +124,6 @@ def test_a_result_that_cannot_be_saved_is_not_lost(
     [
         ("broken", re.escape(NO_ENGINE)),
         ("complaining", r"examples/digits\.py raised: no digits\."),
-        ("unprintable", r"The file caf\?\? is missing\. xxx.*"),
     ],
 )
 def test_what_is_wrong_is_told_without_the_root(  # noqa: PLR0917 - fixtures

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,6 @@ from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
-from autotune.reason import Excluded, Outcome
 from benchmarks.service.site import Process, until
 from tests.trials import ended_trial
 
@@ -65,19 +63,6 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     assert found.trials == jobs.detail(job.id, None).trials
     assert "import" in found.script
     return ended
-
-
-def test_a_job_is_run_to_its_recommendation(
-    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
-) -> None:
-    """A worker takes a job, records its trials and its result, and stops when it is told to."""
-    job = jobs.submit(asked, "me")
-    worker = start_worker()
-    until(lambda: jobs.get(job.id, None).state in FINAL)
-    assert check_done(jobs, job).attempt == 1
-    assert alive(database) == 0
-    worker.terminate()
-    assert worker.wait(10) == 0
 
 
 @pytest.mark.parametrize("point", FailPoint)
@@ -148,35 +133,6 @@ def test_a_search_that_overruns_its_budget_is_ended(
     assert alive(database) == 0
 
 
-def test_no_process_outlives_a_killed_worker(
-    jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
-) -> None:
-    """The kernel ends the search with its worker, and the search's processes with it."""
-    jobs.submit(asked, "me")
-    worker = start_worker("sleepers")
-    until(lambda: alive(database) >= 4)
-    worker.kill()
-    assert until(lambda: alive(database) == 0) < 10
-
-
-def test_a_stopped_worker_that_wakes_is_refused(
-    jobs: Jobs, asked: JobRequest, database: Database, settings: Settings, start_worker: Start
-) -> None:
-    """While it is stopped another takes the job over, ends what it left, and finishes alone."""
-    job = jobs.submit(asked, "me")
-    stopped = start_worker("sleepers")
-    until(lambda: alive(database) >= 4)
-    stopped.send_signal(signal.SIGSTOP)
-    second = Worker(database, settings)
-    until(second.run_one)
-    assert alive(database) == 0
-    before = check_done(jobs, job)
-    stopped.send_signal(signal.SIGCONT)
-    time.sleep(1)
-    assert stopped.poll() is None
-    assert check_done(jobs, job) == before
-
-
 def test_a_worker_that_is_told_to_stop_puts_its_job_back(
     jobs: Jobs, asked: JobRequest, database: Database, start_worker: Start
 ) -> None:
@@ -187,20 +143,6 @@ def test_a_worker_that_is_told_to_stop_puts_its_job_back(
     assert worker.wait(10) == 0
     assert alive(database) == 0
     assert jobs.get(job.id, None).state is State.QUEUED
-
-
-def test_what_kills_its_worker_twice_is_set_aside(
-    jobs: Jobs, asked: JobRequest, start_worker: Start
-) -> None:
-    job = jobs.submit(asked.model_copy(update={"max_trials": 4}), "me")
-    start_worker("deadly")
-    until(lambda: jobs.get(job.id, None).state in FINAL)
-    assert check_done(jobs, job).attempt >= 3
-    crashed = [
-        each for each in jobs.detail(job.id, None).trials if isinstance(each.reason, Excluded)
-    ]
-    assert {each.outcome for each in crashed} == {Outcome.CRASHED}
-    assert {each.configuration.strategy for each in crashed} == {"mirrored"}
 
 
 def test_a_job_that_always_dies_fails(

@@ -16,7 +16,6 @@ from tests.waiting import until
 
 
 def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
-    """Where the encoding has no `±`, the result is printed all the same."""
     code = "from autotune.cli import commands as cli; cli.app = lambda: print('12 ±4%'); cli.main()"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -33,24 +32,6 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda text: monkeypatch.setattr(serve, "_PROGRAM", text)
 
 
-def test_a_part_that_dies_is_started_again(
-    program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After a pause, and it is told."""
-    said: list[object] = []
-    monkeypatch.setattr(serve, "SHORTEST_PAUSE", 0.05)
-    monkeypatch.setattr(serve, "log", said.append)
-    program("import time; time.sleep(60)")
-    kept = Kept(Part(name="worker", command=()))
-    first = kept._process
-    first.kill()
-    until(lambda: kept.exit_code() is None and kept._process is not first)
-    assert said == ["The worker was terminated by signal 9; restarting."]
-    kept.ask_to_end()
-    kept.end(5)
-    assert kept._process.returncode == -15
-
-
 def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None:
     """Its exit code is the service's."""
     program("raise SystemExit(2)")
@@ -61,7 +42,6 @@ def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None
 
 
 def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None], tmp_path: Path) -> None:
-    """Nothing is left."""
     deaf = tmp_path / "deaf"
     program(
         "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); "

@@ -53,13 +53,12 @@ def timed(
 @pytest.mark.parametrize(
     "configuration",
     [
-        ONE,
         TWO.but(strategy="mirrored", steps_per_execution=2),
         ONE.but(
             strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=8
         ),
     ],
-    ids=["one device", "loop", "workers"],
+    ids=["loop", "workers"],
 )
 def test_validation_and_checkpoint_are_timed(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration

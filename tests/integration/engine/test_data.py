@@ -14,7 +14,6 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
-from autotune.errors import FactoryFailed
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.workload import BatchSource, Factory, OwnBatch, Workload, WorkloadFacts, own_batch
@@ -70,35 +69,23 @@ def test_what_fit_takes_trains_on_two_replicas(
 
 
 def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:
-    """The loader of Keras loses a short last batch, so there must be a full one."""
-    for number in range(4):
-        path = tmp_path / "images" / "cat" / f"{number}.png"
-        for each in ("cat", "dog"):
-            (tmp_path / "images" / each).mkdir(parents=True, exist_ok=True)
-        keras.utils.save_img(path, np.zeros((4, 4, 3)))
+    """The loader of Keras loses a short last batch."""
+    for kind, images in (("cat", 4), ("dog", 40)):
+        (tmp_path / "images" / kind).mkdir(parents=True)
+        for number in range(images):
+            path = tmp_path / "images" / kind / f"{number}.png"
+            keras.utils.save_img(path, np.zeros((4, 4, 3)))
     given = workload("folder", "of_images")
     arguments = (("path", str(tmp_path / "images")),)
     read = given.dataset.model_copy(update={"arguments": arguments})
     given = given.model_copy(update={"dataset": read})
-    with pytest.raises(FactoryFailed, match="batch_size=32, but its batches hold 4 examples"):
-        engine.execute(InspectionRequest(given))
-    for number in range(40):
-        keras.utils.save_img(tmp_path / "images" / "dog" / f"{number}.png", np.zeros((4, 4, 3)))
     facts = engine.execute(InspectionRequest(given))
     assert (facts.examples, facts.returned.uneven) == (32, True)
     train(engine, given, facts, tmp_path / "t")
 
 
-def test_the_batch_of_a_pydataset_is_the_users_own(engine: LocalEngine) -> None:
-    """It trains with that today, whatever the program makes of its rows."""
-    facts = engine.execute(InspectionRequest(workload("by_python", "dense")))
-    assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)
-
-
 def test_batches_are_taken_apart(engine: LocalEngine, tmp_path: Path) -> None:
-    """Batches where examples are expected are told; asked to, autotune takes them apart."""
-    with pytest.raises(FactoryFailed, match=r"batches of 32.*--unbatch"):
-        engine.execute(InspectionRequest(workload("batches", "dense")))
+    """Where autotune is asked to."""
     given = workload("batches", "dense", unbatch=True)
     facts = engine.execute(InspectionRequest(given))
     assert (facts.examples, facts.usual_batch) == (100, 32)
@@ -140,8 +127,9 @@ def test_batches_are_made_by_its_workers(told: Path, what: str) -> None:
 
 @pytest.mark.parametrize("data", ["by_python", "by_processes"])
 def test_their_number_is_an_axis(engine: LocalEngine, tmp_path: Path, data: str) -> None:
-    """The program that is timed has that many, of the dataset's own kind."""
+    """The program that is timed has that many, of the dataset's own kind, whose batch is known."""
     given = workload(data, "dense")
     facts = engine.execute(InspectionRequest(given))
     assert facts.py_dataset
+    assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)
     train(engine, given, facts, tmp_path / "t", py_dataset_workers=2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,25 +81,18 @@ def test_a_worker_that_works_longer_is_told_from_the_others(
     assert found.waiting > 0
 
 
-@pytest.fixture
-def taken_port() -> Iterator[int]:
+def test_a_taken_port_is_replaced(
+    engine: LocalEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a port was taken in the meantime, the trial is started once more with others."""
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))  # noqa: S104 - as TensorFlow binds
         taken.listen()
-        yield taken.getsockname()[1]
-
-
-def test_a_taken_port_is_replaced(
-    engine: LocalEngine, tmp_path: Path, taken_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When a port was taken in the meantime, the trial is started once more with others."""
-    free = local.free_ports(2)
-    offers = [(free[0], taken_port), free]
-    monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
-    request = request_for("gang", tmp_path / "t", roles=TWO)
-    result = engine.execute(request, stop_at_once)
+        free = local.free_ports(2)
+        offers = [(free[0], taken.getsockname()[1]), free]
+        monkeypatch.setattr(local, "free_ports", lambda _: offers.pop(0))
+        result = engine.execute(request_for("gang", tmp_path / "t", roles=TWO), stop_at_once)
     assert (result.outcome, offers) == (Outcome.MEASURED, [])
-    assert json.loads(request.folder.joinpath("request.json").read_text())
 
 
 EXCHANGES = ("CollectiveReduceV2", "CollectiveGatherV2")

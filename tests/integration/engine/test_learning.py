@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import Limits, Stop
+from autotune.engine.base import Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import LearningRequest, TrialRequest, trial_request
@@ -158,15 +157,6 @@ def test_gradients_that_grow_beyond_numbers_end_the_look(learn: Learn) -> None:
     """What was seen before they did counts; where they did so at once, there were too few."""
     found = learn(optimizer="keras.optimizers.SGD(1.2)")
     assert (found.refused, len(found.probes)) in {(None, 1), (Unpredictable.TOO_FEW, 0)}
-
-
-def test_a_look_that_cannot_keep_to_its_time_is_ended(
-    engine: LocalEngine, request_of: Requested
-) -> None:
-    """Its processes do not even start in so short a time."""
-    short = replace(request_of(), limits=Limits(whole=0.01))
-    found = engine.execute(LearningRequest(trial=short, seconds=4.0))
-    assert found.refused is Unpredictable.NO_TIME
 
 
 def test_a_loss_of_zero_has_gradients_of_zero(learn: Learn) -> None:

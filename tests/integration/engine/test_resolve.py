@@ -8,14 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.fleet import fleet_package
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return fleet_package(tmp_path)
 
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:
@@ -31,8 +24,9 @@ def autotune(folder: Path, package: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_commands_run_on_an_engine_that_a_package_adds(package: Path, tmp_path: Path) -> None:
+def test_the_commands_run_on_an_engine_that_a_package_adds(tmp_path: Path) -> None:
     """`--engine` takes it, and the search asks it for everything."""
+    package = fleet_package(tmp_path)
     (tmp_path / "mine.py").write_text("def model_fn(): ...\ndef dataset_fn(): ...\n")
     call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
     autotune(tmp_path, package, *call, "--budget", "90s", "--engine", "fleet://here")

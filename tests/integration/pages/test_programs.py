@@ -17,7 +17,6 @@ NEEDY = [path for path in PAGES if needs_tensorflow(path)]
 @pytest.mark.real
 @pytest.mark.parametrize("path", NEEDY, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_python_of_a_page_runs(path: Path, tmp_path: Path) -> None:
-    """All its blocks, one after the other, in a process of their own."""
     program = tmp_path / "page.py"
     program.write_text("\n\n".join(programs(path)))
     done = subprocess.run(

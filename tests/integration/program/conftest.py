@@ -1,4 +1,4 @@
-"""Runs the golden programs once for all tests of this folder."""
+"""Runs the golden programs once for all tests of this folder, and others in one way."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import h5py
 import numpy as np
 import pytest
 
+from autotune.program import Program
 from tests.golden import deliver, golden_texts
 
 HERE = Path(__file__).parent
@@ -30,6 +32,8 @@ ALONE = [
 ]
 """Programs that train in one process."""
 
+Run = Callable[..., str]
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -38,48 +42,88 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def done(folder: Path) -> dict[str, dict[str, Any]]:
+def alone(folder: Path) -> Iterator[Run]:
+    """Return a function that runs a program of one process, which imports nothing anew.
+
+    It returns what was printed; `notes` are those of an order to run_programs.py.
+    """
+    output = folder / "printed by the last one"
+    command, pipe = [sys.executable, HERE / "run_programs.py"], subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True
+    ) as forks:
+        asked, answers = forks.stdin, forks.stdout
+        assert asked
+        assert answers
+
+        def run(
+            program: Path,
+            *arguments: str | Path,
+            cwd: Path = HERE,
+            notes: dict[str, str] | None = None,
+            **variables: str,
+        ) -> str:
+            order = {
+                "program": str(program),
+                "arguments": [*map(str, arguments)],
+                "cwd": str(cwd),
+                "environment": {"CALLS": str(folder / "calls"), **variables},
+                "output": str(output),
+                **(notes or {}),
+            }
+            print(json.dumps(order), file=asked, flush=True)
+            status, printed = int(answers.readline()), output.read_text()
+            assert status == 0, printed
+            return printed
+
+        yield run
+        asked.close()
+
+
+@pytest.fixture(scope="session")
+def train(alone: Run) -> Run:
+    """Return a function that runs a program in a folder, and returns what it printed."""
+
+    def train(folder: Path, program: Program, *arguments: str | Path, **options: Any) -> str:
+        file = deliver(folder / "train.py", program.train, program.launch)
+        if program.launch is None:
+            return alone(file, *arguments, **options)
+        return start(folder, file, *arguments, **options)
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def done(folder: Path, alone: Run) -> dict[str, dict[str, Any]]:
     """Run every program that trains in one process, and return what each did, by its name."""
-    jobs = {name: job(folder, name, *STEPS, "--verbose", "0", save=True) for name in ALONE}
+    found: dict[str, dict[str, Any]] = {}
+
+    def run(name: str, program: str, *arguments: str | Path, **notes: str) -> None:
+        file, result = folder / f"{program}.py", folder / f"{name}.json"
+        deliver(file, golden_texts()[file.name])
+        alone(file, *arguments, notes={"result": str(result), **notes})
+        found[name] = json.loads(result.read_text())
+
+    for name in ALONE:
+        run(name, name, *STEPS, "--verbose", "0", "--save", folder / f"{name}.keras")
     for name, seed in {"by_value": "0", "again": "0", "other_seed": "1"}.items():
-        jobs[name] = job(folder, "by_value", *STEPS, "--seed", seed)
-        jobs[name]["data_of"] = str(HERE / "programs" / "toy.py")
-    jobs["not_filled_in"] = job(folder, "by_value")
-    jobs["help"] = job(folder, "one_device", "--help")
-    jobs["lone_worker"] = job(folder, "workers_data", "--epochs", "1", "--steps-per-epoch", "4")
-    jobs["lone_server"] = job(folder, "servers_data")
-    jobs["whole_epoch"] = job(folder, "one_device", "--epochs", "1")
-    for name, each in jobs.items():
-        each["result"] = str(folder / f"{name}.json")
-    orders = "\n".join(map(json.dumps, jobs.values()))
-    start(folder, HERE / "run_programs.py", orders=orders)
-    results = {name: Path(each["result"]) for name, each in jobs.items()}
-    return {name: json.loads(path.read_text()) for name, path in results.items() if path.exists()}
+        data = str(HERE / "programs" / "toy.py")
+        run(name, "by_value", *STEPS, "--seed", seed, data_of=data)
+    run("help", "one_device", "--help")
+    run("lone_worker", "workers_data", "--epochs", "1", "--steps-per-epoch", "4")
+    run("lone_server", "servers_data")
+    return found
 
 
 @pytest.fixture(scope="session")
 def gangs(folder: Path) -> dict[str, str]:
-    """Run both gangs through their launchers, and return what each printed."""
+    """Run gangs and a cluster through their launchers, and return what each printed."""
     return {
         "workers_data": gang(folder, "workers_data", *STEPS),
         # More epochs than wanted: one worker ends the training in the second.
         "workers_source": gang(folder, "workers_source", "--epochs", "9", *STEPS[2:]),
+        "servers_data": gang(folder, "servers_data", *STEPS, launcher="launch_servers"),
     }
-
-
-@pytest.fixture(scope="session")
-def served(folder: Path) -> dict[str, str]:
-    """Run both clusters with parameter servers, and return what each printed."""
-    names = ("servers_data", "servers_source")
-    return {name: gang(folder, name, *STEPS, launcher="launch_servers") for name in names}
-
-
-def job(folder: Path, name: str, *arguments: str, save: bool = False) -> dict[str, Any]:
-    """Return the order to run a program in a fork."""
-    saved = ["--save", str(folder / f"{name}.keras")] if save else []
-    program = folder / f"{name}.py"
-    deliver(program, golden_texts()[program.name])
-    return {"program": str(program), "arguments": [*arguments, *saved]}
 
 
 def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
@@ -90,14 +134,11 @@ def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> 
     return start(own, launch, *arguments, "--save", folder / f"{name}.keras")
 
 
-def start(
-    folder: Path, *command: str | Path, cwd: Path = HERE, orders: str = "", **variables: str
-) -> str:
+def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str) -> str:
     """Run a Python program, and return what it printed."""
     result = subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
-        input=orders or None,
         env={**ENVIRONMENT, "CALLS": str(folder / "calls"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -121,11 +162,6 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
     file.visititems(visit)
     return found
-
-
-@pytest.fixture
-def learned(folder: Path) -> Any:
-    return lambda name: weights(folder / f"{name}.keras")
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 Reads an order from each line of stdin, and answers it with the program's exit code. Each is run in
 a fork of this process, which imports TensorFlow and computes nothing: so none sees another's
 devices, threads or seeds, and none of them pays for the import again. Where a `result` is ordered,
-what the program did is noted there; others are run as `python PROGRAM` would.
+what the program did is noted there; others are run as `python PROGRAM` would. What they print goes
+to the `output`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,6 @@ def note(order: dict[str, Any]) -> None:
 
 def run(order: dict[str, Any]) -> None:
     """Run a program as a user would."""
-    os.environ.update(order["environment"])
     sys.argv = [order["program"], *order["arguments"]]
     sys.path[0] = str(Path(order["program"]).parent)
     runpy.run_path(order["program"], run_name="__main__")
@@ -93,7 +93,11 @@ def run_apart(order: dict[str, Any]) -> int:
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # Answers alone are read there.
+    output = os.open(order["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(output, stream.fileno())
+    os.chdir(order["cwd"])
+    os.environ.update(order["environment"])
     status = 1
     try:
         (note if "result" in order else run)(order)

@@ -16,9 +16,9 @@ import pytest
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.workload import FitData, FitFacts, Script, WorkloadFacts, script_workload
-from tests.golden import CPUS, deliver
+from tests.golden import CPUS, MIRRORED, deliver
 
-from .conftest import HERE, start
+from .conftest import HERE, Run
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -39,22 +39,19 @@ PROGRAMS = {
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+def done(tmp_path_factory: pytest.TempPathFactory, alone: Run) -> Done:
     """What the script noted by itself, and run by a program with fit and by one with a loop."""
     folder = tmp_path_factory.mktemp("compared")
     shutil.copy(HERE / "field" / SCRIPT, folder)
     workload = script_workload(Script(path=SCRIPT))
+    found: Done = {}
     for name, configuration in PROGRAMS.items():
         text = render(configuration, workload, FACTS, CPUS).train
         deliver(folder / f"{name}.py", text)
-    return {name: noted(folder, name) for name in ("compared", *PROGRAMS)}
-
-
-def noted(folder: Path, name: str) -> dict[str, Any]:
-    """Run a program of the folder and return what the script has noted."""
-    to = folder / f"{name}.json"
-    start(folder, f"{name}.py", cwd=folder, DONE=str(to))
-    found: dict[str, Any] = json.loads(to.read_text())
+    for name in ("compared", *PROGRAMS):
+        to = folder / f"{name}.json"
+        alone(folder / f"{name}.py", cwd=folder, DONE=str(to))
+        found[name] = json.loads(to.read_text())
     return found
 
 
@@ -104,3 +101,27 @@ def test_the_model_is_left_as_the_script_has_set_it(done: Done) -> None:
     """Settings for the tuned fit end with it."""
     for name in PROGRAMS:
         assert done[name]["after"] == done["compared"]["after"] == [1, False, True]
+
+
+ENDS = """
+import keras, numpy as np
+
+def batches():
+    for number in range(8):
+        yield np.full((8, 4), number, "float32"), np.zeros((8, 1), "float32")
+
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(batches())
+print("updates:", int(model.optimizer.iterations.numpy()))
+"""
+
+
+def test_a_generator_that_ends_gives_every_batch(train: Run, tmp_path: Path) -> None:
+    """Also to a loop, which creates the variables from a batch before it trains."""
+    (tmp_path / "mine.py").write_text(ENDS)
+    fit = FitFacts(data=FitData.GENERATOR)
+    facts = WorkloadFacts(examples=64, usual_batch=8, dataset_takes=("batch_size",), fit=fit)
+    pair = MIRRORED.but(steps_per_execution=2)
+    program = render(pair, script_workload(Script(path="mine.py")), facts, CPUS)
+    assert "updates: 8\n" in train(tmp_path, program, cwd=tmp_path)

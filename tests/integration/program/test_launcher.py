@@ -7,14 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.golden import golden_texts
+from tests.waiting import until
 
 HEAD = """\
 import json, os, signal, sys, time
@@ -66,22 +66,10 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
             os.kill(int(path.read_text()), 0)
 
 
-def wait_for_end(worker: int) -> None:
-    deadline = time.monotonic() + 300
-    with suppress(ProcessLookupError):
-        while time.monotonic() < deadline:
-            os.kill(worker, 0)
-            time.sleep(0.01)
-
-
-def wait_for_workers(gang: subprocess.Popen[str]) -> None:
-    for _ in range(2):
-        assert "ready" in (gang.stdout.readline() if gang.stdout else "")
-
-
 def test_workers_learn_of_each_other(launch: Launch) -> None:
-    """Each gets its number, all addresses, and the arguments of the command line."""
-    gang = launch("print(index, len(set(addresses)), *sys.argv[1:])", "--epochs", "a b")
+    """Each gets number, addresses and the command line's arguments; who takes longer ends too."""
+    told = "time.sleep(index); print(index, len(set(addresses)), *sys.argv[1:])"
+    gang = launch(told, "--epochs", "a b")
     lines = sorted(gang.communicate(timeout=300)[0].splitlines())
     assert lines == [
         "[worker 0] 0 2 --epochs a b",
@@ -101,18 +89,11 @@ def test_one_failing_worker_ends_the_others(launch: Launch) -> None:
     assert errors == "Worker 1 exited with status 1.\n"
 
 
-def test_a_worker_may_end_before_the_others(launch: Launch) -> None:
-    """Who is done without an error is waited for."""
-    gang = launch("time.sleep(index); print('done')")
-    assert gang.communicate(timeout=300)[0].count("done") == 2
-    assert gang.returncode == 0
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_no_worker_is_left_behind(launch: Launch, number: signal.Signals, status: int) -> None:
-    """Ending the launcher ends all workers at once."""
     gang = launch("time.sleep(600)")
-    wait_for_workers(gang)
+    for _ in range(2):
+        assert "ready" in (gang.stdout.readline() if gang.stdout else "")
     gang.send_signal(number)
     gang.communicate(timeout=300)
     assert gang.returncode == status
@@ -171,11 +152,11 @@ def test_no_worker_is_left_on_another_host(launch: Launch, number: signal.Signal
     gang.send_signal(number)
     gang.communicate(timeout=300)
     for path in Path(str(gang.args[1])).parent.glob("pid *"):  # type: ignore[index]
-        wait_for_end(int(path.read_text()))
+        worker = int(path.read_text())
+        until(lambda: not psutil.pid_exists(worker))  # noqa: B023 - called before the next
 
 
 def test_other_numbers_of_hosts_are_refused(launch: Launch) -> None:
-    """There is one for each process."""
     _, errors = launch("", "--hosts", "one").communicate(timeout=300)
     assert errors == (
         "--hosts names 1, but there are 2 processes (2 worker): name one host for each, if need be "
@@ -187,13 +168,10 @@ def test_commands_are_shown_for_those_who_have_no_ssh(launch: Launch) -> None:
     """Each does on its host what ssh would have it do, and nothing is started here."""
     gang = launch("print(index, *sys.argv[1:])", *ELSEWHERE, "--print", "--epochs", "a 'b'")
     # The folder of this test has a line break in its name.
-    shown = gang.communicate(timeout=300)[0].split("# Worker ")
-    assert [each.partition(":")[0] for each in shown] == [
-        "",
-        "0, on one.invalid",
-        "1, on two.invalid",
-    ]
-    for index, each in enumerate(shown[1:]):
+    _, *shown = gang.communicate(timeout=300)[0].split("# Worker ")
+    heads = [each.partition(":")[0] for each in shown]
+    assert heads == ["0, on one.invalid", "1, on two.invalid"]
+    for index, each in enumerate(shown):
         command = ["sh", "-c", each.partition("\n")[2]]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == f"ready\n{index} --epochs a 'b'\n"

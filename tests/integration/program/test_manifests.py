@@ -7,8 +7,6 @@ import yaml
 
 from tests.golden import golden_texts
 
-MODELS = "kubeflow_trainer_api.models"
-
 
 def comes_back(document: object, read: object) -> bool:
     """Return whether all of a document is in what was read of it, which drops unknown fields."""
@@ -23,7 +21,8 @@ def comes_back(document: object, read: object) -> bool:
 @pytest.mark.parametrize("name", ["jobset.yaml", "jobset_servers.yaml"])
 def test_a_manifest_is_valid(name: str) -> None:
     """Every field is known, and of the right type; a misspelt one would not be."""
-    models = pytest.importorskip(MODELS, reason="manifests are read by kubeflow-trainer-api")
+    package = "kubeflow_trainer_api.models"
+    models = pytest.importorskip(package, reason="manifests are read by kubeflow-trainer-api")
     text = golden_texts()[name]
     for form, valid in {text: True, text.replace("maxRestarts", "maxRestart"): False}.items():
         document = yaml.safe_load(form)

@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
-from autotune.plain import Window
 from autotune.program.patch import Patch, patch_for, program_of
 from autotune.reason import Completed, Outcome
 from autotune.reason.sentences import reason_text
@@ -31,7 +29,7 @@ from autotune.workload import (
 )
 from tests.golden import CPUS, GPUS
 
-from .conftest import start
+from .conftest import Run
 
 ONE = Configuration(per_replica_batch=32)
 MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -109,27 +107,10 @@ def test_nothing_has_to_be_changed() -> None:
 
 
 def test_the_input_is_changed_where_fit_has_it_from() -> None:
-    """The data that validate keep their batch."""
     chosen = ONE.but(per_replica_batch=128, prefetch=4)
     _, text = patched(DATASET, chosen, FitData.DATASET)
     assert '.shuffle(100).batch(128)\n    held = read("held").batch(32)\n' in text
     assert "model.fit(train.prefetch(4), validation_data=held, epochs=2)" in text
-
-
-def test_threads_are_set_before_anything_else() -> None:
-    _, text = patched(ARRAYS, ONE.but(intra_op_parallelism_threads=1))
-    line = "tf.config.threading.set_intra_op_parallelism_threads(1)"
-    assert f"import numpy as np\nimport tensorflow as tf\n\n{line}\n" in text
-
-
-def test_a_model_is_made_in_the_scope_of_its_strategy() -> None:
-    _, text = patched(ARRAYS, MIRRORED.but(reduction="one_device"))
-    assert "set_logical_device_configuration" in text
-    assert 'MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=' in text
-    inside = text.partition("with strategy.scope():\n")[2]
-    assert inside.startswith("    model = keras.Sequential")
-    assert "\nmodel.fit(x, y, epochs=3, batch_size=128)\n" in inside
-    compile(text, "script", "exec")
 
 
 def test_gpus_need_no_logical_devices() -> None:
@@ -160,7 +141,6 @@ def test_gpus_need_no_logical_devices() -> None:
     ],
 )
 def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why: str) -> None:
-    """The wrapper stays, and says why."""
     found, _ = patched(script, chosen)
     assert not found.text
     assert re.search(why, found.why_not)
@@ -218,25 +198,27 @@ print("updates:", int(model.optimizer.iterations.numpy()), replicas)
 """
 
 
+SERIAL = {"per_replica_batch": 128, "steps_per_execution": 2, "intra_op_parallelism_threads": 1}
+
+
 @pytest.mark.real
-@pytest.mark.parametrize("data", [FitData.ARRAYS, FitData.DATASET])
 @pytest.mark.parametrize(
-    ("chosen", "replicas"),
+    ("data", "kind", "chosen", "replicas"),
     [
-        (ONE.but(per_replica_batch=128, steps_per_execution=2, intra_op_parallelism_threads=1), 1),
-        (MIRRORED.but(reduction="one_device"), 2),
+        ("train", FitData.DATASET, ONE.but(**SERIAL), 1),
+        ("x, y", FitData.ARRAYS, MIRRORED.but(reduction="one_device"), 2),
     ],
     ids=["one device", "replicas"],
 )
 def test_a_patched_script_trains_so(
-    tmp_path: Path, data: FitData, chosen: Configuration, replicas: int
+    alone: Run, tmp_path: Path, data: str, kind: FitData, chosen: Configuration, replicas: int
 ) -> None:
     """With the batch of all replicas: two updates an epoch instead of eight."""
-    script = TRAINED.replace("DATA", "x, y" if data is FitData.ARRAYS else "train")
-    found, text = patched(script, chosen, data)
+    found, text = patched(TRAINED.replace("DATA", data), chosen, kind)
     assert not found.why_not
-    (tmp_path / "script.py").write_text(text)
-    assert f"updates: 4 {replicas}\n" in start(tmp_path, "script.py", cwd=tmp_path)
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    assert f"updates: 4 {replicas}\n" in alone(script, cwd=tmp_path)
 
 
 HEADS = {
@@ -244,13 +226,14 @@ HEADS = {
     "docstrings": '"""One."""\nfrom __future__ import annotations\n"""Two."""\n',
     "in a function": "def main():\n    import tensorflow as tf\n",
     "that may fail": "try:\n    import tensorflow as tf\nexcept ImportError:\n    raise\n",
+    "none": "",
     "call": "import warnings\nwarnings.filterwarnings('ignore')\nimport tensorflow as tf\n",
 }
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=list(HEADS))
 def test_tensorflow_is_imported_before_it_is_told_anything(head: str) -> None:
-    """Whatever stands among the imports; and a `__future__` stays in front."""
+    """Whatever stands among the imports; a `__future__` stays in front."""
     found, changed = patched(head + ARRAYS, ONE.but(intra_op_parallelism_threads=1))
     assert not found.why_not
     compile(changed, "script.py", "exec")
@@ -287,8 +270,9 @@ def test_a_changed_script_is_timed_as_its_own_fit_trains(
 
     def run(changed: str) -> RunResult:
         text = program_of(workload.script.path, (), changed, facts.fit, 2)
-        folder = tmp_path / str(len(changed))
-        return engine.execute(replace(plain, script=text, folder=folder), _some)
+        request = replace(plain, script=text, folder=tmp_path / str(len(changed)))
+        enough = Stop(Outcome.MEASURED, Completed())
+        return engine.execute(request, lambda windows: enough if len(windows) == 4 else None)
 
     result = run(found.changed)
     assert result.outcome is Outcome.MEASURED
@@ -297,7 +281,3 @@ def test_a_changed_script_is_timed_as_its_own_fit_trains(
     broken = run(found.changed.replace('loss="mse"', 'loss="nosuch"'))
     assert broken.outcome is Outcome.FAILED
     assert "nosuch" in reason_text(broken.reason)
-
-
-def _some(windows: Sequence[Window]) -> Stop | None:
-    return Stop(Outcome.MEASURED, Completed()) if len(windows) == 4 else None

@@ -7,14 +7,15 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.golden import deliver, golden_texts
+from tests.waiting import until
 
 from .conftest import ENVIRONMENT, HERE
 
@@ -48,22 +49,19 @@ def model_fn():
     return model
 """
 """Knows its input from its first batch only."""
-Programs = dict[str, str | None]
-ALONE = {"train": "mirrored_fit.py", "launch": None}
-WORKERS = {"train": "workers_data.py", "launch": "launch.py"}
+PROGRAMS = {"one device": "one_device", "replicas": "mirrored_fit", "workers": "workers_data"}
 
 
 class Training:
     """A program in a folder of its own."""
 
-    def __init__(self, folder: Path, programs: Programs) -> None:
+    def __init__(self, folder: Path, kind: str) -> None:
         folder.mkdir()
         (folder / "slowly.py").write_text(SLOWLY)
         texts = golden_texts()
-        launch = programs["launch"]
-        train = texts[programs["train"] or ""]
-        self.file = deliver(folder / "train.py", train, texts[launch] if launch else None)
-        self.history = folder / "history.csv"
+        launch = texts["launch.py"] if kind == "workers" else None
+        self.file = deliver(folder / "train.py", texts[f"{PROGRAMS[kind]}.py"], launch)
+        self.history, self.model = folder / "history.csv", folder / "model.keras"
         self.folder = folder
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -72,11 +70,7 @@ class Training:
         return subprocess.Popen(
             [sys.executable, self.file, *asked],
             cwd=HERE,
-            env={
-                **ENVIRONMENT,
-                "PYTHONPATH": str(self.folder),
-                "CALLS": str(self.folder / "calls"),
-            },
+            env={**ENVIRONMENT, "PYTHONPATH": str(self.folder)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -102,44 +96,43 @@ class Training:
             return {int(row["epoch"]): float(row["loss"]) for row in csv.DictReader(file)}
 
     def wait_for_epoch(self, epoch: int) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if self.history.exists() and epoch in self.losses():
-                return
-            time.sleep(0.1)
-        pytest.fail(f"There was no epoch {epoch}.")
+        until(lambda: self.history.exists() and epoch in self.losses(), PATIENCE)
 
 
-@pytest.fixture
-def undisturbed(tmp_path: Path) -> Callable[[Programs], dict[int, float]]:
-    """Return a function that gives the losses of a training that nobody has killed."""
-
-    def losses(programs: Programs) -> dict[int, float]:
-        training = Training(tmp_path / "undisturbed", programs)
-        training.finish()
-        assert not (training.folder / "checkpoints").exists()
-        return training.losses()
-
-    return losses
+Undisturbed = Callable[[str], tuple[Training, str]]
 
 
-@pytest.mark.parametrize("programs", [ALONE, WORKERS], ids=["replicas", "workers"])
-def test_all_that_were_killed_go_on(
-    tmp_path: Path, undisturbed: Callable[[Programs], dict[int, float]], programs: Programs
-) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """Return a function that gives a training that nobody has killed, and what it printed.
+
+    It ends with an error, because there is no place for its model.
+    """
+
+    @cache
+    def trained(kind: str) -> tuple[Training, str]:
+        training = Training(tmp_path_factory.mktemp("undisturbed") / kind, kind)
+        training.model.mkdir()
+        return training, training.finish("--save", str(training.model), status=1)
+
+    return trained
+
+
+def test_all_that_were_killed_go_on(tmp_path: Path, undisturbed: Undisturbed) -> None:
     """From the last epoch that was saved, with the optimizer's state, to the same losses."""
-    training = Training(tmp_path / "killed", programs)
+    training = Training(tmp_path / "killed", "replicas")
     training.be_killed()
     printed = training.finish()
     assert "Going on after epoch" in printed
-    assert training.losses() == pytest.approx(undisturbed(programs), rel=1e-4)
+    assert not (training.folder / "checkpoints").exists()
+    assert training.losses() == pytest.approx(undisturbed("replicas")[0].losses(), rel=1e-4)
 
 
 def test_a_worker_that_was_killed_is_started_again(
-    tmp_path: Path, undisturbed: Callable[[Programs], dict[int, float]]
+    tmp_path: Path, undisturbed: Undisturbed
 ) -> None:
     """With the other one, which cannot go on without it."""
-    training = Training(tmp_path / "killed", WORKERS)
+    training = Training(tmp_path / "killed", "workers")
     with training.start("--callbacks", "slowly:callbacks") as process:
         training.wait_for_epoch(2)
         for each in psutil.Process(process.pid).children(recursive=True):
@@ -151,12 +144,12 @@ def test_a_worker_that_was_killed_is_started_again(
     assert "Worker 1 exited with status -9." in printed
     assert "Starting all again, from the last checkpoint." in printed
     assert "Going on after epoch" in printed
-    assert training.losses() == pytest.approx(undisturbed(WORKERS), rel=1e-4)
+    assert not (training.folder / "checkpoints").exists()
+    assert training.losses() == pytest.approx(undisturbed("workers")[0].losses(), rel=1e-4)
 
 
 def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
-    """From where it was, once its first call has made them."""
-    training = Training(tmp_path / "late", {"train": "one_device.py", "launch": None})
+    training = Training(tmp_path / "late", "one device")
     (training.folder / "late.py").write_text(LATE)
     text = training.file.read_text().replace("from toy import", "from late import")
     training.file.write_text(text.replace('add_folder(__file__, "programs", "toy")', ""))
@@ -168,24 +161,21 @@ def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
     assert after[EPOCHS - 1] < after[2] < before[0] / 2
 
 
-@pytest.mark.parametrize("programs", [ALONE, WORKERS], ids=["replicas", "workers"])
-def test_who_cannot_save_keeps_the_checkpoint(tmp_path: Path, programs: Programs) -> None:
+@pytest.mark.parametrize("kind", ["replicas", "workers"])
+def test_who_cannot_save_keeps_the_checkpoint(undisturbed: Undisturbed, kind: str) -> None:
     """Nothing is trained again once there is a place for the model."""
-    training = Training(tmp_path / "kept", programs)
-    model = training.folder / "model.keras"
-    model.mkdir()
-    printed = training.finish("--save", str(model), status=1)
-    assert f"The model could not be written to {model}" in printed
-    model.rmdir()
-    printed = training.finish("--save", str(model))
+    training, printed = undisturbed(kind)
+    assert f"The model could not be written to {training.model}" in printed
+    training.model.rmdir()
+    printed = training.finish("--save", str(training.model))
     assert f"Going on after epoch {EPOCHS}" in printed
-    assert model.is_file()
+    assert training.model.is_file()
     assert not (training.folder / "checkpoints").exists()
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     """In words, and nothing of it is lost."""
-    training = Training(tmp_path / "mine", ALONE)
+    training = Training(tmp_path / "mine", "replicas")
     folder = tmp_path / "other"
     folder.mkdir()
     saved = folder / "latest.weights.h5"

@@ -1,12 +1,12 @@
-"""Programs with a scaled learning rate, run: at a batch of 64, compared with 32 at 1.41 times."""
+"""Programs with a scaled learning rate, run: at a batch of 64, compared with 32 at 1.41 times.
+
+Some validate as well, with what their dataset factory returns beside.
+"""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ import pytest
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.testing.fake import fake_learning
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import Returned, Workload, WorkloadFacts
 from tests import golden
-from tests.golden import CPUS, deliver, imported
+from tests.golden import CPUS, imported
 
-from .conftest import ENVIRONMENT, HERE, start
+from .conftest import Run as Train
 
 pytestmark = pytest.mark.real
 
@@ -30,32 +30,10 @@ MIRRORED = golden.MIRRORED.but(per_replica_batch=32)
 GANG = golden.TWO_WORKERS.but(per_replica_batch=32, shard_policy="data")
 SERVED = golden.SERVED.but(per_replica_batch=64)
 Run = Callable[..., dict[str, Any]]
-Start = Callable[..., object]
-
-
-@pytest.fixture(scope="module")
-def alone() -> Iterator[Start]:
-    """Return a function that runs a program of one process, which imports nothing anew."""
-    command = [sys.executable, HERE / "run_programs.py"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, text=True
-    ) as forks:
-        asked, answers = forks.stdin, forks.stdout
-        assert asked
-        assert answers
-
-        def run(program: Path, *arguments: str, **environment: str) -> None:
-            order = {"program": str(program), "arguments": arguments, "environment": environment}
-            print(json.dumps(order), file=asked, flush=True)
-            assert int(answers.readline()) == 0
-
-        yield run
-        asked.close()
 
 
 @pytest.fixture
-def run(tmp_path: Path, alone: Start) -> Run:
+def run(tmp_path: Path, train: Train) -> Run:
     """Return a function that runs a program and returns what its callbacks noted."""
 
     def run(
@@ -64,22 +42,21 @@ def run(tmp_path: Path, alone: Start) -> Run:
         callbacks: str = "",
         scheduled: bool = False,
         from_file: str = "",
+        validates: bool = False,
     ) -> dict[str, Any]:
         model = {"rate": "steps" if scheduled else "constant", "from_file": from_file}
         workload = Workload(
             model=imported("model_fn", "rated", **model),
-            dataset=imported("dataset_fn", "rated"),
+            dataset=imported("held_out" if validates else "dataset_fn", "rated"),
             callbacks=imported("callbacks_fn", "rated", kind=callbacks),
         )
         learning = fake_learning(64.0).model_copy(update={"scheduled": scheduled})
-        facts = WorkloadFacts(examples=1024, learning=learning)
-        program = render(configuration, workload, facts, CPUS)
+        facts = WorkloadFacts(examples=1024, learning=learning, returned=Returned(beside=validates))
+        program, notes = render(configuration, workload, facts, CPUS), tmp_path / "notes.json"
         text = program.train.replace("warm_up=(64000, 0.056)", f"warm_up=({64 * WARM}, 1.0)")
         assert text != program.train
-        path = deliver(tmp_path / "train.py", text, program.launch)
-        notes, launched = tmp_path / "notes.json", partial(start, tmp_path)
-        train = launched if program.launch else alone
-        train(path, "--verbose", "0", "--no-resume", *arguments, NOTES=str(notes))
+        program = program.model_copy(update={"train": text})
+        train(tmp_path, program, "--verbose", "0", "--no-resume", *arguments, NOTES=str(notes))
         found: dict[str, Any] = json.loads(notes.read_text())
         return found
 
@@ -92,22 +69,37 @@ def ramp(steps: int, own: float = 1.0) -> float:
     return own * (1 + (FACTOR - 1) * share)
 
 
-@pytest.mark.parametrize("configuration", [ONE, MIRRORED.but(steps_per_execution=2), GANG], ids=str)
+@pytest.mark.parametrize(
+    "configuration",
+    [ONE, MIRRORED.but(reduction="one_device"), MIRRORED.but(steps_per_execution=2), GANG],
+    ids=str,
+)
 def test_a_rate_rises_from_the_users_own(run: Run, configuration: Configuration) -> None:
-    """By examples, and the weights move by it; between epochs it is the user's own."""
-    found = run(configuration, "--epochs", "2", "--steps-per-epoch", "8")
+    """By examples, and the weights move by it; between epochs it is the user's own.
+
+    It is validated on all of the data, which fill no batch.
+    """
+    found = run(configuration, "--epochs", "2", "--steps-per-epoch", "8", validates=True)
     k = configuration.steps_per_execution
     expected = [ramp(step) for step in range(k, 17, k)]
     assert found["steps"] == pytest.approx(expected)
     assert found["epochs"] == pytest.approx([1.0, 1.0])
     assert found["weight"] == pytest.approx(-k * sum(expected))
+    assert found["validated"] == pytest.approx([19.5 * found["weight"]], rel=1e-4)
 
 
 def test_parameter_servers_have_the_scaled_rate(run: Run) -> None:
-    """Some calls are under way before the chief changes it."""
-    found = run(SERVED, "--epochs", "2", "--steps-per-epoch", "16")
+    """Some calls are under way before the chief changes it; there the callbacks are called."""
+    found = run(SERVED, "--epochs", "2", "--steps-per-epoch", "16", validates=True)
     assert found["steps"][-1] == pytest.approx(FACTOR)
     assert found["epochs"] == pytest.approx([1.0, 1.0])
+    assert len(found["steps"]) == 32
+    assert found["validated"][0] < 0
+
+
+def test_validation_may_be_left_out(run: Run) -> None:
+    order = ("--epochs", "1", "--steps-per-epoch", "1", "--no-validation")
+    assert run(ONE, *order, validates=True)["validated"] == []
 
 
 def test_a_training_that_goes_on_from_a_checkpoint_warms_up_no_second_time(run: Run) -> None:

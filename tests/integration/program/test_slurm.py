@@ -80,7 +80,6 @@ def test_a_cluster_with_servers_has_all_kinds(submit: Submit) -> None:
 
 
 def test_another_number_of_nodes_is_refused(submit: Submit) -> None:
-    """Who changes the number of nodes has to change who they are."""
     done = submit("launch.slurm", 3, "train.py")
     assert done.returncode != 0
     assert "zip()" in done.stderr

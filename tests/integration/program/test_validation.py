@@ -11,9 +11,9 @@ import pytest
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.workload import FitData, FitFacts, OwnStrategy, Script, WorkloadFacts, script_workload
-from tests.golden import CPUS, TWO_WORKERS, deliver
+from tests.golden import CPUS, TWO_WORKERS
 
-from .conftest import start
+from .conftest import Run
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -64,7 +64,7 @@ open(f"found{name or 0}.json", "w").write(json.dumps(found))
 """
 
 
-def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
+def found_by(train: Run, folder: Path, configuration: Configuration) -> list[dict[str, Any]]:
     """Return what each process finds of the script's program, which makes a strategy of its own."""
     folder.mkdir()
     (folder / "mine.py").write_text(SCRIPT)
@@ -72,8 +72,7 @@ def found_by(folder: Path, configuration: Configuration) -> list[dict[str, Any]]
     fit = FitFacts(data=FitData.ARRAYS, own_strategy=own)
     facts = WorkloadFacts(examples=90, dataset_takes=("batch_size",), usual_batch=8, fit=fit)
     workload = script_workload(Script(path="mine.py"))
-    program = render(configuration, workload, facts, CPUS)
-    start(folder, deliver(folder / "train.py", program.train, program.launch), cwd=folder)
+    train(folder, render(configuration, workload, facts, CPUS), cwd=folder)
     return [json.loads(each.read_text()) for each in sorted(folder.glob("found*.json"))]
 
 
@@ -86,11 +85,12 @@ def close(one: Any, other: Any) -> bool:
     return bool(abs(one - other) <= 2e-4)
 
 
-def test_two_workers_find_what_one_device_does(tmp_path: Path) -> None:
+def test_two_workers_find_what_one_device_does(train: Run, tmp_path: Path) -> None:
     """Each of them: in epochs, by a callback, and behind fit; and they make as many updates."""
-    (one,) = found_by(tmp_path / "one", Configuration(per_replica_batch=8, steps_per_execution=5))
+    alone = Configuration(per_replica_batch=8, steps_per_execution=5)
     workers = TWO_WORKERS.but(shard_policy="data", steps_per_execution=5)
-    found = found_by(tmp_path / "two", workers)
+    (one,) = found_by(train, tmp_path / "one", alone)
+    found = found_by(train, tmp_path / "two", workers)
     assert [one[kind][-1] for kind in one] == [24, 24, 16]
     assert "val_loss" in one["arrays"][0]
     assert len(found) == 2

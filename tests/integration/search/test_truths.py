@@ -82,13 +82,6 @@ def test_a_paced_input_is_waited_for(take_apart: TakeApart) -> None:
     assert found.share(Part.COMPUTE) < 0.4
 
 
-def test_a_sleeping_step_is_computing(take_apart: TakeApart) -> None:
-    """Workers that sleep 300 ms in each step do so beside each other, and nothing else counts."""
-    found = take_apart(GANG, sleep=0.3 / BATCH)
-    assert found.spent(Part.COMPUTE) >= 300
-    assert not any(found.is_limit(part) for part in Part if part is not Part.COMPUTE)
-
-
 def test_replicas_of_one_process_sleep_one_after_the_other(take_apart: TakeApart) -> None:
     """TensorFlow keeps Python calls of one function in order, so a second replica adds its own."""
     found = take_apart(MIRRORED, sleep=0.3 / BATCH)

@@ -7,31 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from autotune.api.errors import InvalidOption, InvalidSpace, InvalidTuning, SpaceNotRunnable
+from autotune.api.errors import InvalidSpace, InvalidTuning, SpaceNotRunnable
 from autotune.api.requests import JobRequest, check_runnable, checked
 from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space
 from autotune.testing import FAKE_MACHINE
-
-
-def test_a_request_becomes_complete(registry: Registry, asked: JobRequest) -> None:
-    tuning = checked(asked, registry, Quotas())
-    assert tuning.budget == 180
-    assert tuning.params == {"colour": "grey", "filters": 32}
-
-
-@pytest.mark.parametrize("value", [1, 0, True, 1.0, "on"])
-def test_parameters_keep_their_type(value: object) -> None:
-    found = JobRequest.model_validate({"workload": "digits", "params": {"p": value}}).params["p"]
-    assert (found, type(found)) == (value, type(value))
-
-
-def test_what_is_named_twice_counts_once() -> None:
-    twice = {"workers": [2, 1, 2], "strategies": ["one_device", "one_device"]}
-    found = JobRequest.model_validate({"workload": "digits", **twice})
-    assert (found.workers, found.strategies) == ((2, 1), ("one_device",))
 
 
 def test_a_known_request_keeps_its_fingerprint() -> None:
@@ -115,16 +97,3 @@ def test_texts_that_cannot_be_shown_are_refused(registry: Registry, text: str) -
             checked(JobRequest(workload="digits", space=each), registry, Quotas())
     with pytest.raises(ValidationError):
         JobRequest.model_validate({"workload": "digits", "params": {"colour": text}})
-
-
-@pytest.mark.parametrize("axis", ["workers", "per_replica_batch", "filters"])
-def test_numbers_that_nothing_is_computed_with_are_refused(registry: Registry, axis: str) -> None:
-    names = ("one_device", "multi_worker_mirrored")
-    space = Space(strategies=names, axes={axis: (10**400,)})
-    with pytest.raises(InvalidSpace):
-        checked(JobRequest(workload="digits", space=space), registry, Quotas(), [FAKE_MACHINE])
-
-
-def test_no_strategy_at_all_is_refused(registry: Registry) -> None:
-    with pytest.raises(InvalidOption, match="No strategy"):
-        checked(JobRequest(workload="digits", strategies=()), registry, Quotas())

@@ -31,26 +31,19 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def test_a_bare_machine_has_sqlite_and_the_examples() -> None:
-    settings = load_settings(root=ROOT, data=Path("data"))
-    assert settings.database_url.startswith("sqlite:////")
-    assert "digits" in settings.registry().workloads
+MINE = '[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
 
 
 def test_a_changed_file_registers_other_workloads(
     write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without a restart; one that cannot be read changes nothing, and the log says so."""
-    text, known = '[workloads.{}]\nmodel = "m:f"\ndataset = "m:g"\n', []
-    registry = load_settings(write(text.format("first")), root=tmp_path).registry()
-    for number, written in enumerate((text.format("second"), "[workloads", text.format("third"))):
-        os.utime(write(written), (number, number))
+    registry, known = load_settings(write(MINE), root=tmp_path).registry(), []
+    for number, name in enumerate(("second", "", "third")):
+        os.utime(write(MINE.replace("mine", name) if name else "[workloads"), (number, number))
         known.append([*registry.workloads])
     assert known == [["second"], ["second"], ["third"]]
     assert "The changed settings are not taken over." in caplog.text
-
-
-MINE = '[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
 
 
 def test_the_file_registers_workloads(write: Write) -> None:
@@ -70,7 +63,6 @@ def test_the_environment_wins_over_the_file(write: Write, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "text",
     [
-        "unknown = 1\n",
         "retention_days = 6\n",
         "isolation = 'mostly'\n",
         "[quotas]\nqueued = 0\n",
@@ -79,7 +71,6 @@ def test_the_environment_wins_over_the_file(write: Write, monkeypatch: pytest.Mo
         "[proxy]\naddresses = ['::1']\n",
         "not toml",
         f'{MINE}parameters = {{ _units = {{ type = "int" }} }}\n',
-        f'{MINE}parameters = {{ name = {{ type = "str" }} }}\n',
     ],
 )
 def test_wrong_files_are_refused(write: Write, text: str) -> None:

@@ -48,7 +48,6 @@ def row(*searches: Searched, looked_at: bool = False) -> Row:
 
 
 def test_quiet_and_busy_machines_have_goals_of_their_own() -> None:
-    """What does not run is worth nothing."""
     rows = [row(searched(0.96), searched(0.9, busy=1)), row(searched(0.97), searched(None, busy=1))]
     text = "\n".join(figures(rows))
     assert "| quiet | quiet | median share | >= 95% | 96.5% | 2 | reached |" in text

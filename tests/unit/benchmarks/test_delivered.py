@@ -34,7 +34,6 @@ def test_figures_tell_how_far_off_the_runs_are() -> None:
 
 
 def test_a_row_whose_ends_of_epochs_were_not_measured_counts_nowhere() -> None:
-    """It was predicted without what the run does there."""
     rows = [row("pausing", 99.0), row("digits", 80.0, between=None)]
     text = "\n".join(figures(rows, "a machine"))
     assert "| median | <= 3% | 1.0% | reached |" in text

@@ -57,7 +57,6 @@ def test_a_table_whose_measured_runs_scatter_more_is_scored_apart() -> None:
 
 
 def test_no_skip_is_no_success() -> None:
-    """Where nothing was skipped nothing is said of skips."""
     found = of("skipped", [search("a", EQUAL)])
     assert (found.n, found.mark) == (0, "not measured")
     found = of("skipped", [search("a", EQUAL, skipped=2, wrong_skips=1)])

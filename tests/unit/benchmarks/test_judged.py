@@ -26,7 +26,6 @@ def claim(said: Interval | None) -> Claim:
     ],
 )
 def test_a_figure_is_right_where_it_meets_the_truth(said: Interval | None, right: bool) -> None:  # noqa: FBT001 - a case
-    """Its interval and that of the truth have something in common."""
     assert claim(said).holds is right
     assert ("WRONG" in str(claim(said))) is not right
 

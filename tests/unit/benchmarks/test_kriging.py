@@ -28,7 +28,6 @@ def test_single_runs_are_drawn_towards_runs_like_them() -> None:
 
 
 def test_what_was_run_often_keeps_its_own_mean() -> None:
-    """A configuration that nothing resembles is not smoothed away."""
     means = np.random.default_rng(2).normal(0, 0.01, len(SETTINGS))
     means[5] += 0.5
     found = kriged(SETTINGS, means, [100] * len(SETTINGS), NOISE)

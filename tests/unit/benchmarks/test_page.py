@@ -14,19 +14,12 @@ def page(path: Path, commit: str, since: str = "the clock") -> Page:
     return Page(path=path, head="# Title\n\nHow it is done.", since=since, commit=commit)
 
 
-def test_a_page_names_its_commit(tmp_path: Path) -> None:
-    """Head, commit and figures, and nothing earlier on the first day."""
-    path = tmp_path / "new" / "page.md"
-    page(path, "aaa1111").write(["| one |"])
-    assert path.read_text() == (
-        "# Title\n\nHow it is done.\n\n## Figures at commit aaa1111\n\n| one |\n"
-    )
-
-
 def test_a_page_says_what_changed_since_the_figures_before(tmp_path: Path) -> None:
     """Only the latest figures stay, and a run in parts keeps the line."""
-    path = tmp_path / "page.md"
+    path = tmp_path / "new" / "page.md"
     page(path, "aaa1111").write(["1"])
+    first = "# Title\n\nHow it is done.\n\n## Figures at commit aaa1111\n\n1\n"
+    assert path.read_text() == first
     page(path, "bbb2222", "the clock").write(["2"])
     page(path, "ccc3333", "the space").write(["half"])
     page(path, "ccc3333", "").write(["3"])

@@ -27,9 +27,6 @@ def test_a_table_is_read_by_its_headings() -> None:
     first, second = tables(text)
     assert first == [{"": "rate", "goal": ">= 9 %"}]
     assert [row["hosts"] for row in second] == ["2", "2"]
-
-
-def test_figures_and_intervals_are_read() -> None:
     assert numbers("4,001 (3,738 to 4,282)") == [4001, 3738, 4282]
     assert numbers("91.7% (66.7% to 100.0%)") == [91.7, 66.7, 100.0]
 

@@ -13,7 +13,7 @@ from benchmarks.replay.table import FOLDER, Run, Table, read
 
 TABLES = sorted(path.name for path in FOLDER.glob("*.json.xz"))
 FURTHER = {"ratings": 0.55, "denoise": 0.3}
-"""Shares by which the time of a table may be off that takes longer than its default foretells."""
+"""Shares by which a table may be off whose input stalls, so that a mean is known later."""
 
 
 def as_trial(run: Run) -> Trial:
@@ -40,11 +40,7 @@ def once(table: Table) -> list[Run]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_after_the_default_was_run_all_others_take_what_is_promised(name: str) -> None:
-    """One run of one device tells within a quarter what running everything once takes.
-
-    The other runs of `ratings` take twice what is promised: their input stalls, so that a mean
-    takes longer to be known than that of the default happened to.
-    """
+    """One run of one device tells within a quarter what running everything once takes."""
     within = FURTHER.get(name.partition(".")[0], 0.25)
     runs = once(read(FOLDER / name))
     alone = [r.configuration for r in runs if not r.configuration.distributed]

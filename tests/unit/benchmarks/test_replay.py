@@ -110,11 +110,9 @@ def test_searches_come_close_to_the_best() -> None:
 
 
 def test_equal_worlds_are_not_distributed() -> None:
-    """Where distribution gains nothing, no search says that it does."""
     verdicts = [scored(job(name, ALIKE)).verdict for name in SOME]
     assert Verdict.DISTRIBUTE not in verdicts
 
 
 def test_a_large_gain_is_found() -> None:
-    """A third more throughput is found on each."""
     assert {scored(job(name, GAINS)).verdict for name in SOME} == {Verdict.DISTRIBUTE}

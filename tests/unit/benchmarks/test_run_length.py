@@ -21,20 +21,13 @@ def arm(*scatters: float, around: float = 2.0) -> Arm:
 
 
 def test_a_run_is_read_as_if_it_had_been_stopped() -> None:
-    """What came later does not count."""
     steady = [Window(10, 0.5), Window(10, 0.5), Window(1, 9.0)]
     assert first_seconds(steady, 0.8) == pytest.approx(math.log(20))
 
 
-def test_a_longer_run_that_scatters_as_much_is_worth_less() -> None:
-    """By as much as it takes longer."""
-    found = worth([arm(*[0.05] * len(SECONDS))])
-    eight, usual = SECONDS.index(8.0), SECONDS.index(PATIENCE)
-    assert found[usual] == 1
-    assert found[eight] == pytest.approx((2 + 8) / (2 + PATIENCE))
-
-
-def test_a_longer_run_that_scatters_less_is_worth_more() -> None:
-    """Half of the scatter is worth four times the time."""
-    found = worth([arm(*[0.05 * (0.5 if each > PATIENCE else 1) for each in SECONDS])])
-    assert found[SECONDS.index(8.0)] == pytest.approx((2 + 8) / (2 + PATIENCE) / 4)
+@pytest.mark.parametrize("longer", [1, 0.5])
+def test_a_longer_run_is_worth_less_but_for_what_it_scatters_less(longer: float) -> None:
+    """By as much as it takes longer; half of the scatter is worth four times the time."""
+    found = worth([arm(*[0.05 * (longer if each > PATIENCE else 1) for each in SECONDS])])
+    assert found[SECONDS.index(PATIENCE)] == 1
+    assert found[SECONDS.index(8.0)] == pytest.approx((2 + 8) / (2 + PATIENCE) * longer**2)

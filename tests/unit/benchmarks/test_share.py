@@ -12,10 +12,4 @@ from benchmarks.share import Share
     [(0, 200, 0.0, 0.0188), (5, 50, 0.0435, 0.2136), (9, 9, 0.7009, 1)],
 )
 def test_the_interval_is_wilsons(count: int, of: int, low: float, high: float) -> None:
-    """As tabulated, for none and for all as well."""
     assert Share(count=count, of=of).interval == pytest.approx((low, high), abs=1e-4)
-
-
-def test_none_of_few_is_no_zero() -> None:
-    """The text says how many there could be."""
-    assert str(Share(count=0, of=20)) == "0 of 20 (0.0% to 16.1%)"

@@ -1,4 +1,4 @@
-"""The tuners that autotune is compared with, alone and search against search."""
+"""The tuners that autotune is compared with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from itertools import product
 import pytest
 
 from autotune.config import Configuration
-from benchmarks.replay import contest
-from benchmarks.replay.contest import DEFAULT, Entered, entered
-from benchmarks.replay.outcome import Job
 from benchmarks.tuners.chance import at_random, with_best_again
 from benchmarks.tuners.meter import Tuner
 from benchmarks.tuners.tpe import tpe, tpe_in_proportion
@@ -43,7 +40,6 @@ class Meter:
 
 @pytest.mark.parametrize("tuner", [at_random, tpe, tpe_in_proportion])
 def test_a_tuner_uses_its_time_and_repeats_nothing(tuner: Tuner) -> None:
-    """It stops when the time is up, and measures no configuration twice."""
     meter = Meter(8.0)
     tuner(POOL, meter, 0)
     assert len(meter.tried) == len(set(meter.tried)) == 8
@@ -55,17 +51,3 @@ def test_the_best_are_measured_again_and_luck_is_forgotten() -> None:
     assert with_best_again(at_random)(POOL, meter, 0) == BEST
     assert len(meter.tried) == len(POOL) + 6
     assert meter.tried[-6:-3] == meter.tried[-3:]
-
-
-def test_who_measures_nothing_keeps_the_plainest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One device, as a program is before anybody tunes it."""
-
-    def idle(_: object, meter: contest.Meter, seed: int) -> Configuration | None:
-        del meter, seed
-        return None
-
-    monkeypatch.setattr(contest, "RIVALS", {"nobody": idle})
-    job = Job(table="tfrecords", scenario=DEFAULT, seed=0)
-    outcome = entered(Entered(name="nobody", job=job))
-    assert not outcome.distributes
-    assert 0 < outcome.share < 1

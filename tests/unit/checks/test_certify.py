@@ -42,7 +42,6 @@ def certified(
 def test_a_sound_training_passes_every_check(
     workload: Workload, configuration: Configuration
 ) -> None:
-    """Without a fault all checks pass, and one line names them."""
     certificate = certified(engine(), workload, configuration)
     assert {each.finding for each in certificate.checks} == {Finding.PASSED}
     assert certificate.failures == ()
@@ -54,7 +53,6 @@ def test_a_sound_training_passes_every_check(
 def test_what_one_device_cannot_train_at_all_is_refused(
     workload: Workload, error: str, *, refused: bool
 ) -> None:
-    """Unless it only lacks the memory for the global batch."""
     fake = engine()
     observe = fake.observe
 
@@ -69,7 +67,6 @@ def test_what_one_device_cannot_train_at_all_is_refused(
 
 
 def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
-    """One device trains with the same global batch, as many steps per call, as often."""
     fake = engine()
     certified(fake, workload, WORKERS.but(steps_per_execution=4))
     mine, alone = fake.observed

@@ -49,20 +49,20 @@ def test_it_pays_from_where_the_saved_work_repays_the_exchange(
     assert found.low < found.value < found.high
 
 
-@pytest.mark.parametrize(("exchange", "crowding"), [(0.010, 2.1), (1.0, 1.0)])
-def test_where_it_never_pays_no_batch_is_told(exchange: float, crowding: float) -> None:
-    """Workers that take all from each other never pay, nor does an exchange of a second."""
-    assert pays(exchange, crowding=crowding).batch is None
+def test_an_exchange_pays_never_or_at_once() -> None:
+    """Workers that take all from each other never pay, nor does an exchange of a second.
 
-
-def test_an_exchange_that_is_hidden_pays_at_once() -> None:
-    """Where it adds nothing to the step, a single example repays it."""
+    Where it adds nothing to the step, a single example repays it; without experiments none is told.
+    """
+    assert pays(0.010, crowding=2.1).batch is None
+    assert pays(1.0).batch is None
     found = pays(0.0).batch
     assert found.low == found.value == 1
+    held = {Experiment.HELD: 1.0}
+    assert break_even(WORKERS, held, gradient_bytes=1, noise=KNOWN) is None
 
 
 def test_the_network_has_to_move_the_gradients_in_the_time_that_is_saved() -> None:
-    """A ring of two moves as many bytes as there are gradients, past its latency."""
     found = pays(0.05, latency=0.002).bandwidth
     assert found.value == pytest.approx(BYTES / (SAVED - 0.002), rel=0.03)
     assert pays(0.05, latency=0.002, size=0).bandwidth is None
@@ -79,14 +79,7 @@ def test_fewer_gradients_are_exchanged_in_the_time_that_is_saved() -> None:
     assert pays(0.0, latency=0.001).gradient_bytes is None
 
 
-def test_a_missing_experiment_is_no_answer() -> None:
-    """Nothing is guessed."""
-    held = {Experiment.HELD: 1.0}
-    assert break_even(WORKERS, held, gradient_bytes=1, noise=KNOWN) is None
-
-
 def step(hosts: int) -> float:
-    """Return what a step of a ring takes."""
     moved = 2 * GRADIENTS / (BANDWIDTH * PAYLOAD)
     return ALONE + LATENCY * (hosts - 1) + moved * (hosts - 1) / hosts
 

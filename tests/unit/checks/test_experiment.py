@@ -38,24 +38,11 @@ def test_a_replica_alone_keeps_all_but_its_company() -> None:
 
 @pytest.mark.parametrize(("given", "other"), [(1, 8), (8, 1), (32, 1)])
 def test_calls_are_compared_with_another_number_of_steps(given: int, other: int) -> None:
-    """One step per call against several, whichever the configuration has."""
     what = variant(Configuration(steps_per_execution=given), Experiment.CALLS, FACTS)
     assert what.configuration.steps_per_execution == other
 
 
-def test_one_thing_is_taken_away_at_a_time() -> None:
-    """The step as it is, then its input, then its exchange, then all but one replica."""
-    runs = [variant(WORKERS, each, FACTS) for each in telling(WORKERS)]
-    assert [(r.held, r.exchanges, r.configuration.workers) for r in runs if r] == [
-        (False, True, 2),
-        (True, True, 2),
-        (True, False, 2),
-        (True, True, 1),
-    ]
-
-
 def test_only_what_there_is_is_asked_for() -> None:
-    """Latency of a network, an exchange of dense gradients, replicas that can be taken apart."""
     assert Experiment.LATENCY in further(WORKERS, FACTS)
     assert Experiment.LATENCY not in further(MIRRORED, FACTS)
     assert Experiment.EXCHANGE not in further(WORKERS.on_one_device(), FACTS)
@@ -70,7 +57,6 @@ def test_only_what_there_is_is_asked_for() -> None:
 
 
 def test_a_share_takes_all_its_terms() -> None:
-    """A share that is nearly all is nearly sure."""
     assert Timings({STEP: 10.0}, EXPECTED).share(INPUT) is None
     assert Timings({HELD: 1.0}, EXPECTED).share(INPUT) is None
     whole = Timings({STEP: 10.0, HELD: 4.0}, EXPECTED).share(INPUT)

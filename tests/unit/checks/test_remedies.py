@@ -46,7 +46,6 @@ def advice(
 def test_two_trials_tell_what_a_remedy_does(
     remedy: Remedy, one: Configuration, other: Configuration
 ) -> None:
-    """They are alike in all that is beside the point."""
     rates = {other: Rated(2, 100.0), one: Rated(7, 250.0)}
     found = advice(remedy, rates).tried
     assert (found.trial, found.against, found.factor) == (7, 2, 2.5)
@@ -55,7 +54,6 @@ def test_two_trials_tell_what_a_remedy_does(
 
 
 def test_the_pair_that_differs_least_tells() -> None:
-    """What else was changed in the input is told with it."""
     both = CACHED.but(num_parallel_calls=16)
     rates = {ALONE: Rated(0, 10.0), both: Rated(1, 900.0)}
     changed = (("num_parallel_calls", 16), ("cache", "memory"))
@@ -110,7 +108,6 @@ def test_what_means_nothing_for_a_workload_is_not_told(
 
 
 def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
-    """Those of the dataset, whose number is an axis."""
     facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
     many = ALONE.but(py_dataset_workers=4)
     found = Candidates(configurations=(ALONE, many), limits=(), batch_matched={})

@@ -103,7 +103,6 @@ def batches(*sizes: int, elements: tuple[str, ...] = ("float32 [8]",)) -> Reader
 
 @pytest.mark.parametrize(("size", "words"), [(3, "a batch of 3"), (0, "an empty batch")])
 def test_another_size_on_one_replica_fails(size: int, words: str) -> None:
-    """One batch of another size is enough, and the sentence says which."""
     check = replicas.check_sizes([batches(4, 4), batches(4, size)], 4)
     assert check.finding is FAILED
     assert check.sentence.startswith(f"Replica 1 got {words} in step 2")
@@ -136,16 +135,12 @@ def test_equal_replicas_pass(ranks: list[RankObservation]) -> None:
 
 @pytest.mark.parametrize("ranks", [[rank(END, FAR)], [rank(END), rank(FAR)]])
 def test_replicas_that_went_other_ways_fail(ranks: list[RankObservation]) -> None:
-    """Weights that differ after some steps were not updated together."""
+    """As do those that begin elsewhere."""
     check = replicas.check_equal(ranks, 8)
     assert check.finding is FAILED
     assert "kernel differs by" in check.sentence
-
-
-def test_another_start_fails() -> None:
-    """Replicas that begin elsewhere learn something else."""
-    ranks = [rank(END, END, starts=((1.0, 2.0), (1.0, 2.1)))]
-    assert replicas.check_start(ranks).finding is FAILED
+    begun = [rank(END, END, starts=((1.0, 2.0), (1.0, 2.1)))]
+    assert replicas.check_start(begun).finding is FAILED
 
 
 @pytest.mark.parametrize(("other", "finding"), [((7.0, 8.0), FAILED), ((9.0, 8.0), PASSED)])

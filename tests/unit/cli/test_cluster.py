@@ -51,7 +51,6 @@ def test_the_network_between_all_machines_is_shown(run: Run) -> None:
 
 
 def test_clocks_that_differ_are_told(run: Run, cluster: FakeCluster) -> None:
-    """With both machines; it is no reason not to train."""
     assert "ahead" not in run("cluster", "check").stderr
     cluster.ahead = 41.7
     done = run("cluster", "check")
@@ -83,7 +82,6 @@ def test_factories_are_called_on_the_machines(run: Run) -> None:
 
 
 def test_a_single_machine_is_no_cluster(run: Run) -> None:
-    """The engine of this machine has no links."""
     done = run("cluster", "check", "--engine", "local")
     assert done.exit_code == 2
     assert "--engine ray://" in done.stderr

@@ -12,7 +12,6 @@ import yaml
 from rich.console import Console
 
 from autotune.cli.commands import app
-from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.result.following import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
@@ -22,21 +21,14 @@ from .conftest import Run
 
 
 def test_the_version(run: Run) -> None:
-    """It is the installed one."""
     assert run("--version").stdout == f"autotune {VERSION}\n"
 
 
 def test_help_names_every_command_and_exit_code(run: Run) -> None:
-    """`autotune --help` is enough to go on."""
     text = " ".join(run("--help").stdout.split())
     commands = ("tune", "verify", "doctor", "script", "spaces", "machine", "serve", "keys")
     for word in (*commands, "Exit codes", "130"):
         assert word in text
-
-
-@pytest.mark.parametrize("words", [(), ("serve",), ("serve", "api"), ("workers", "list")])
-def test_help_shows_no_type_of_a_flag(run: Run, words: tuple[str, ...]) -> None:
-    assert "bool" not in run(*words, "--help").stdout
 
 
 def test_every_command_that_tells_something_tells_it_as_json() -> None:
@@ -56,15 +48,6 @@ def test_every_command_that_tells_something_tells_it_as_json() -> None:
         if each.callback
     }
     assert {name for name, tells in found.items() if not tells} == silent
-
-
-@pytest.mark.parametrize("axis", ["workers", "strategy"])
-def test_help_quotes_the_declaration_of_an_axis(
-    run: Run, monkeypatch: pytest.MonkeyPatch, axis: str
-) -> None:
-    """What an axis means is said in one place."""
-    monkeypatch.setenv("COLUMNS", "300")
-    assert describe(axis) in run("tune", "--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -110,7 +93,6 @@ def test_spaces_are_listed_and_one_is_shown_as_a_file(run: Run) -> None:
 
 
 def test_machine_as_a_table_and_as_json(run: Run) -> None:
-    """Both tell what the engine found."""
     assert "8 GiB" in run("machine").stdout
     assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")
 

@@ -29,7 +29,6 @@ def test_a_service_without_keys_is_for_this_machine_only(run: Run, host: str) ->
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:
-    """The message names it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run("serve", "api", "--port", port)
@@ -69,7 +68,6 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 
 
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is named to each."""
     started: list[Part] = []
     monkeypatch.setattr(serve, "supervise", lambda parts: started.extend(parts) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0

@@ -16,8 +16,7 @@ from autotune.errors import (
     NothingMeasured,
     ServiceUnreachable,
 )
-from autotune.reason import Message, Outcome
-from autotune.testing import Ending, FakeEngine
+from autotune.testing import FakeEngine
 
 from .conftest import Run
 
@@ -63,21 +62,6 @@ def test_options_reach_the_search(tune: Run, engine: FakeEngine) -> None:
     assert requests[0].workload.model.arguments == (("units", 8),)
 
 
-@pytest.mark.parametrize(
-    ("options", "tried"),
-    [((), {"one_device"}), (("--allow-asynchronous",), {"one_device", "parameter_server"})],
-)
-def test_asynchronous_strategies_take_part_only_if_allowed(
-    tune: Run, engine: FakeEngine, folder: Path, options: tuple[str, ...], tried: set[str]
-) -> None:
-    """The space holds them, the search only with the user's leave."""
-    axes = "{workers: 2, servers: 1, shard_policy: data}"
-    text = f"strategies: [one_device, parameter_server]\naxes: {axes}\n"
-    (folder / "s.yaml").write_text(text)
-    assert tune("--space", "s.yaml", "--budget", "3min", *options).exit_code == 0
-    assert {each.configuration.strategy for each in engine.requests} == tried
-
-
 def test_a_model_function_that_was_forgotten_is_told(run: Run, folder: Path) -> None:
     """Its file alone would be a script, and the dataset function its argument."""
     done = run("tune", "mine.py", "mine.py:dataset_fn")
@@ -90,7 +74,6 @@ def test_a_model_function_that_was_forgotten_is_told(run: Run, folder: Path) -> 
 
 
 def test_callbacks_take_part(tune: Run, engine: FakeEngine, folder: Path) -> None:
-    """Their factory is handed to every trial."""
     with (folder / "mine.py").open("a") as file:
         file.write("\ndef callbacks_fn(): ...\n")
     tune("--callbacks", "mine.py:callbacks_fn")
@@ -126,13 +109,9 @@ def test_a_search_can_be_bounded_by_trials_alone(tune: Run, engine: FakeEngine) 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("--model-arg units", "is not NAME=VALUE"),
-        ("--workers two", "two"),
         ("--budget soon", "soon"),
         ("--max-trials 0", "--max-trials"),
-        ("--margin -1", "--margin"),
         ("--space nosuch", "nosuch"),
-        ("--strategies nosuch", "nosuch"),
         ("--nosuch", "--nosuch"),
         ("--write-config copy.txt", "file extension"),
         ("--write-config nowhere/copy.yaml", "does not exist"),
@@ -178,24 +157,16 @@ def test_every_error_names_one_of_the_promised_exit_codes() -> None:
     assert {kind.exit_code for kind in kinds[1:]} == {2, 3, 130}
 
 
-def test_nothing_measured_ends_with_three(tune: Run, engine: FakeEngine) -> None:
-    """When every trial fails, the reason of the first one is told."""
-    engine._speed = lambda _: Ending(
-        outcome=Outcome.CRASHED, reason=Message(text="killed by SIGSEGV")
-    )
-    done = tune()
-    assert done.exit_code == 3
-    assert "killed by SIGSEGV" in done.stderr
-    assert done.stdout == ""
-
-
-def test_ctrl_c_keeps_what_was_found(tune: Run, engine: FakeEngine, folder: Path) -> None:
-    """The result so far is printed and saved, with the exit code of an interruption."""
-    truth = engine._speed
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_was_found(
+    tune: Run, engine: FakeEngine, folder: Path, sent: signal.Signals
+) -> None:
+    """Ctrl-C, or a scheduler that ends the job, whose handler is put back."""
+    before, truth = signal.getsignal(signal.SIGTERM), engine._speed
 
     def interrupted(configuration: object) -> object:
         if len(engine.requests) == 3:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(sent)
         return truth(configuration)
 
     engine._speed = interrupted
@@ -205,13 +176,6 @@ def test_ctrl_c_keeps_what_was_found(tune: Run, engine: FakeEngine, folder: Path
     assert "--resume" in done.stdout
     assert (folder / "autotune-out/train.py").is_file()
     assert engine.closed
-
-
-def test_sigterm_is_taken_as_ctrl_c(tune: Run, engine: FakeEngine) -> None:
-    """A scheduler that ends the job loses nothing, and its handler is put back."""
-    before = signal.getsignal(signal.SIGTERM)
-    engine._speed = lambda _: signal.raise_signal(signal.SIGTERM)
-    assert tune().exit_code == 130
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -227,17 +191,6 @@ def test_ctrl_c_before_anything_ran(
     done = tune()
     assert (done.exit_code, done.stderr.strip()) == (130, "Error: Interrupted.")
     assert not (folder / "autotune-out").exists()
-
-
-def test_resume_goes_on(tune: Run) -> None:
-    """A second search with --resume keeps the trials of the first."""
-    first = json.loads(tune("--json", "--max-trials", "3").stdout)
-    assert (first["verdict"], first["interrupted"]) in (("one device", False), ("undecided", False))
-    done = tune("--json", "--resume")
-    second = json.loads(done.stdout)
-    assert len(second["trials"]) > len(first["trials"])
-    assert second["trials"][: len(first["trials"])] == first["trials"]
-    assert "Resuming after" in done.stderr
 
 
 def test_an_error_of_our_own_asks_for_a_report(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,6 @@ def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
     "words", [("nosuch.yaml",), ("mine.py",), (), ("x.yaml", "--seconds", "0")]
 )
 def test_a_wrong_call_ends_with_two(run: Run, engine: FakeEngine, words: tuple[str, ...]) -> None:
-    """Nothing is run."""
     assert run("verify", *words).exit_code == 2
     assert engine.requests == []
 

@@ -42,22 +42,5 @@ def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
     assert not engine.requests
 
 
-def test_a_scheduler_may_end_the_wait(tune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGTERM is taken as Ctrl-C here too."""
-    monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGTERM))
-    assert tune().exit_code == 130
-
-
-@pytest.mark.parametrize(
-    "wrong", [("--space", "nosuch"), ("--out", "mine.py/out"), ("--study", "a/b")]
-)
-def test_a_wrong_call_does_not_wait(tune: Run, wrong: tuple[str, str]) -> None:
-    """Nobody waits for a search of another's to learn of a typing error."""
-    done = tune(*wrong)
-    assert done.exit_code == 2
-    assert "Another search" not in done.stderr
-
-
 def test_a_dry_run_does_not_wait(tune: Run) -> None:
-    """It times nothing."""
     assert tune("--dry-run").exit_code == 0

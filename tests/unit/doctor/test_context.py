@@ -26,7 +26,6 @@ def found(code: str, *, head: str = HEAD, target: tuple[int, int] = (2, 21)) -> 
     ],
 )
 def test_names_are_followed_however_they_are_imported(line: str) -> None:
-    """Modules, members and names of names."""
     code = f"{line}\nfor batch in batches:\n    s.run(lambda: model(batch))\n"
     assert found(code, head="") == ["run-outside-function"]
 
@@ -47,7 +46,6 @@ def test_a_file_that_does_not_use_tensorflow_is_none_of_our_business() -> None:
 
 
 def test_estimators_are_gone_from_the_version_that_lacks_them() -> None:
-    """What is written for an older TensorFlow is right there."""
     code = "tf.estimator.RunConfig()\ntf.contrib.layers.l2_regularizer(0.1)"
     assert len(found(code, target=(2, 15))) == 1
     assert len(found(code, target=(2, 16))) == 2
@@ -73,7 +71,6 @@ def test_what_keras_3_refuses_is_right_with_keras_2(code: str) -> None:
 
 
 def test_a_temporary_folder_is_each_workers_own() -> None:
-    """Nobody else writes there."""
     code = """
     with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
         model = keras.Sequential()

@@ -65,7 +65,6 @@ def test_an_edit_that_meets_other_text_is_left_out() -> None:
 
 
 def test_encoding_and_byte_order_mark_are_kept(folder: Path) -> None:
-    """Nothing but the edit changes."""
     before = b"\xef\xbb\xbf" + f"{HEAD}x = 'ä'; o = keras.optimizers.Adam(lr=0.1)\r\n".encode()
     path = folder / "mine.py"
     path.write_bytes(before)

@@ -88,11 +88,9 @@ def test_odd_code_is_checked(source: str) -> None:
     run_every_rule(ast.parse(source))
 
 
-@pytest.mark.parametrize("letter", list("ast"))
-def test_the_standard_library_is_checked(letter: str) -> None:
-    """Every rule goes through all of it, although it holds nothing to find."""
-    folder = Path(sysconfig.get_paths()["stdlib"])
-    files = sorted(folder.glob(f"{letter}*.py"))
+def test_the_standard_library_is_checked() -> None:
+    """Every rule goes through a part of it, although it holds nothing to find."""
+    files = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("t*.py"))
     assert files
     for path in files:
         with warnings.catch_warnings(action="ignore"):

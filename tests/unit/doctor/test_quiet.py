@@ -39,7 +39,6 @@ def test_our_own_programs_are_right(folder: str) -> None:
 
 
 def test_what_autotune_writes_is_right(tmp_path: Path) -> None:
-    """No generated program has any of the mistakes."""
     folder = tmp_path / "programs"
     folder.mkdir()
     for name, text in golden_texts().items():

@@ -26,15 +26,11 @@ def found(code: str) -> list[tuple[str, int]]:
 
 STARTS = [
     "tf.constant([1.0])",
-    "tf.random.uniform((4, 2))",
-    "tf.zeros([3])",
     "tf.Variable(0.0)",
     "tf.convert_to_tensor(np.ones(3))",
     "tf.data.Dataset.from_tensor_slices(np.ones(3))",
-    "tf.data.TFRecordDataset(['a.tfrecord'])",
     "tf.data.Dataset.list_files('*.tfrecord', shuffle=False)",
     "tf.config.list_logical_devices('GPU')",
-    "tf.config.experimental.list_logical_devices('GPU')",
     "keras.optimizers.Adam(1e-3)",
     "tf.keras.metrics.Mean()",
     "keras.applications.ResNet50(weights=None)",
@@ -68,7 +64,6 @@ IDLE = [
 
 @pytest.mark.parametrize("start", STARTS)
 def test_what_starts_the_runtime_comes_too_early(start: str) -> None:
-    """Strategies of several workers and settings of the runtime want to come first."""
     assert found(f"x = {start}\nstrategy = {WORKERS}") == [(LATE, 2)]
     assert found(f"x = {start}\n{THREADS}") == [(LATE, 2)]
     assert found(f"{THREADS}\nstrategy = {WORKERS}\nx = {start}") == []
@@ -76,7 +71,6 @@ def test_what_starts_the_runtime_comes_too_early(start: str) -> None:
 
 @pytest.mark.parametrize("idle", IDLE)
 def test_what_leaves_the_runtime_alone_may_come_first(idle: str) -> None:
-    """Tried out with the installed TensorFlow."""
     assert found(f"x = {idle}\n{THREADS}\nstrategy = {WORKERS}") == []
 
 
@@ -142,13 +136,11 @@ def test_order_is_that_of_running(code: str) -> None:
     ],
 )
 def test_what_may_not_have_run_is_no_cause(code: str) -> None:
-    """Nothing is said where another order is possible."""
     for late in (WORKERS, THREADS):
         assert found(code.replace("{}", late)) == []
 
 
 def test_only_strategies_of_several_workers_want_to_be_first() -> None:
-    """The others take a runtime that has started."""
     for strategy in (
         "MirroredStrategy()",
         "TPUStrategy(resolver)",
@@ -193,18 +185,12 @@ VALUE = "json.dumps({'cluster': {'worker': hosts}, 'task': {'type': 'worker', 'i
         f"os.environ |= {{'TF_CONFIG': {VALUE}}}",
     ],
 )
-@pytest.mark.parametrize(
-    "strategy", [WORKERS, WORKERS.replace("distribute", "distribute.experimental")]
-)
-def test_the_cluster_is_told_before_the_strategy(setting: str, strategy: str) -> None:
-    """However it is written into the environment."""
-    report = [rule for rule, _ in found(f"s = {strategy}\n{setting}")]
-    assert CONFIG in report
-    assert CONFIG not in [rule for rule, _ in found(f"{setting}\ns = {strategy}")]
+def test_the_cluster_is_told_before_the_strategy(setting: str) -> None:
+    assert CONFIG in [rule for rule, _ in found(f"s = {WORKERS}\n{setting}")]
+    assert CONFIG not in [rule for rule, _ in found(f"{setting}\ns = {WORKERS}")]
 
 
 def test_the_cluster_may_be_told_in_a_function() -> None:
-    """Order is that of running."""
     code = f"""
     def tell():
         os.environ["TF_CONFIG"] = {VALUE}
@@ -230,7 +216,6 @@ with strategy.scope():
 
 @pytest.mark.parametrize("call", ["fit", "evaluate", "train_on_batch", "test_on_batch"])
 def test_keras_3_cannot_train_on_several_workers(call: str) -> None:
-    """What reduces over the workers fails."""
     assert found(f"{FITTED}model.{call}(x, y)") == [(FIT, 6)]
     assert found(f"{FITTED}model.{call}(x, y)".replace("keras.S", "tf.keras.S")) == [(FIT, 6)]
     assert found(f"{FITTED}model.{call}(x, y)".replace("MultiWorker", "")) == []
@@ -264,12 +249,6 @@ FOUND = {
     FIT: [
         f"s = {WORKERS}\nwith s.scope():\n    model = imported.build()\nmodel.fit(x)",
         (
-            f"def build():\n    m = {MODEL}\n    m.compile('adam')\n    return m\n\n"
-            f"s = {WORKERS}\nwith s.scope():\n    model = build()\nmodel.fit(x)"
-        ),
-        f"def run():\n    s = {WORKERS}\n    with s.scope():\n        m = {MODEL}\n    m.fit(x)\n",
-        f"s = {WORKERS}\nwith s.scope():\n    net = {MODEL}\n    net.fit(x)",
-        (
             f"class T:\n    def __init__(self):\n        self.s = {WORKERS}\n"
             f"        with self.s.scope():\n            self.net = {MODEL}\n\n"
             "    def train(self):\n        self.net.fit(x)"
@@ -279,17 +258,11 @@ FOUND = {
             f"with s.scope():\n    net = {MODEL}\nnet.fit(x)"
         ),
         f"def make():\n    return {WORKERS}\n\nwith make().scope():\n    net = {MODEL}\nnet.fit(x)",
-        f"with {WORKERS}.scope():\n    net = {MODEL}\n    net.fit(x)",
         f"class Own(keras.Model): ...\n\nwith {WORKERS}.scope():\n    net = Own()\nnet.fit(x)",
         f"def train(m):\n    m.fit(x)\n\nwith {WORKERS}.scope():\n    net = {MODEL}\ntrain(net)",
     ],
     ACCUMULATION: [
-        f"with strategy.scope():\n    model = {MODEL}\n    model.compile({ADAM}, 'mse')",
         f"STEPS = 8\nwith strategy.scope():\n    o = {ADAM.replace('=4', '=STEPS')}",
-        (
-            f"def build():\n    m = {MODEL}\n    m.compile({ADAM}, 'mse')\n    return m\n\n"
-            "with strategy.scope():\n    model = build()"
-        ),
         f"with strategy.scope():\n    o = tf.{ADAM}",
         (
             f"def optimizer():\n    return {ADAM}\n\ndef build():\n    m = {MODEL}\n"
@@ -297,16 +270,13 @@ FOUND = {
         ),
     ],
     RANDOM: [
-        f"ds = tf.data.Dataset.list_files('*.tfrecord'){SHARD}",
         f"ds = tf.data.Dataset.range(9).shuffle(9){SHARD}",
         f"ds = tf.data.Dataset.range(9)\nds = ds.shuffle(9)\nds = ds.map(f)\nds = ds{SHARD}",
         f"files = tf.data.Dataset.list_files('*', shuffle=True)\nds = files{SHARD}",
-        f"def read(context):\n    ds = tf.data.Dataset.list_files('*')\n    return ds{SHARD}",
         f"ds = tf.data.Dataset.list_files('*')\nif several:\n    ds = ds{SHARD}",
         f"ds = tf.data.TFRecordDataset(names).shuffle(100, seed=None).batch(8){SHARD}",
     ],
     ALONE: [
-        "if task == 0:\n    total = strategy.reduce('SUM', values, axis=None)",
         "if strategy.cluster_resolver.task_id == 0:\n    every = strategy.gather(values, axis=0)",
         "if is_chief(task):\n    step(batch)",
         "if epoch % 5 == 0 and is_chief:\n    step(batch)",
@@ -317,7 +287,6 @@ FOUND = {
 }
 LEFT_ALONE = {
     CONFIG: [
-        f"s = {WORKERS}",
         f"s = {WORKERS}\nos.environ['TF_CONFIG'] = ''",
         f"s = {WORKERS}\nos.environ.pop('TF_CONFIG', None)",
         f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
@@ -336,7 +305,6 @@ LEFT_ALONE = {
         f"os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')\n{FITTED}model.fit(x)",
         f"os.environ.update(TF_USE_LEGACY_KERAS='1')\n{FITTED}model.fit(x)",
         f"os.putenv('TF_USE_LEGACY_KERAS', '1')\n{FITTED}model.fit(x)",
-        f"os.environ['TF_USE_LEGACY_KERAS'] = '1'\n{FITTED}model.fit(x)",
         f"s = {WORKERS}\nwith s.scope():\n    scaler = StandardScaler()\nscaler.fit(x)",
         (
             f"from sklearn.svm import SVC\n{FITTED}\nwith strategy.scope():\n    model_b = SVC()\n"
@@ -366,7 +334,6 @@ LEFT_ALONE = {
         ),
     ],
     RANDOM: [
-        f"ds = tf.data.Dataset.list_files('*', shuffle=False){SHARD}",
         f"ds = tf.data.Dataset.list_files('*', seed=3){SHARD}",
         f"ds = tf.data.Dataset.list_files('*', shuffle=training){SHARD}",
         f"ds = tf.data.Dataset.list_files('*', None, 3){SHARD}",
@@ -381,7 +348,6 @@ LEFT_ALONE = {
         "ds = datasets.load_dataset('x').shuffle().shard(2, 0)",
     ],
     ALONE: [
-        "if task == 0:\n    print('chief')\nstep(batch)",
         "if task == 0:\n    a = step(batch)\nelse:\n    step(batch)",
         "if task is not None:\n    step(batch)",
         "if task_type == 'worker':\n    step(batch)",

@@ -46,7 +46,6 @@ def test_the_last_line_of_a_call_counts_as_well(bad: str) -> None:
     "comment", [f"ignore-file[{NAME}]", "ignore-file", "noqa", f"noqa: shards-off, {NAME}"]
 )
 def test_a_file_is_silenced(bad: str, comment: str) -> None:
-    """Wherever in it the comment stands."""
     assert check(f"{bad}\n# autotune: {comment}\n").findings == ()
 
 

@@ -24,7 +24,6 @@ from autotune.doctor.settings import NEWEST, required_version
 def test_the_newest_that_a_project_allows_is_meant(
     tmp_path: Path, requirement: str, version: tuple[int, int]
 ) -> None:
-    """In requirements.txt and in pyproject.toml."""
     project = {"project": {"dependencies": [requirement]}}
     assert required_version(tmp_path, project) == version
     (tmp_path / "requirements.txt").write_text(f"numpy\n{requirement}\n")

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from autotune.engine import reasons
-from autotune.reason import Cause, KernelKilled, Killed, KnownError, Raised
+from autotune.reason import KernelKilled, Killed, KnownError, Raised
 from autotune.reason.sentences import death, reason_text
 
 COMPILED = "Collectives are not yet implemented for CPU devices when compiling with XLA"
@@ -120,10 +120,3 @@ def test_a_kill_for_memory_is_the_kernels() -> None:
     """SIGKILL is, where the kernel has freed memory meanwhile; no other signal."""
     assert reasons.exit_of(9, for_memory=True) == KernelKilled()
     assert reasons.exit_of(6, for_memory=True) == Killed(signal=6)
-
-
-def test_a_taken_port_is_recognised_behind_a_name() -> None:
-    """The reason of a gang names the worker, and its sentence starts with it."""
-    reason = reasons.explain(error("UnknownError", "Could not start gRPC server"), "worker 1")
-    assert reason == KnownError(process="worker 1", cause=Cause.PORT_TAKEN)
-    assert reason_text(reason).startswith("worker 1: Another program took the port")

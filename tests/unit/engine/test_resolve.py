@@ -18,11 +18,6 @@ from autotune.testing import FakeEngine
 from tests.fleet import fleet_package
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    return fleet_package(tmp_path)
-
-
 def test_new_engine_makes_the_local_one_by_default() -> None:
     """It starts nothing yet."""
     engine = new_engine()
@@ -40,10 +35,10 @@ def test_new_engine_makes_the_local_one_by_default() -> None:
     ],
 )
 def test_new_engine_finds_what_a_package_adds(
-    package: Path, monkeypatch: pytest.MonkeyPatch, text: str, url: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, url: str
 ) -> None:
     """By its name, by a URL that it is given, and without any entry point."""
-    monkeypatch.syspath_prepend(package)
+    monkeypatch.syspath_prepend(fleet_package(tmp_path))
     engine = new_engine(text)
     assert isinstance(engine, FakeEngine)
     assert engine.machine().tensorflow == f"at {url}"

@@ -44,7 +44,6 @@ class Console:
         }
 
     def run(self, command: str) -> None:
-        """Run or check one command."""
         words = shlex.split(Template(command).safe_substitute(self._variables), comments=True)
         while re.fullmatch(r"[A-Z_]+=.*", words[0]):
             del words[0]

@@ -17,15 +17,7 @@ from autotune.doctor.rules import choose
 from autotune.doctor.settings import settings_of
 from autotune.result import load_configuration
 from autotune.space import parse_space
-from tools.docs.blocks import (
-    CHECKED,
-    OUTPUT,
-    PAGES,
-    document,
-    languages,
-    mark,
-    needs_tensorflow,
-)
+from tools.docs.blocks import CHECKED, OUTPUT, PAGES, document, languages, mark, needs_tensorflow
 from tools.docs.pages import ROOT
 
 from .calls import service
@@ -39,31 +31,20 @@ GROUPS = {
 EACH_PAGE = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 
 
-def ignore(example: Example) -> None:
-    del example
-
-
 @EACH_PAGE
-def test_every_block_says_what_it_is(path: Path) -> None:
-    """One without a language, or indented, would be checked by nobody."""
-    for line, language in languages(path):
-        assert language in (*CHECKED, *OUTPUT), f"{path.name}:{line}: {language or 'no language'}"
+def test_every_block_is_seen_with_what_it_is(path: Path) -> None:
+    """By two readers of Markdown; one without a language, or indented, is checked by nobody.
 
-
-@EACH_PAGE
-def test_every_block_is_seen_by_sybil(path: Path) -> None:
-    """Two readers of Markdown agree on which blocks there are."""
-    seen = document(path, dict.fromkeys((*CHECKED, *OUTPUT), ignore)).examples()
-    assert [each.line for each in seen] == [line for line, _ in languages(path)]
-
-
-@EACH_PAGE
-def test_no_command_hides_in_what_was_printed(path: Path) -> None:
-    """Commands stand in console blocks, where they are checked."""
+    Commands stand in console blocks, where they are checked.
+    """
 
     def look(example: Example) -> None:
         assert not list(commands(example.parsed))
 
+    found = dict(languages(path))
+    assert {*found.values()} <= {*CHECKED, *OUTPUT}, found
+    seen = document(path, dict.fromkeys((*CHECKED, *OUTPUT), look)).examples()
+    assert [each.line for each in seen] == [*found]
     for each in document(path, dict.fromkeys(OUTPUT, look)).examples():
         each.evaluate()
 
@@ -89,7 +70,6 @@ def test_python_runs(path: Path) -> None:
 
 @pytest.fixture
 def console(tmp_path: Path, folder: Path, engine: None) -> Iterator[Console]:
-    """Runs commands in a user's folder."""
     del folder, engine
     with service(tmp_path / "service") as answering:
         yield Console(answering)
@@ -123,7 +103,6 @@ def test_commands_run(path: Path, console: Console) -> None:
     ],
 )
 def test_a_command_that_is_wrong_is_found(command: str, console: Console) -> None:
-    """Otherwise these tests would say nothing."""
     with pytest.raises(AssertionError):
         console.run(command)
 

@@ -18,7 +18,6 @@ def test_figures_name_their_commit(name: str) -> None:
 
 
 def test_pictures_are_small_and_ask_no_other_site() -> None:
-    """Those of the README and of all pages."""
     pictures = [*(DOCS / "figures").iterdir()]
     assert {"run.svg", "report.png", "regret.svg"} <= {each.name for each in pictures}
     for path in pictures:

@@ -47,5 +47,4 @@ def test_nobody_is_sent_to_another_project_of_the_same_name() -> None:
     ],
 )
 def test_a_command_that_would_is_found(text: str) -> None:
-    """The test above can fail."""
     assert FOREIGN.search(text)

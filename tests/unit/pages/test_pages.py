@@ -18,39 +18,30 @@ from tools.docs.pages import DOCS, NOTES, ROOT, write
 from tools.docs.write import config, pages
 
 MADE = pages()
-WRITTEN = [path for path in PAGES if path not in {DOCS / name for name in MADE}]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FIT_ROW = re.compile(r"^\| .* \| (?:equal|differs).* \| `(test_\w+)` \|$", re.MULTILINE)
 
 
 def test_there_is_a_page_for_each() -> None:
-    """Axis, strategy, public name."""
+    """Axis, strategy, public name; what is written by hand of one stands at its end."""
     for folder, names in (
         ("axes", axes()),
         ("strategies", strategies()),
         ("reference", autotune.__all__),
     ):
         assert {f"{folder}/{each}.md" for each in names} <= MADE.keys()
-
-
-def test_every_page_is_in_the_navigation() -> None:
-    """By the configuration that `make docs` writes."""
-    navigation = config()
-    assert [each for each in MADE if each not in navigation] == []
-
-
-def test_no_made_page_is_committed() -> None:
-    """Its folder or file is ignored."""
-    ignored = (ROOT / ".gitignore").read_text("utf-8").split()
-    for name in MADE:
-        assert f"docs/{name.partition('/')[0]}" + "/" * ("/" in name) in ignored
-
-
-def test_notes_stand_at_the_end_of_their_page() -> None:
-    """What does not follow from the code is written by hand, beside the generator."""
     for path in NOTES.rglob("*.md"):
         assert MADE[str(path.relative_to(NOTES))].endswith(path.read_text("utf-8"))
+
+
+def test_every_page_is_in_the_navigation_and_not_committed() -> None:
+    """By the configuration that `make docs` writes; its folder or file is ignored."""
+    navigation = config()
+    ignored = (ROOT / ".gitignore").read_text("utf-8").split()
+    for name in MADE:
+        assert name in navigation
+        assert f"docs/{name.partition('/')[0]}" + "/" * ("/" in name) in ignored
 
 
 def test_writing_removes_what_is_gone(tmp_path: Path) -> None:
@@ -74,7 +65,6 @@ def test_a_page_says_what_the_declaration_says() -> None:
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
 def test_the_reference_has_what_is_declared_of_an_option(option: Declared) -> None:
-    """With its default, bounds and name on the command line."""
     rows = MADE["reference/SearchOptions.md"].splitlines()
     (row,) = (each for each in rows if each.startswith(f"| `{option.name}` |"))
     assert option.description in row
@@ -84,17 +74,12 @@ def test_the_reference_has_what_is_declared_of_an_option(option: Declared) -> No
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    """To another page, or to a file of the repository."""
-    for link in LINK.findall(CODE.sub("", path.read_text("utf-8"))):
-        assert (path.parent / link).exists(), link
-
-
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
-def test_pages_link_only_to_what_is_in_the_repository(path: Path) -> None:
-    """Whoever reads them there has not run `make docs`."""
+    """Those of a written page not to a made one: who reads it there has not run `make docs`."""
     made = {(DOCS / name).resolve() for name in MADE}
-    links = LINK.findall(CODE.sub("", path.read_text("utf-8")))
-    assert not made & {(path.parent / link).resolve() for link in links}
+    for link in LINK.findall(CODE.sub("", path.read_text("utf-8"))):
+        to = (path.parent / link).resolve()
+        assert to.exists(), link
+        assert path.resolve() in made or to not in made, link
 
 
 def test_every_row_about_fit_names_a_test() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +15,6 @@ from autotune.program import CACHES
 
 from .conftest import of_library
 
-Find = Callable[..., str]
-
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -29,17 +25,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "pro'ject"
 
 
-def finder(program: Path) -> Find:
-    """Return what a program calls, as if it were that file, with the folder that is found."""
+def found_by(program: Path, folder: str, *modules: str) -> Path:
+    """Return the folder that a program finds."""
     path: list[str] = []
     names = {"Path": Path, "sys": SimpleNamespace(path=path)}
-    add_folder = of_library("keras_training", "add_folder", **names)
-
-    def find(folder: str, *modules: str) -> str:
-        add_folder(str(program), folder, *modules)
-        return path[0]
-
-    return find
+    of_library("keras_training", "add_folder", **names)(str(program), folder, *modules)
+    return Path(path[0])
 
 
 def write(path: Path) -> Path:
@@ -52,44 +43,30 @@ def write(path: Path) -> Path:
 def test_factories_are_found_from_the_program(project: Path, place: str) -> None:
     """Beside it, or from a folder above it, which is that of the tuning."""
     write(project / "lib" / "part" / "mine.py")
-    found = finder(write(project / place))("lib", "part/mine")
-    assert Path(found).samefile(project / "lib")
-
-
-def test_a_program_elsewhere_finds_them_from_the_working_folder(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So does a trial, whose program lies deeper."""
-    write(project / "package" / "__init__.py")
-    monkeypatch.chdir(project)
-    program = write(tmp_path / "out" / "trials" / "0001" / "train.py")
-    assert Path(finder(program)(".", "package")).samefile(project)
+    assert found_by(write(project / place), "lib", "part/mine").samefile(project / "lib")
 
 
 def test_the_working_folder_goes_before_folders_far_above(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies in a folder that others may write is not taken for the user's."""
+    """As for a trial; what lies in a folder that others may write is not taken for the user's."""
     write(tmp_path / "lib" / "mine.py")
-    write(project / "lib" / "mine.py")
+    write(project / "lib" / "mine" / "__init__.py")
     monkeypatch.chdir(project)
     program = write(tmp_path / "out" / "trials" / "0001" / "train.py")
-    assert Path(finder(program)("lib", "mine")).samefile(project / "lib")
+    assert found_by(program, "lib", "mine").samefile(project / "lib")
 
 
 def test_a_module_called_train_is_not_the_program_itself(project: Path) -> None:
-    """The user's own train.py lies above the program's."""
     write(project / "train.py")
     program = write(project / "autotune-out" / "train.py")
-    assert Path(finder(program)(".", "train")).samefile(project)
+    assert found_by(program, ".", "train").samefile(project)
 
 
 def test_a_program_that_was_moved_says_so(project: Path) -> None:
-    """It names the modules, and what to do."""
     program = write(project / "train.py")
     with pytest.raises(SystemExit, match=r"Found no part/mine in 'lib'.*where autotune ran"):
-        finder(program)("lib", "part/mine")
-    assert str(project) not in sys.path
+        found_by(program, "lib", "part/mine")
 
 
 def asked(
@@ -125,21 +102,17 @@ def test_each_training_of_a_script_has_checkpoints_of_its_own(tmp_path: Path) ->
 
 @pytest.mark.parametrize("saved", [None, "checkpoints", "checkpoints-2"])
 def test_a_history_goes_on_with_its_training(tmp_path: Path, saved: str | None) -> None:
-    """Also where a later turn of a script was killed, and the first one is made again."""
+    """Also where a later turn was killed, and the first one is made again; one worker writes it."""
     goes_on = saved is not None
     if saved:
         (tmp_path / saved).mkdir()
     found = asked(str(tmp_path / "checkpoints"), 1, "history.csv")
     assert found[0] == ("history.csv", goes_on)
     assert asked(None, 2, "history.csv") == [("history.csv", True)]
+    second = json.dumps({"task": {"type": "worker", "index": 1}})
+    assert asked(None, 1, "history.csv", TF_CONFIG=second) == []
 
 
 def test_caches_are_called_as_those_who_remove_them_expect() -> None:
     """The engine removes what a killed program has left by the beginning of its name."""
     assert f'prefix="{CACHES}"' in (FOLDER / "keras_training.py").read_text(encoding="utf-8")
-
-
-def test_one_worker_writes_the_history() -> None:
-    """Else all of them would write into one file."""
-    second = json.dumps({"task": {"type": "worker", "index": 1}})
-    assert asked(None, 1, "history.csv", TF_CONFIG=second) == []

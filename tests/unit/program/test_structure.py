@@ -80,7 +80,6 @@ def outline(text: str | None) -> list[str]:
 def test_a_value_reaches_the_factories_and_nothing_else(
     name: str, value: Scalar, folder: str
 ) -> None:
-    """Both factories get the very value, whatever it is."""
     program = rendered(name, value, folder)
     for role in ("model_fn", "dataset_fn"):
         assert repr(given_to(role, program.train)["title"]) == repr(value)

@@ -53,7 +53,6 @@ def test_the_best_stands_first_and_once(result: Result) -> None:
 def test_marks_differ_by_what_they_stand_for(
     result: Result, changed: Changed, make_trial: MakeTrial
 ) -> None:
-    """One device, several, and what was stopped early."""
     slow = make_trial(
         9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED, examples_per_second=10.0
     )
@@ -110,7 +109,6 @@ def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
 
 
 def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
-    """A breakdown without shares is no bar."""
     whole = diagnosed.diagnosis.one_device
     empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
     assert charts.steps(None) is None
@@ -154,7 +152,6 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Re
 def test_no_batch_is_drawn_where_nothing_is_known(
     weighed: Callable[..., Result], learning: Learning | None
 ) -> None:
-    """Nor is the section there."""
     assert charts.batch_times(weighed(learning)) is None
     assert "Time to the same loss with each batch" not in weighed(learning).report()
 
@@ -182,7 +179,6 @@ def test_an_axis_has_some_round_values(low: float, high: float) -> None:
 
 
 def test_one_endless_interval_does_not_press_the_figures_together() -> None:
-    """The axis shows the figures; an interval beyond them is cut off."""
     wide = Interval(low=1e-20, value=1.1, high=1e20)
     scale = charts.scale_for([wide], 1.0)
     assert scale.high < 2

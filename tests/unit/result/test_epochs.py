@@ -54,7 +54,6 @@ def test_a_target_is_compared_with_what_is_predicted(
 
 
 def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
-    """What would predict it is told."""
     facts = changed().facts.model_copy(update={"examples": 100_000})
     options = SearchOptions(epoch_in="1min")
     *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))

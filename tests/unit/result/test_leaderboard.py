@@ -12,14 +12,6 @@ from autotune.trial import Trial
 from .conftest import ALONE, PAIR, MakeTrial
 
 
-def test_nothing_is_known_at_first() -> None:
-    """Without trials there is no best and no baseline."""
-    leaderboard = Leaderboard(())
-    assert leaderboard.baseline is None
-    assert leaderboard.best(distributed=False) is None
-    assert leaderboard.rows() == []
-
-
 def test_all_runs_of_a_configuration_count(trials: tuple[Trial, ...]) -> None:
     """A lucky first run is one of three; the best stands first."""
     first, second = Leaderboard(trials).rows()
@@ -51,7 +43,6 @@ def test_a_run_that_was_stopped_does_not_count_beside_a_whole_one(make_trial: Ma
 def test_what_failed_a_check_is_not_the_best(
     make_trial: MakeTrial, configuration: Configuration
 ) -> None:
-    """However fast it was; its row says so."""
     failed = {"outcome": Outcome.REJECTED, "examples_per_second": None}
     check = make_trial(1, configuration, reason=Message(text="It drifts."), **failed)
     leaderboard = Leaderboard((make_trial(0, configuration), check))

@@ -21,7 +21,6 @@ from autotune.result.html import coded, page
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.testing import FakeEngine, fake_machine
-from autotune.trial import Trial
 from autotune.workload import Factory, Workload
 
 from .conftest import Changed, MakeTrial
@@ -29,19 +28,6 @@ from .conftest import Changed, MakeTrial
 Read = Callable[[Result], Any]
 MEGABYTE = 1_000_000
 HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"
-
-
-def many(make_trial: MakeTrial, count: int) -> tuple[Trial, ...]:
-    """Trials that all differ, a third of which failed for reasons of their own."""
-    bad = {"outcome": Outcome.FAILED, "examples_per_second": None}
-    return tuple(
-        make_trial(
-            i,
-            Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
-            **({} if i % 3 else bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}),
-        )
-        for i in range(count)
-    )
 
 
 def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, read: Read) -> None:
@@ -90,7 +76,6 @@ def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
 
 
 def test_every_label_has_its_target(diagnosed: Result, read: Read) -> None:
-    """Whatever is named by another element finds it, once."""
     every = [each.attributes for each in read(diagnosed).find("*")]
     names = [each["id"] for each in every if "id" in each]
     wanted = {name for each in every for name in each.get("aria-labelledby", "").split()}
@@ -138,8 +123,17 @@ def test_nothing_that_others_wrote_is_markup(
 def test_three_hundred_trials_fit_a_megabyte(
     changed: Changed, make_trial: MakeTrial, read: Read
 ) -> None:
-    """However long the search was, the page can be sent to somebody."""
-    given = changed(trials=many(make_trial, 300))
+    """However long the search was, the page can be sent to somebody; a third of them failed."""
+    bad = {"outcome": Outcome.FAILED, "examples_per_second": None}
+    trials = tuple(
+        make_trial(
+            i,
+            Configuration(per_replica_batch=i + 1, xla=True, cache="memory", steps_per_execution=8),
+            **({} if i % 3 else bad | {"reason": Message(text=f"{i} " + "a long reason " * 20)}),
+        )
+        for i in range(300)
+    )
+    given = changed(trials=trials)
     assert len(page(given).encode()) < MEGABYTE
     figure = next(read(given).find("figure"))
     assert len(list(figure.find("tr"))) < 40
@@ -163,14 +157,12 @@ def test_a_page_leaves_out_what_there_is_nothing_of(
 
 
 def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path) -> None:
-    """The error says what to do."""
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="Choose another"):
         result.save(tmp_path / "file")
 
 
 def test_what_stands_in_backticks_is_code() -> None:
-    """Each piece for itself; a lone backtick stays, and nothing becomes markup."""
     assert coded("call `map` or `batch`") == "call <code>map</code> or <code>batch</code>"
     assert coded("a ` alone") == "a ` alone"
     assert coded("`<b>` <i>") == "<code>&lt;b&gt;</code> &lt;i&gt;"

@@ -9,7 +9,7 @@ import pytest
 
 from autotune.checks.breakdown import Breakdown, Part, Share, Straggler
 from autotune.checks.diagnosis import BreakEven, Predicted
-from autotune.checks.remedies import Rated, advise, read_by_one
+from autotune.checks.remedies import Rated, advise
 from autotune.config import Configuration
 from autotune.result.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
@@ -96,12 +96,6 @@ def test_a_step_is_told_to_the_letter() -> None:
     assert "\n\n".join(steps) + "\n" == Path(__file__).with_name("profile.txt").read_text()
 
 
-@pytest.mark.parametrize("configuration", [AT_SOURCE, IN_FILES])
-def test_a_worker_that_reads_its_own_share_reads_no_more(configuration: Configuration) -> None:
-    """Its own pipeline reads only that."""
-    assert read_by_one(configuration, WorkloadFacts(file_shards=2)) == 32
-
-
 def test_what_was_measured_of_a_remedy_is_told() -> None:
     """Both where a step has not taken it, and where that is why it no longer waits."""
     words = "ached in memory: 34 times the examples per second (trial 7 against 2)"
@@ -127,7 +121,6 @@ def test_more_hosts_are_only_predicted() -> None:
 
 @pytest.mark.parametrize(("value", "shown"), [(3e6, "at most about 3 MB"), (0.0, None)])
 def test_the_gradients_with_which_it_would_pay_are_told(value: float, shown: str | None) -> None:
-    """Not where even none are too many."""
     size = Interval(low=value / 2, value=value, high=value * 2)
     told = " ".join(where_it_pays(BreakEven(configuration=GANG, farthest=256, gradient_bytes=size)))
     assert shown in told if shown else "MB" not in told

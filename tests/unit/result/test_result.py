@@ -72,7 +72,6 @@ def test_the_frame_has_a_row_for_each_trial(result: Result, changed: Changed) ->
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error says what to type."""
     monkeypatch.setattr("autotune.installed.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=r"pandas.*pip install '\.\[notebook\]'"):
         result.trials_frame()

@@ -106,6 +106,7 @@ def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
     [
         ("strategy: mirrored", "config.yaml is not a saved configuration"),
         ("just words", "config.yaml is not a saved configuration"),
+        (None, r"config\.yaml cannot be read"),
         ("[1, 2", "config.yaml cannot be parsed"),
         (
             "configuration: {}\nworkload: {}\nresult: no.json",
@@ -118,16 +119,14 @@ def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_bad_file_is_named(path: Path, text: str, said: str) -> None:
-    """The message names the file and what is wrong with it."""
-    path.write_text(text)
+def test_a_bad_file_is_named(path: Path, text: str | None, said: str) -> None:
+    """The message names the file and what is wrong with it; None: there is none."""
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
     with pytest.raises(ConfigurationError, match=said):
         load_configuration(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"config\.yaml cannot be read"):
-        load_configuration(tmp_path / "config.yaml")
 
 
 @pytest.mark.parametrize("name", ["config.json", "nowhere/config.yaml"])

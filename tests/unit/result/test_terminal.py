@@ -62,7 +62,6 @@ def test_the_answer_takes_fifteen_lines(changed: Changed, result: Result, draw: 
 
 
 def test_what_the_table_of_failures_shows_is_not_told_again(result: Result, draw: Draw) -> None:
-    """The reasons stand above it."""
     assert any("SIGSEGV" in each for each in result.reasons)
     text = draw(result_text(result, OUT, verbose=True), 160)
     assert " - Run-to-run variation" in text
@@ -127,7 +126,6 @@ def test_failures_of_one_cause_share_a_row(
 def test_the_files_and_the_next_commands_are_named(
     result: Result, folder: Path, draw: Draw
 ) -> None:
-    """What was written is listed, and how to train with it."""
     text = draw(result_text(result, folder, verbose=True), 300)
     assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
     assert f"python {folder}/train.py  # 10 epochs; or --epochs N" in text
@@ -148,7 +146,6 @@ def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) ->
 def test_several_workers_are_started_by_their_launcher(
     result: Result, tmp_path: Path, draw: Draw
 ) -> None:
-    """And train as many epochs as the script by itself."""
     facts = result.facts.model_copy(update={"fit": FitFacts(epochs=20)})
     gang = result.model_copy(update={"launch": "print('launched')\n", "facts": facts})
     text = draw(result_text(gang, gang.save(tmp_path)), 300)
@@ -212,7 +209,6 @@ def test_no_name_is_broken(plan: Plan, draw: Draw) -> None:
     ],
 )
 def test_it_says_which_fit_is_tuned(plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:
-    """With the others, and with what of the script trials leave out."""
     facts = plan.facts.model_copy(update={"fit": fit})
     assert words in draw(plan_text(plan.model_copy(update={"facts": facts})), 200)
 

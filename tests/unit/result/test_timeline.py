@@ -31,7 +31,6 @@ def test_the_time_of_a_trial_goes_to_its_phases(make_trial: MakeTrial) -> None:
 
 
 def test_trials_without_a_clock_follow_each_other(make_trial: MakeTrial) -> None:
-    """As those of an engine that takes no time."""
     found = timeline(Leaderboard([make_trial(0), make_trial(1)]), MAX_THROUGHPUT)["trials"]
     assert [each["ended"] for each in found] == [3.0, 6.0]
 

@@ -53,7 +53,6 @@ def test_the_strategy_is_that_of_the_program(result: Result, tensorflow: list[An
 def test_a_strategy_that_cannot_be_made_here_is_told(
     result: Result, tensorflow: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It needs several processes, or TensorFlow has begun."""
     many = result.config.but(strategy="multi_worker_mirrored", workers=2, replicas_per_worker=1)
     with pytest.raises(UsageError, match=r"in 2 processes.*launch\.py"):
         result.model_copy(update={"configuration": many}).strategy()

@@ -55,7 +55,6 @@ FULL = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling wa
 
 
 def full_above_32(configuration: Configuration) -> float | Ending:
-    """Larger batches do not fit."""
     return FULL if configuration.per_replica_batch > 32 else 100.0
 
 
@@ -81,7 +80,6 @@ def ended(
     rate: float | None = 100.0,
     **more: Any,
 ) -> Trial:
-    """Return a trial that has ended."""
     kept: dict[str, Any] = {
         "stage": Stage.EXPLORE,
         "reason": Message(text=""),
@@ -106,7 +104,6 @@ class Failing(FakeEngine):
         self._error = error
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run until then."""
         if len(self.requests) >= self._at:
             raise self._error
         return super().run(request, watch)

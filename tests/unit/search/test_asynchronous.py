@@ -25,27 +25,18 @@ class Forgetful(FakeEngine):
     """Loses a quarter of the updates where there are parameter servers."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run as ever, and say what was lost."""
         lost = 0.25 if request.configuration.servers else None
         return super().run(request, watch).model_copy(update={"lost_updates": lost})
 
 
-def tuned(tuner: Tuner, distributed: float, *, allowed: bool) -> Result:
+def tuned(tuner: Tuner, distributed: float) -> Result:
     engine = Forgetful(speed(distributed=distributed), between=0.03)
-    options: dict[str, Any] = {"allow_asynchronous": allowed, "budget": 600.0}
+    options: dict[str, Any] = {"allow_asynchronous": True, "budget": 600.0}
     return tuner(speed(), engine=engine, space=SERVED, options=options)
 
 
-def test_they_do_not_run_unless_allowed(tuner: Tuner) -> None:
-    """However fast they are, nobody who did not ask is told to train in another way."""
-    result = tuned(tuner, 3.0, allowed=False)
-    assert result.verdict is Verdict.ONE_DEVICE
-    assert {trial.configuration.strategy for trial in result.trials} == {"one_device"}
-
-
 def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
-    """With what was lost, and what to do about it."""
-    result = tuned(tuner, 2.0, allowed=True)
+    result = tuned(tuner, 2.0)
     assert (result.verdict, result.config.strategy) == (Verdict.DISTRIBUTE, "parameter_server")
     assert "ParameterServerStrategy trains asynchronously" in result.reasons[0]
     assert "25% of the updates were lost" in result.reasons[0]
@@ -54,7 +45,7 @@ def test_a_winner_says_that_it_changes_the_training(tuner: Tuner) -> None:
 
 def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
     """The share of lost updates belongs to its figure, and to every trial's record."""
-    result = tuned(tuner, 0.7, allowed=True)
+    result = tuned(tuner, 0.7)
     assert result.verdict is Verdict.ONE_DEVICE
     assert any("25% of the updates were lost" in reason for reason in result.reasons)
     assert {t.lost_updates for t in result.trials if t.configuration.servers and t.windows} == {
@@ -69,7 +60,6 @@ def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
 def test_a_full_memory_brings_up_parameter_servers(
     tuner: Tuner, gpus: tuple[str, ...], words: str
 ) -> None:
-    """They hold variables elsewhere, where there is an elsewhere."""
     engine = FakeEngine(full_above_32, machine=fake_machine(gpus=gpus))
     result = tuner(full_above_32, engine=engine, options={"budget": 600.0})
     assert any(words in reason for reason in result.reasons)

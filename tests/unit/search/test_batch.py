@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from autotune.result import Result
 from autotune.result.explanations import learning_rate
 
-from .conftest import speed
-
-Tuner = Callable[..., Result]
+from .conftest import Tuner, speed
 
 
 def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> None:
-    """The larger batch wins, and the best with the user's own stands beside it."""
     truth = speed(distributed=0.5)
     result = tuner(truth)
     other = result.unchanged_batch
@@ -41,7 +35,6 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
 
 
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
-    """Whoever asks for a batch is told nothing of others."""
     result = tuner(speed(), options={"global_batch": 128})
     assert result.unchanged_batch is None
     assert not any("changes convergence" in each for each in result.reasons)
@@ -57,5 +50,4 @@ def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     ],
 )
 def test_the_learning_rate_follows_the_batch(optimizer: str, times: float, words: str) -> None:
-    """In proportion with SGD, by the square root with Adam and its relatives."""
     assert words in learning_rate(optimizer, times)

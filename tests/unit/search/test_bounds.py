@@ -19,6 +19,7 @@ from .conftest import ended
 SMALL = Configuration(per_replica_batch=32)
 LARGE = Configuration(per_replica_batch=512)
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
+SLOWER = TWO.but(per_replica_batch=32)
 WORKERS = Configuration(
     strategy="multi_worker_mirrored", workers=2, per_replica_batch=32, shard_policy="data"
 )
@@ -39,23 +40,31 @@ def bounds(
 
 
 def test_twice_too_little_cannot_win() -> None:
-    """Two replicas with a batch at a tenth of the best are at most at a fifth of it."""
-    reason = bounds({SMALL: 100.0, LARGE: 1000.0}).why_not(TWO.but(per_replica_batch=32))
+    """Two replicas with a batch at a tenth of the best are at most at a fifth of it.
+
+    A step of twice the examples takes at least as long, and so does one with fewer steps per call.
+    """
+    proof = bounds({SMALL: 100.0, LARGE: 1000.0})
+    reason = proof.why_not(SLOWER)
     assert isinstance(reason, OneDeviceBound)
     assert "20% of the best single device" in reason_text(reason)
+    assert proof.why_not(TWO.but(per_replica_batch=64)) is not None
+    steps = bounds({SMALL.but(steps_per_execution=8): 100.0, LARGE: 1000.0})
+    assert steps.why_not(SLOWER) is not None
 
 
 @pytest.mark.parametrize(
     ("single", "rate", "configuration"),
     [
-        (SMALL, 480.0, TWO.but(per_replica_batch=32)),
-        (SMALL, 500.0, TWO.but(per_replica_batch=32)),
-        (SMALL, 600.0, TWO.but(per_replica_batch=32)),
-        (SMALL.but(prefetch=0), 100.0, TWO.but(per_replica_batch=32)),
+        (SMALL, 480.0, SLOWER),
+        (SMALL, 600.0, SLOWER),
+        (SMALL.but(prefetch=0), 100.0, SLOWER),
+        (SMALL.but(steps_per_execution=8), 100.0, SLOWER.but(steps_per_execution=32)),
+        (SMALL, 100.0, TWO.but(per_replica_batch=256)),
         (SMALL, 100.0, WORKERS),
         (SMALL, 100.0, SMALL),
     ],
-    ids=["nearly half", "half", "more", "another input", "another program", "one device"],
+    ids=["half", "more", "another input", "steps", "a batch", "another program", "one device"],
 )
 def test_what_may_reach_the_best_is_run(
     single: Configuration, rate: float, configuration: Configuration
@@ -63,7 +72,8 @@ def test_what_may_reach_the_best_is_run(
     """With half the throughput of the best on one device, two replicas may be as fast.
 
     A slow pipeline says nothing of replicas with a faster one. The loop of several workers may have
-    less overhead than Keras's fit on one device. And only what has to beat one device is bounded.
+    less overhead than Keras's fit on one device, and larger calls and batches less for an example.
+    And only what has to beat one device is bounded.
     """
     assert bounds({single: rate, LARGE: 1000.0}).why_not(configuration) is None
 
@@ -73,42 +83,24 @@ def test_what_an_example_is_worth_counts_in_a_proof() -> None:
     rates = {SMALL: 250.0, LARGE: 1000.0}
     twice = {LARGE: 0.5}
     proof = bounds(rates, log_offset=lambda c: math.log(twice.get(c, 1.0)))
-    assert proof.why_not(TWO.but(per_replica_batch=32)) is None
-    assert bounds(rates).why_not(TWO.but(per_replica_batch=32)) is not None
-
-
-def test_a_larger_batch_may_be_larger_in_proportion() -> None:
-    """A step of twice the examples takes at least as long, so it gives at most twice as much."""
-    proof = bounds({SMALL: 100.0, LARGE: 1000.0})
-    assert proof.why_not(TWO.but(per_replica_batch=64)) is not None
-    assert proof.why_not(TWO.but(per_replica_batch=256)) is None
-
-
-def test_more_steps_per_call_prove_fewer_but_not_more() -> None:
-    """With fewer steps for each call a step is not shorter; with more it may be."""
-    proof = bounds({SMALL.but(steps_per_execution=8): 100.0, LARGE: 1000.0})
-    two = TWO.but(per_replica_batch=32)
-    assert proof.why_not(two) is not None
-    assert proof.why_not(two.but(steps_per_execution=32)) is None
+    assert proof.why_not(SLOWER) is None
+    assert bounds(rates).why_not(SLOWER) is not None
 
 
 def test_workers_that_all_read_everything_cannot_outrun_the_input() -> None:
-    """Of a step of 320 ms one millisecond is not input: two workers with DATA gain nothing."""
+    """Of a step of 320 ms one millisecond is not input: two workers with DATA gain nothing.
+
+    Mirrored replicas wait for the same pipeline as one device.
+    """
     proof = bounds({SMALL: 100.0})
     proof.note_without_input(SMALL, 0.001)
     reason = proof.why_not(WORKERS)
     assert isinstance(reason, SharedInputBound)
     assert "at least 10 ms per example" in reason_text(reason)
     assert "at most 100% of the best single device" in reason_text(reason)
-
-
-def test_replicas_of_one_process_share_one_input() -> None:
-    """Mirrored replicas wait for the same pipeline as one device."""
-    proof = bounds({SMALL: 100.0})
-    proof.note_without_input(SMALL, 0.001)
-    reason = proof.why_not(TWO.but(per_replica_batch=32))
-    assert reason is not None
-    assert "its replicas share one input pipeline" in reason_text(reason)
+    shared = proof.why_not(SLOWER)
+    assert shared is not None
+    assert "its replicas share one input pipeline" in reason_text(shared)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import errno
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ def failing(at: int, number: int) -> Failing:
 
 @pytest.mark.parametrize("number", FULL + GONE)
 def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int) -> None:
-    """The disk is named, the search counts as interrupted, and its files are there."""
     result = tuner(speed(), engine=failing(4, number))
     assert len(result.trials) == 4
     assert result.interrupted
@@ -46,13 +45,11 @@ def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int
 def test_a_disk_without_anything_measured_is_an_error_that_names_it(
     tmp_path: Path, number: int
 ) -> None:
-    """No bug of autotune's."""
     with pytest.raises(OutputError, match=os.strerror(number)):
         Caller(engine=failing(0, number)).tune("json:loads", "json:dumps", out=tmp_path / "out")
 
 
 def test_another_error_of_the_system_is_not_the_disks(tuner: Tuner) -> None:
-    """It is not hidden behind a result."""
     with pytest.raises(BlockingIOError):
         tuner(speed(), engine=failing(4, errno.EAGAIN))
 
@@ -69,21 +66,15 @@ def test_the_other_files_are_written(tuner: Tuner, tmp_path: Path, name: str) ->
     assert not list((tmp_path / "out").glob(".*.draft"))
 
 
-@pytest.fixture
-def _small_files() -> Iterator[None]:
-    """No file may be larger, as if a quota allowed no more."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.usefixtures("_small_files")
 def test_a_folder_that_takes_too_little_is_refused_at_once(tmp_path: Path) -> None:
-    """Before the engine is reserved or asked for anything."""
-    engine = failing(0, errno.EAGAIN)
-    with pytest.raises(OutputError, match=r"out does not take 0\.2 MB more: File too large"):
-        Caller(engine=engine).tune("json:loads", "json:dumps", out=tmp_path / "out")
+    """As if a quota allowed no more, and before the engine is reserved or asked for anything."""
+    before, engine = resource.getrlimit(resource.RLIMIT_FSIZE), failing(0, errno.EAGAIN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(OutputError, match=r"out does not take 0\.2 MB more: File too large"):
+            Caller(engine=engine).tune("json:loads", "json:dumps", out=tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert engine.reservations == []
 
 

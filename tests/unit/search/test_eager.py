@@ -12,7 +12,7 @@ from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.testing.fake import Ending
-from autotune.workload import FitFacts
+from autotune.workload import FitFacts, Workload
 
 from .conftest import Tuner, speed
 
@@ -59,7 +59,6 @@ def test_the_users_own_settings_have_the_xla_that_keras_takes(tuner: Tuner, *, t
 
 
 def test_what_cannot_be_compiled_is_tuned_eagerly(tuner: Tuner) -> None:
-    """On one device, and the answer is decided."""
     result = searched(tuner, uncompilable="AttributeError in train.py line 9")
     assert all(each.configuration.run_eagerly for each in result.trials)
     assert any(each.outcome is Outcome.MEASURED for each in result.trials)
@@ -68,10 +67,9 @@ def test_what_cannot_be_compiled_is_tuned_eagerly(tuner: Tuner) -> None:
 
 
 @pytest.mark.parametrize("eager", [True, False])
-def test_a_program_of_factories_says_who_asks(tuner: Tuner, *, eager: bool) -> None:
+def test_a_program_of_factories_says_who_asks(workload: Workload, *, eager: bool) -> None:
     """Without a script there is no line to name."""
-    result = searched(tuner, fit=None)
-    chosen = result.config.but(run_eagerly=eager)
-    text = render(chosen, result.workload, result.facts, FAKE_MACHINE).train
+    facts = FAKE_FACTS.model_copy(update={"eager": True})
+    text = render(Configuration().but(run_eagerly=eager), workload, facts, FAKE_MACHINE).train
     assert f"model.run_eagerly = {eager}" in text
     assert ("model_fn asks for eager execution" in text) is not eager

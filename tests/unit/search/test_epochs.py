@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import Fill, TrialRequest
 from autotune.plain import Window
-from autotune.search.epochs import epoch_of, fill_of, lasting
+from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
@@ -28,7 +28,6 @@ CACHED = ONE.model_copy(update={"cache": "memory"})
 
 
 def subject(**facts: Any) -> Subject:
-    """Return a workload of 10,000 examples of which more is known."""
     known = FAKE_FACTS.model_copy(update=facts)
     return Subject(workload=PROBE, facts=known, machine=FAKE_MACHINE)
 
@@ -38,10 +37,16 @@ def read(examples: int, seconds: float, *, pause: float = 0.0) -> InputPass:
 
 
 def test_nothing_is_filled_where_nothing_is_cached() -> None:
-    """Without a cache, of the program's or of the factory's own, a training starts at once."""
+    """Without a cache, of the program's or of the factory's own, a training starts at once.
+
+    Nor is one that nobody could fill: an unknown number of examples has no end.
+    """
     assert fill_of(ONE, subject()) is None
     assert fill_of(CACHED, subject()) is not None
     assert fill_of(ONE, subject(cached=True)) is not None
+    endless = subject(examples=None, cached=True)
+    assert fill_of(ONE, endless) is None
+    assert math.isinf(epoch_of(ONE, endless).steps)
 
 
 @pytest.mark.parametrize(
@@ -69,21 +74,19 @@ def test_a_cache_is_filled_within_seconds(
 
 
 def test_a_cache_that_workers_fill_meanwhile_takes_an_epoch() -> None:
-    """Where a coordinator sends the workers their input, the first epoch does not count."""
+    """Where a coordinator sends the workers their input, the first epoch does not count.
+
+    Nor do the steps whose examples are prefetched, by the factory or the program.
+    """
     apart = CACHED.model_copy(update={"strategy": "parameter_server", "workers": 2})
     assert fill_of(apart, subject()) is None
     assert epoch_of(apart, subject()).ready == pytest.approx(10_000 / 200)
     assert epoch_of(CACHED, subject()).ready == 0
-
-
-def test_what_is_prefetched_is_used_up_first() -> None:
-    """The factory's own buffers and the program's count in steps."""
-    epoch = epoch_of(ONE.model_copy(update={"prefetch": 2}), subject(prefetched=500))
-    assert epoch.ready == pytest.approx(500 / BATCH + 2)
+    prefetching = epoch_of(ONE.model_copy(update={"prefetch": 2}), subject(prefetched=500))
+    assert prefetching.ready == pytest.approx(500 / BATCH + 2)
 
 
 def two(policy: str) -> Configuration:
-    """Return a group of two workers."""
     group = {"strategy": "multi_worker_mirrored", "workers": 2, "shard_policy": policy}
     return ONE.model_copy(update=group)
 
@@ -102,21 +105,10 @@ def test_what_python_had_ready_is_used_up_first() -> None:
     assert (source.ready, source.steady_rate) == (2 * data.ready, 2 * data.steady_rate)
 
 
-def test_a_pace_lasts_once_all_is_used_up() -> None:
-    """Else as much of it is left as the input goes on giving; who is slower never used it."""
-    epoch = epoch_of(ONE, subject(backlog=STOCK))
-    short, long = [Window(50, 1.0)] * 2, [Window(50, 1.0)] * 3
-    assert lasting(short, 50, epoch) == pytest.approx(0.3)
-    assert lasting(long, 50, epoch) == 1
-    assert lasting([Window(10, 1.0)], 10, epoch) == 1
-    assert lasting(short, 50, epoch_of(ONE, subject())) == 1
-
-
 class Draining(FakeEngine):
     """Gives every run 6,000 examples as fast as it takes them, and then 1,500 a second."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Slow down in the window in which the last of them is taken."""
         batch, windows, stop = request.configuration.global_batch, [], None
         taken, elapsed, quick = 0.0, 0.0, self._speed(request.configuration)
         while stop is None:
@@ -169,21 +161,6 @@ def test_repeats_count_by_what_lasts_once_one_of_them_has_shown_it(tuner: Tuner)
     assert result.examples_per_second.high < 2000
 
 
-def test_an_end_matters_if_the_input_waits_or_callbacks_run() -> None:
-    """Otherwise no run waits for the end of its epoch."""
-    first, second = read(10_000, 2.0, pause=1.0), read(10_000, 1.0, pause=0.4)
-    waiting = epoch_of(ONE, subject(first_pass=first, second_pass=second))
-    assert (waiting.pause, waiting.eventful) == (0.4, True)
-    assert not epoch_of(ONE, subject()).eventful
-
-
-def test_an_unknown_number_of_examples_has_no_end() -> None:
-    """A dataset that nobody could count has no epoch to wait for, and no cache to fill."""
-    endless = subject(examples=None, cached=True)
-    assert math.isinf(epoch_of(ONE, endless).steps)
-    assert fill_of(ONE, endless) is None
-
-
 def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> None:
     """An epoch of minutes whose input waits ten seconds at its end may sustain that much less."""
     first = read(1000, 2.0, pause=10.0)
@@ -195,15 +172,6 @@ def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> Non
     assert 0.5 < least < 0.95
     assert result.examples_per_second is not None
     assert result.examples_per_second.low < result.examples_per_second.value * least
-
-
-def test_lengths_of_examples_are_told_in_steps() -> None:
-    """Sixteen parts of ten thousand examples are six steps of a hundred each, and a bit."""
-    parts = tuple(map(float, range(16)))
-    known = read(10_000, 4.0).model_copy(update={"lengths": parts})
-    lengths = epoch_of(ONE, subject(first_pass=known)).lengths
-    assert (lengths.parts, lengths.steps, lengths.whole) == (parts, 6.25, True)
-    assert epoch_of(ONE, subject(first_pass=read(10_000, 4.0))).lengths.error(3) == 0
 
 
 def test_what_is_promised_knows_of_lengths(tuner: Tuner) -> None:

@@ -11,7 +11,6 @@ from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.result import Verdict
 from autotune.result.view import ResultView
-from autotune.search.costs import Costs, expected_start
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.workload import Workload, WorkloadFacts
@@ -24,9 +23,9 @@ LARGE = FAKE_FACTS.model_copy(update={"operations": 2300})
 """As many operations as let expect that tracing takes half a minute."""
 
 
-def engine(facts: WorkloadFacts, tracing: float = TRACING, *, faster: float = 1.0) -> FakeEngine:
+def engine(facts: WorkloadFacts, *, faster: float = 1.0) -> FakeEngine:
     """Return a machine on which a model takes long to trace."""
-    return FakeEngine(speed(distributed=faster), facts=facts, tracing=tracing, between=0.03)
+    return FakeEngine(speed(distributed=faster), facts=facts, tracing=TRACING, between=0.03)
 
 
 @pytest.fixture
@@ -35,22 +34,6 @@ def plan(workload: Workload) -> Plan:
     options = SearchOptions(budget=60.0)
     request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
     return dry_run(request, engine(LARGE))
-
-
-@pytest.mark.parametrize("facts", [SMALL, LARGE])
-@pytest.mark.parametrize("tracing", [0.0, 3.0, TRACING, 90.0])
-def test_after_the_first_trial_times_are_right(
-    tuner: Tuner, facts: WorkloadFacts, tracing: float
-) -> None:
-    """Whatever the look let expect, all other trials together take what is promised then."""
-    trials = tuner(
-        None, engine=engine(facts, tracing), options={"budget": 2000.0, "max_trials": 20}
-    ).trials
-    costs = Costs(trials[:1], expected_start(facts))
-    spent = [trial for trial in trials[1:] if trial.wall_seconds]
-    promised = costs.total([trial.configuration for trial in spent])
-    assert len(spent) > 8
-    assert promised == pytest.approx(sum(trial.wall_seconds for trial in spent), rel=0.25)
 
 
 def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
@@ -68,7 +51,6 @@ def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
 
 
 def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> None:
-    """Loading the data, say, which each process of each trial does again."""
     options = SearchOptions(budget=60.0)
     request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
     plan = dry_run(request, engine(SMALL.model_copy(update={"calling_seconds": 20.0})))
@@ -103,7 +85,6 @@ def test_a_promise_that_was_wrong_is_corrected_once(
 
 
 def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> None:
-    """The card of the second session needs no first trial."""
     plans: list[Plan] = []
 
     def observer(event: Event) -> None:
@@ -116,9 +97,8 @@ def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> 
     assert plans[1].trial_seconds == pytest.approx(TRACING, rel=0.25)
 
 
-@pytest.mark.parametrize("budget", [100.0, 200.0, 300.0, 400.0])
+@pytest.mark.parametrize("budget", [100.0, 400.0])
 def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget: float) -> None:
-    """While something is undecided there is either no time or a trial."""
     playing = engine(LARGE)
     result = tuner(None, engine=playing, options={"budget": budget})
     assert result.verdict is Verdict.UNDECIDED
@@ -126,7 +106,6 @@ def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget
 
 
 def test_the_result_tells_what_tracing_took(tuner: Tuner) -> None:
-    """The first calls of all trials of the session, as a share of its time."""
     playing = engine(LARGE)
     result = tuner(None, engine=playing, options={"budget": 400.0, "diagnose": False})
     calls = [0.5 + TRACING * each.configuration.replicas_per_worker for each in result.trials]

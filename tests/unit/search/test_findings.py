@@ -20,6 +20,7 @@ from .conftest import ended
 
 ALONE = Configuration()
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2)
+CRASHED = (Outcome.CRASHED, None)
 
 
 def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> VerdictOutcome:
@@ -38,35 +39,15 @@ def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> Verdi
 
 
 @pytest.mark.parametrize(
-    ("distributed", "expected"),
+    ("verdict", "distributed", "expected"),
     [
-        ((), VerdictOutcome.PROVED_SLOWER),
-        ([(Outcome.SKIPPED, None)], VerdictOutcome.PROVED_SLOWER),
-        ([(Outcome.PRUNED, 50.0)], VerdictOutcome.SLOWER),
-        ([(Outcome.MEASURED, 80.0)], VerdictOutcome.SLOWER),
-        ([(Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_AHEAD),
-        ([(Outcome.REJECTED, None)], VerdictOutcome.REJECTED),
+        (Verdict.ONE_DEVICE, [(Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_AHEAD),
+        (Verdict.UNDECIDED, [CRASHED, (Outcome.MEASURED, 80.0)], VerdictOutcome.SLOWER_SO_FAR),
+        (Verdict.UNDECIDED, [CRASHED, (Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_TRIED),
     ],
 )
-def test_what_ran_is_told_apart_from_what_was_proved(
-    distributed: list[tuple[Outcome, float | None]], expected: VerdictOutcome
+def test_what_was_slower_is_told_apart_from_what_has_another_batch(
+    verdict: Verdict, distributed: list[tuple[Outcome, float | None]], expected: VerdictOutcome
 ) -> None:
     """A run that was faster at a batch that is not shown to pay was not slower."""
-    assert found(Verdict.ONE_DEVICE, *distributed) is expected
-
-
-@pytest.mark.parametrize(
-    ("distributed", "expected"),
-    [
-        ((), VerdictOutcome.NOT_TRIED),
-        ([(Outcome.PRUNED, 50.0)], VerdictOutcome.SLOWER_SO_FAR),
-        ([(Outcome.CRASHED, None)], VerdictOutcome.NOT_MEASURED),
-        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 80.0)], VerdictOutcome.SLOWER_SO_FAR),
-        ([(Outcome.CRASHED, None), (Outcome.MEASURED, 120.0)], VerdictOutcome.NOT_TRIED),
-    ],
-)
-def test_what_broke_is_told_apart_from_what_has_another_batch(
-    distributed: list[tuple[Outcome, float | None]], expected: VerdictOutcome
-) -> None:
-    """Of the second it is said at which batch nothing was measured."""
-    assert found(Verdict.UNDECIDED, *distributed) is expected
+    assert found(verdict, *distributed) is expected

@@ -53,18 +53,15 @@ class Losing(FakeEngine):
         self.lost = 0
 
     def lost_hosts(self) -> tuple[str, ...]:
-        """Return those that are gone by now."""
         return ("host2", "host1")[: self.lost]
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Run it if its hosts are left, and stay so."""
         reason = self._why_not(request, counts=not self._certifying)
         if reason is None:
             return super().run(request, watch)
         return RunResult(outcome=Outcome.CRASHED, reason=reason)
 
     def observe(self, request: ObservationRequest) -> Observation:
-        """Look at it if its hosts are left, and stay so."""
         reason = self._why_not(request.trial, counts=self._certifying)
         return Observation(failure=reason) if reason else super().observe(request)
 
@@ -87,7 +84,7 @@ def speed(*, two: float, three: float) -> Speed:
     return lambda c: 1000.0 * factors[c.workers]
 
 
-@pytest.mark.parametrize("during", [0, 1, 2])
+@pytest.mark.parametrize("during", [0, 2])
 def test_what_the_hosts_can_run_that_are_left_is_compared(tuner: Tuner, during: int) -> None:
     """Whenever a host is lost, what needs it is not run any more, and what does not may win."""
     engine = Losing(speed(two=1.6, three=2.2), during=during)
@@ -116,14 +113,12 @@ def test_what_lacks_a_host_may_have_been_faster(tuner: Tuner) -> None:
 
 
 def test_a_loss_that_changes_nothing_leaves_the_verdict(tuner: Tuner) -> None:
-    """Where the worker groups that lack a host were measured and slower, one device is right."""
     engine = Losing(speed(two=0.4, three=0.3), during=4)
     result = tuner(lambda _: 0, engine=engine, space=SPACE, options={"budget": 300.0})
     assert result.verdict is Verdict.ONE_DEVICE
 
 
 def test_a_run_whose_agent_was_replaced_is_made_again(tuner: Tuner) -> None:
-    """No host is lost, so nothing is held against the configuration."""
     engine = Losing(speed(two=1.6, three=2.2), count=0)
     result = tuner(lambda _: 0, engine=engine, space=SPACE, options={"budget": 300.0})
     [lost] = [t for t in result.trials if t.reason == LOST]

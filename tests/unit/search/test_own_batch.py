@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
-from autotune.stats.gradients import Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import fake_learning
 from autotune.workload import FitFacts, Returned
@@ -30,7 +28,6 @@ def unasked(tuner: Tuner, *, distributed: float = 0.5, **facts: Any) -> Result:
 
 
 def test_the_own_batch_is_divided_among_replicas(tuner: Tuner) -> None:
-    """So distribution can be recommended at it, and is compared with one device at it."""
     result = unasked(tuner, distributed=1.6)
     assert result.verdict is Verdict.DISTRIBUTE
     assert (result.config.global_batch, result.config.per_replica_batch) == (32, 16)
@@ -82,19 +79,15 @@ def test_the_report_says_who_chose_the_batch(
 
 
 def test_a_bound_on_the_batch_moves_the_reference(tuner: Tuner) -> None:
-    """What the user forbids cannot be the batch that others are compared with."""
     result = tuner(speed(), options={"objective": DEFAULT, "max_global_batch": 16}, space=TINY)
     assert result.config.global_batch == 16
     assert any("16 is the closest that was compared" in each for each in result.reasons)
 
 
-ONLY_48 = FAKE_FACTS.model_copy(update={"usual_batch": 48, "fit": FitFacts(line=6, only_batch=48)})
-"""Of a script whose batches cannot be others."""
-
-
 def test_a_batch_that_a_script_cannot_have_is_refused(tuner: Tuner) -> None:
-    """Whoever asks for it is told which one it has."""
-    engine = FakeEngine(speed(), facts=ONLY_48)
+    only = FitFacts(line=6, only_batch=48)
+    facts = FAKE_FACTS.model_copy(update={"usual_batch": 48, "fit": only})
+    engine = FakeEngine(speed(), facts=facts)
     with pytest.raises(UsageError, match="its own batches of 48, not with a global batch of 64"):
         tuner(speed(), engine=engine, options={"global_batch": 64})
     assert not engine.requests
@@ -104,7 +97,6 @@ TINY = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16, 32]}
 
 
 def test_throughput_never_asks_what_an_example_teaches(tuner: Tuner) -> None:
-    """It stays at the own batch, whatever an engine would know."""
     engine = FakeEngine(steep(), learning=fake_learning(1e6))
     result = tuner(steep(), engine=engine, options={"objective": "throughput", "budget": 60.0})
     assert result.config.global_batch == 32
@@ -120,25 +112,3 @@ def test_the_most_throughput_says_that_learning_was_not_looked_at(tuner: Tuner) 
     held = tuner(speed(), options={"budget": 30.0, "global_batch": 64}, study="held")
     assert told not in held.summary
     assert told not in unasked(tuner).summary
-
-
-@pytest.mark.parametrize(("budget", "refused"), [(20.0, Unpredictable.NO_TIME), (85.0, None)])
-def test_a_short_budget_is_not_spent_on_the_estimate(
-    tuner: Tuner, budget: float, refused: Unpredictable | None
-) -> None:
-    """Three seconds of twenty would be too few to see anything."""
-    engine = FakeEngine(speed(), learning=fake_learning(1.0))
-    result = tuner(speed(), engine=engine, options={"objective": DEFAULT, "budget": budget})
-    assert result.facts.learning is not None
-    assert result.facts.learning.refused is refused
-    assert result.config.global_batch == 32
-
-
-def test_no_proof_of_a_larger_batch_is_taken_for_one_of_progress(tuner: Tuner) -> None:
-    """Where a batch needs more examples, one that is fast enough may still not win."""
-    truth = speed(distributed=1.8)
-    engine = FakeEngine(truth, between=0.02, learning=fake_learning(1.0))
-    result = tuner(truth, engine=engine, options={"objective": DEFAULT, "budget": 400.0})
-    assert result.verdict is Verdict.DISTRIBUTE
-    assert result.config.global_batch == 32
-    assert result.config != Configuration()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 
 import pytest
@@ -16,9 +15,8 @@ from autotune.result import Result, Verdict
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending, fake_machine
 
-from .conftest import speed
+from .conftest import Tuner, speed
 
-Tuner = Callable[..., Result]
 LONG = {"budget": 600.0}
 
 
@@ -51,12 +49,11 @@ def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
     assert Result.model_validate_json(result.model_dump_json()).diagnosis == result.diagnosis
 
 
-@pytest.mark.parametrize("seconds", [60.0, 300.0], ids=["little time", "much time"])
-def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: float) -> None:
+def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner) -> None:
     """Where Python code makes an example in 10 ms, DATA is out by its proof, and FILE proposed."""
 
     def slow(configuration: Configuration) -> float:
-        return 100.0 if not configuration.distributed else 95.0
+        return 95.0 if configuration.distributed else 100.0
 
     engine = FakeEngine(
         slow,
@@ -64,7 +61,7 @@ def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: floa
         between=0.02,
         facts=FAKE_FACTS.model_copy(update={"python_input": True}),
     )
-    result = tuner(slow, engine=engine, options={"budget": seconds})
+    result = tuner(slow, engine=engine, options={"budget": 60.0})
     assert result.verdict is Verdict.ONE_DEVICE
     [limit] = [each for each in result.reasons if "input-bound, at about" in each]
     assert 9 < float(limit.partition("at about ")[2].split()[0]) < 11
@@ -75,8 +72,6 @@ def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner, seconds: floa
 
 
 def test_a_sequential_model_is_told(tuner: Tuner) -> None:
-    """Where a step takes the same time whatever its batch, replicas are said to gain little."""
-
     def chain(configuration: Configuration) -> float:
         return configuration.global_batch / (0.02 * configuration.replicas**1.5)
 
@@ -94,11 +89,8 @@ def exchanging(
 ) -> FakeEngine:
     """An engine on which a quarter of each distributed step goes into the exchange.
 
-    Args:
-        drift: Share by which each run of the profile is slower than the one before.
-        taken: How a run ends that has no exchange; None: it is as much faster.
-        machine: On which it runs.
-        bandwidth: Between its hosts, in bytes per second.
+    Each run of the profile is slower than the one before by `drift`; one without an exchange ends
+    as it is `taken`, or is as much faster.
     """
     rates, runs = speed(distributed=0.6), count()
 
@@ -139,8 +131,6 @@ def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
 
 
 def test_a_network_that_is_quick_leaves_latency_which_grows_with_hosts(tuner: Tuner) -> None:
-    """What the engine measured of it goes into what is predicted."""
-
     def seconds(bandwidth: float | None) -> float:
         engine = exchanging(machine=fake_machine(hosts=2, cpus=1), bandwidth=bandwidth)
         diagnosis = tuner(speed(), engine=engine, options=LONG).diagnosis
@@ -181,10 +171,9 @@ def test_each_experiment_is_made_once(tuner: Tuner) -> None:
     assert not result.diagnosis.predicted
 
 
-@pytest.mark.parametrize("drift", [0.0, 0.01], ids=["steady", "slower by 1 % a run"])
-def test_what_the_exchange_adds_is_measured(tuner: Tuner, drift: float) -> None:
+def test_what_the_exchange_adds_is_measured(tuner: Tuner) -> None:
     """It is what the same replicas save without it, on a machine that slows down as well."""
-    result = tuner(speed(), engine=exchanging(drift=drift), options=LONG)
+    result = tuner(speed(), engine=exchanging(drift=0.01), options=LONG)
     assert result.diagnosis is not None
     found = result.diagnosis.distributed
     assert found is not None
@@ -207,15 +196,7 @@ def test_an_engine_that_cannot_take_the_exchange_away_leaves_it_unexplained(tune
     assert sum(not request.exchanges for request in engine.requests) == 1
 
 
-def test_it_keeps_to_the_budget(tuner: Tuner) -> None:
-    """Neither the search nor the experiments take time that was not given."""
-    engine = half_is_input(distributed=0.5)
-    tuner(speed(), engine=engine, options={"budget": 60.0})
-    assert engine.now() <= 62
-
-
 def test_it_can_be_left_out(tuner: Tuner) -> None:
-    """All the time is for the search then."""
     engine = half_is_input(distributed=0.5)
     assert tuner(speed(), engine=engine, options={"diagnose": False}).diagnosis is None
     assert not any(request.held for request in engine.requests)

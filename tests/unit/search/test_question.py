@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from autotune.result import Verdict
-from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.posterior import Joint
 from autotune.search.question import Entrants, Gain, admitted, gain_of, interval_of
 
@@ -38,7 +37,6 @@ def asked(
     modes: tuple[int, int] = (20, 0),
     shown: int = 3,
 ) -> Gain:
-    """One device against one distributed configuration."""
     entrants = Entrants([0], [1], runs, shown, modes)
     return gain_of(joint([0.0, gain], [sd / math.sqrt(2)] * 2), entrants, MARGIN)
 
@@ -56,7 +54,6 @@ def asked(
     ],
 )
 def test_the_answer_follows_from_the_gain(gain: float, sd: float, verdict: Verdict) -> None:
-    """Sure of a gain, sure of none, or neither."""
     assert asked(gain, sd).verdict is verdict
 
 
@@ -65,17 +62,13 @@ def test_no_single_run_decides() -> None:
     once = asked(0.5, 0.02, runs=(2, 1))
     assert (once.verdict, once.lacks) == (Verdict.UNDECIDED, 1)
     assert asked(0.5, 0.02, runs=(1, 2)).lacks == 0
+    assert asked(-0.5, 0.02, shown=1).verdict is Verdict.UNDECIDED
 
 
 def test_two_configurations_of_one_device_stand_for_each_other() -> None:
-    """An answer does not wait for a second run of the one that is ahead of its like."""
     entrants = Entrants([0, 1], [2], (1, 1, 2), 2, (20, 0))
     found = gain_of(joint([0.0, 0.0, 0.5], [0.02] * 3), entrants, MARGIN)
     assert (found.verdict, found.lacks) == (Verdict.DISTRIBUTE, None)
-
-
-def test_no_single_run_says_stay() -> None:
-    assert asked(-0.5, 0.02, shown=1).verdict is Verdict.UNDECIDED
 
 
 def test_worker_groups_may_run_in_the_faster_of_two_modes() -> None:
@@ -96,56 +89,14 @@ def test_what_an_answer_costs_if_it_is_wrong() -> None:
 
 
 def test_an_untried_one_that_may_be_fast_keeps_the_question_open() -> None:
-    """Whether it runs or not, the best distributed configuration is in question."""
     entrants = Entrants([0], [1, 2], (3, 3, 0), shown=3, modes=(20, 0))
     found = gain_of(joint([0.0, -0.3, 0.0], [0.01, 0.01, 0.2]), entrants, MARGIN)
     assert found.verdict is Verdict.UNDECIDED
 
 
-def test_what_may_not_be_recommended_keeps_the_question_open() -> None:
-    """The fastest lacks a host, say: another is named, and staying is not sure either."""
-    two = joint([0.0, 0.5, -0.3], [0.01] * 3)
-    found = gain_of(two, Entrants([0], [1, 2], (3, 3, 3), 6, (20, 0), may=[2]), MARGIN)
-    assert found.many == 2
-    assert found.verdict is Verdict.UNDECIDED
-
-
 def test_an_interval_is_the_middle_of_what_is_drawn() -> None:
-    """Its ends leave 2.5 % of the draws on each side."""
     found = interval_of(np.log(np.linspace(1, 2, 1001)))
     assert (found.low, found.value, found.high) == pytest.approx((1.025, 1.5, 1.975))
-
-
-def test_a_run_is_worth_what_it_may_improve() -> None:
-    """What is surely slower is worth nothing; what is unknown is worth more than what is known."""
-    known = joint([0.0, -1.0, -0.05, -0.05], [0.01, 0.01, 0.01, 0.10])
-    worth = [improvement(known, [0, 1, 2], k) for k in range(4)]
-    assert worth[1] == pytest.approx(0, abs=1e-6)
-    assert worth[3] > worth[2]
-
-
-def test_an_answer_is_the_surer_the_more_rounds_there_are() -> None:
-    """From none to nearly certain."""
-    open_ = joint([0.0, 0.10], [0.1, 0.1])
-    found = [assurance(open_, 0, 1, MARGIN, rounds) for rounds in (0, 2, 10, math.inf)]
-    assert found == sorted(found)
-    assert found[0] == 0
-    assert found[-1] > 0.9
-
-
-def test_what_tells_most_about_the_gain() -> None:
-    """A leader against the likeliest rival; otherwise the likeliest gain against the best."""
-    entrants = Entrants([0, 1], [2, 3], (2, 2, 2, 0), shown=2, modes=(20, 0))
-    leads = gain_of(joint([0.0, -0.02, 0.10, 0.02], [0.01, 0.10, 0.01, 0.10]), entrants, MARGIN)
-    behind = gain_of(joint([0.0, -0.2, -0.10, 0.0], [0.01, 0.1, 0.01, 0.2]), entrants, MARGIN)
-    assert leads.information.argmax() == 1
-    assert behind.information.argmax() == 3
-
-
-def test_a_run_tells_more_of_the_two_the_less_it_is_known() -> None:
-    """The pair that another batch depends on."""
-    two = joint([0.0, 0.02], [0.01, 0.20])
-    assert variance_reduction(two, 1, 0, 1) > variance_reduction(two, 1, 0, 0)
 
 
 def test_what_hardly_runs_does_not_hold_up_the_answer() -> None:

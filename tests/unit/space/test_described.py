@@ -45,7 +45,6 @@ def test_a_strategy_that_cannot_run_here_says_why() -> None:
 
 
 def test_the_machine_is_shown_with_the_space_that_fits(draw: Draw) -> None:
-    """Devices, software and the choice of `auto` are all there."""
     text = " ".join(draw(machine_table(FAKE_MACHINE)).split())
     assert "CPU 2 cores of fake memory 8 GiB GPUs none visible to TensorFlow" in text
     assert "space auto cpu" in text

@@ -19,6 +19,7 @@ from autotune.workload import Cacheable, FitData, FitFacts, Returned
 
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
+TWO = {"replicas_per_worker": [2], "workers": [2]}
 
 
 def found(
@@ -41,20 +42,12 @@ def rules(candidates: Candidates) -> str:
     return " | ".join(rule_text(limit.rule) for limit in candidates.limits)
 
 
-def test_no_two_candidates_are_equal_in_effect() -> None:
-    """Axes without effect do not multiply the space: one device has no shard policy."""
-    space = found({"shard_policy": ["data", "auto"], "reduction": ["default", "hierarchical"]})
-    assert space.one_device == (Configuration(),)
-
-
 def test_one_device_is_always_there() -> None:
-    """The baseline is measured even when the user names other strategies only."""
     space = found({"replicas_per_worker": [2]}, strategies=["mirrored"])
     assert [c.strategy for c in space.configurations] == ["one_device", "mirrored"]
 
 
 def test_the_batch_of_a_script_is_tried_too() -> None:
-    """It is a value of the axis, and what a recommendation is compared with."""
     facts = {"usual_batch": 48, "fit": FitFacts(line=6)}
     space = found({"per_replica_batch": [32, 64]}, facts=facts)
     assert {c.per_replica_batch for c in space.one_device} == {32, 48, 64}
@@ -64,14 +57,17 @@ def test_the_batch_of_a_script_is_tried_too() -> None:
     )
 
 
-def test_a_fixed_global_batch_is_divided_between_replicas() -> None:
-    space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=64)
+def test_a_global_batch_counts_all_replicas() -> None:
+    """One that is fixed is divided between them; a bound holds for all together."""
+    space = found(TWO, global_batch=64)
     assert {c.global_batch for c in space.configurations} == {64}
     assert {c.per_replica_batch for c in space.distributed} == {32}
+    bound = found({**TWO, "per_replica_batch": [32, 64]}, max_global_batch=64)
+    assert {c.global_batch for c in bound.configurations} == {32, 64}
 
 
 def test_an_odd_global_batch_leaves_one_device() -> None:
-    space = found({"replicas_per_worker": [2], "workers": [2]}, global_batch=65)
+    space = found(TWO, global_batch=65)
     assert not space.distributed
     assert "is not divisible" in rules(space)
 
@@ -111,11 +107,6 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
     only = FitFacts(line=6, only_batch=12)
     bound = found(axes, facts={"built_in_batch": 12, "fit": only}, global_batch=12)
     assert not bound.distributed
-
-
-def test_a_bound_on_the_global_batch_counts_all_replicas() -> None:
-    space = found({"per_replica_batch": [32, 64], "replicas_per_worker": [2]}, max_global_batch=64)
-    assert {c.global_batch for c in space.configurations} == {32, 64}
 
 
 @pytest.mark.parametrize(
@@ -192,7 +183,6 @@ def test_a_file_is_tried_where_memory_is_too_small() -> None:
 
 
 def test_who_reads_a_share_caches_a_share() -> None:
-    """Two workers that shard at the source hold as much together as one device."""
     facts = {
         "example_bytes": FAKE_MACHINE.memory // 5 // 10_000,
         "dataset_takes": ("input_context",),
@@ -204,7 +194,6 @@ def test_who_reads_a_share_caches_a_share() -> None:
 
 
 def test_asynchronous_strategies_need_to_be_allowed() -> None:
-    """Unless the user says so they are left out, and the rule says how to let them in."""
     axes = {"workers": [2], "servers": [1], "shard_policy": ["data"]}
     names = ["one_device", "parameter_server"]
     usual = found(axes, strategies=names)
@@ -240,17 +229,21 @@ def test_a_dataset_smaller_than_every_batch_is_an_error() -> None:
         found({}, facts={"examples": 10})
 
 
-def test_a_strategy_that_the_space_lacks_is_an_error() -> None:
+def test_a_space_that_cannot_be_searched_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without a strategy that is asked for, or with too many configurations.
+
+    It is refused before its structures are listed, even if none of them can run.
+    """
     space = parse_space({"strategies": ["one_device"]}, where="test")
     with pytest.raises(SpaceError, match="tpu"):
         candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions(strategies=("tpu",)))
-
-
-def test_an_endless_product_is_refused() -> None:
     wide = list(range(1, 61))
     axes = {"per_replica_batch": wide, "prefetch": wide, "private_threadpool_size": wide}
     with pytest.raises(SpaceError, match="combinations"):
         found(axes, strategies=["one_device"])
+    monkeypatch.setattr("autotune.space.enumerate.MAX_CONFIGURATIONS", 3)
+    with pytest.raises(SpaceError, match="combinations"):
+        found({"workers": [1000, 1001, 1002, 1003]}, strategies=["multi_worker_mirrored"])
 
 
 def test_what_cannot_run_does_not_count_towards_the_size() -> None:
@@ -263,15 +256,7 @@ def test_what_cannot_run_does_not_count_towards_the_size() -> None:
     assert sum(limit.configurations for limit in space.limits) == 60 * 60 * (1 + 59)
 
 
-def test_ways_of_distributing_alone_can_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A space is refused before its structures are listed, even if none of them can run."""
-    monkeypatch.setattr("autotune.space.enumerate.MAX_CONFIGURATIONS", 3)
-    with pytest.raises(SpaceError, match="combinations"):
-        found({"workers": [1000, 1001, 1002, 1003]}, strategies=["multi_worker_mirrored"])
-
-
 def test_each_configuration_counts_for_one_rule() -> None:
-    """Those that can run and those that cannot add up to the whole."""
     axes = {"replicas_per_worker": [2, 8], "per_replica_batch": [32, 6_000], "xla": [False, True]}
     space = found(axes, strategies=["one_device", "mirrored"])
     broken = sum(limit.configurations for limit in space.limits)

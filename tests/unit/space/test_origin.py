@@ -45,7 +45,6 @@ def test_the_script_has_a_choice(known: WorkloadFacts, own: Configuration | None
     [(ALONE, ONE), (Machine(hosts=(GPUS,)), PAIR), (Machine(hosts=(GPUS, GPUS)), FOUR)],
 )
 def test_a_fixed_rule_has_one_too(machine: Machine, taken: Configuration) -> None:
-    """By the devices alone."""
     assert choices(machine, WorkloadFacts(usual_batch=64)) == {Origin.AUTO_STRATEGY: taken}
 
 

@@ -11,8 +11,7 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.space import candidates, ready_made
 from autotune.space.schema import kind_of
-from autotune.strategies import strategy
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
+from autotune.testing import FAKE_FACTS, fake_machine
 
 MACHINES: dict[str, dict[str, Any]] = {
     "cpu-2": {},
@@ -56,20 +55,8 @@ def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> Non
     assert space.chosen_for is None or {c.strategy for c in listed} == set(space.strategies)
 
 
-def test_nothing_changes_the_training_unasked() -> None:
-    """What the user has to allow is all that allowing it adds."""
-    usual, allowed = (
-        candidates(ready_made()["every"], FAKE_MACHINE, FACTS, SearchOptions(allow_asynchronous=a))
-        for a in (False, True)
-    )
-    waiting = [c for c in allowed.configurations if not strategy(c.strategy).asynchronous]
-    assert list(usual.configurations) == waiting
-    assert len(allowed.configurations) > len(waiting)
-
-
 @pytest.mark.parametrize("name", ready_made())
 def test_it_leaves_the_numbers_alone(name: str) -> None:
-    """What changes the trained weights is for the user to ask for."""
     for axis, declaration in axes().items():
         if declaration.changes_numbers:
             assert ready_made()[name].values(axis) == (default_of(axis),)

@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from autotune.errors import ConfigurationError, SpaceError
-from autotune.options import SearchOptions
-from autotune.space import (
-    candidates,
-    check_arguments,
-    load_space,
-    parse_space,
-    ready_made,
-    space_for,
-)
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
+from autotune.space import check_arguments, load_space, parse_space, ready_made, space_for
+from autotune.testing import fake_machine
 from autotune.workload import Workload
 
 ROOT = Path(__file__).parents[3]
@@ -96,7 +88,6 @@ axes:
 
 
 def test_all_mistakes_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
-    """In our words."""
     path = tmp_path / "mine.yaml"
     for text, lines in [
         (WRONG, ["line 1: Unknown strategy 'mirored'", "line 2: there is no 'oops'", "line 4: "]),
@@ -123,26 +114,15 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_name_gets_a_proposal() -> None:
-    """The closest name comes first, then all of them."""
     with pytest.raises(SpaceError, match=r"'quik'\. Did you mean quick\? Available: auto, cpu"):
         load_space("quik")
 
 
 def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
-    """The system's words do not repeat the path."""
     path = tmp_path / "own.yaml"
     with pytest.raises(SpaceError) as caught:
         load_space(str(path))
     assert str(caught.value) == f"{path} cannot be read: No such file or directory. Check the path."
-
-
-@pytest.mark.parametrize(
-    ("axis", "hint"), [("prefech", "Did you mean prefetch"), ("q", "Available: ")]
-)
-def test_an_unknown_axis_gets_a_proposal(axis: str, hint: str) -> None:
-    space = parse_space(one_device(**{axis: [1, 2]}), where="own")
-    with pytest.raises(SpaceError, match=hint):
-        candidates(space, FAKE_MACHINE, FAKE_FACTS, SearchOptions())
 
 
 # Names that autotune fills itself cannot be taken by the user.
@@ -165,7 +145,6 @@ def fixing(workload: Workload, role: str, **arguments: Any) -> Workload:
 def test_what_autotune_passes_to_the_dataset_cannot_be_fixed(
     workload: Workload, arguments: dict[str, Any], remedy: str
 ) -> None:
-    """The message names the axis to set instead."""
     with pytest.raises(ConfigurationError) as caught:
         check_arguments(fixing(workload, "dataset", **arguments), ())
     assert remedy in caught.value.next_step
@@ -181,6 +160,5 @@ def test_what_autotune_does_not_pass_may_be_fixed(workload: Workload) -> None:
     ("role", "option"), [("model", "--model-arg"), ("dataset", "--dataset-arg")]
 )
 def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: str) -> None:
-    """Which of the two values would count is not left to chance."""
     with pytest.raises(SpaceError, match=f"'units'.* set to 3 by {option}"):
         check_arguments(fixing(workload, role, units=3), ("units",))

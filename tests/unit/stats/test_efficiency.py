@@ -22,7 +22,6 @@ OWN = 32
 
 
 def probe(trace: float = 1.0, square: float = 1.0, step: int = 100) -> GradientProbe:
-    """Return a probe without error, of one element."""
     clean = max(square, 0.0)
     progress = tuple(clean / math.sqrt(clean + trace / b) for b in BATCHES)
     moments = Moments(trace=trace, square=square, progress=progress)
@@ -30,7 +29,6 @@ def probe(trace: float = 1.0, square: float = 1.0, step: int = 100) -> GradientP
 
 
 def learning(*probes: GradientProbe, rule: UpdateRule = UpdateRule.PLAIN) -> Learning:
-    """Return what is known after some probes."""
     return Learning(batch=OWN, rule=rule, probes=probes)
 
 
@@ -61,7 +59,6 @@ def test_normalized_steps_follow_the_progress(scale: float, examples: float) -> 
 
 
 def test_a_mean_that_is_lost_in_noise_makes_all_batches_equal() -> None:
-    """A square that comes out negative is one that is not there."""
     assert predicted_examples(learning(probe(square=-1.0)), 512).log == 0.0
 
 
@@ -73,13 +70,6 @@ def test_the_probe_counts_by_which_a_change_costs_more(batch: int, scale: float)
     assert (
         predicted_examples(learning(early, late), batch).log == predicted_examples(alone, batch).log
     )
-
-
-def test_probes_that_disagree_with_themselves_widen_the_interval() -> None:
-    """The error of the gradients enters beside that of the formula."""
-    sure, other = probe(trace=100.0), probe(trace=400.0)
-    unsure = sure.model_copy(update={"without": (sure.whole, other.whole) * 4})
-    assert predicted_examples(learning(unsure), 512).sd > predicted_examples(learning(sure), 512).sd
 
 
 def test_progress_that_is_lost_in_noise_tells_nothing() -> None:

@@ -32,7 +32,6 @@ def test_two_blocks_are_needed() -> None:
 
 
 def test_a_slow_start_is_left_out() -> None:
-    """Windows that are still getting faster do not count."""
     slow = [Window(10, 0.1 * (1 + 3 * 0.85**i)) for i in range(20)]
     start = warmed_up_from(slow + steady(12))
     assert start is not None
@@ -40,7 +39,6 @@ def test_a_slow_start_is_left_out() -> None:
 
 
 def test_a_run_that_keeps_changing_never_settles() -> None:
-    """A rate that falls by a fifth from block to block has no steady state."""
     falling = [Window(10, 0.1 * 1.08**i) for i in range(28)]
     assert warmed_up_from(falling) is None
 
@@ -62,25 +60,16 @@ def test_slow_steps_need_few_windows() -> None:
 
 
 def test_more_windows_never_unsettle_an_agreement() -> None:
-    """What has settled stays settled when windows are added."""
     windows = steady(12) + [Window(10, 0.3)] * 12
     answers = [warmed_up_from(windows[:n]) for n in range(24)]
     assert all(b is not None for a, b in pairwise(answers) if a is not None)
 
 
 def test_a_stall_is_uncertain() -> None:
-    """It counts with its time, and who has seen one does not know how often they come."""
     windows = [Window(10, 0.1)] * 8 + [Window(10, 1.2)]
     assert read(windows).steps_per_second == pytest.approx(90 / 2.0)
     assert read(steady(9)).error == pytest.approx(0)
     assert read(windows).error > 0.4
-
-
-def test_windows_of_unequal_length_count_by_their_time() -> None:
-    """The same steps in the same time say the same, however they are cut into windows."""
-    fine = [Window(1, 0.1), Window(1, 0.3)] * 8
-    coarse = [Window(2, 0.4)] * 8
-    assert read(fine).steps_per_second == pytest.approx(read(coarse).steps_per_second)
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5])
@@ -103,17 +92,12 @@ def _wandering(draw: random.Random, memory: float, *, count: int) -> list[Window
     return windows
 
 
-def test_examples_of_one_length_add_nothing() -> None:
+def test_examples_of_one_length_and_whole_epochs_add_nothing() -> None:
     """Nor does one part, of which no scatter is known."""
     assert Lengths().error(5) == 0
     assert Lengths(parts=(7.0,), steps=10).error(5) == 0
-
-
-def test_a_run_over_whole_epochs_adds_nothing() -> None:
-    """It has seen all lengths."""
     lengths = Lengths(parts=SORTED, scatter=0.3, steps=10, whole=True)
     assert lengths.error(160) == pytest.approx(0, abs=1e-12)
-    assert lengths.error(1000) == pytest.approx(0, abs=1e-12)
 
 
 def test_a_part_of_sorted_examples_says_little_of_the_others() -> None:
@@ -122,16 +106,10 @@ def test_a_part_of_sorted_examples_says_little_of_the_others() -> None:
     parts = pstdev(SORTED) / fmean(SORTED)
     assert lengths.error(10) == pytest.approx(parts)
     assert 0.7 * parts < lengths.error(40) < parts
-
-
-def test_an_epoch_without_an_end_is_taken_for_shuffled() -> None:
-    """Nobody knows what comes, so the error falls with the root of what was seen."""
-    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10)
-    assert lengths.error(40) == pytest.approx(lengths.error(10) / 2)
-
-
-def test_no_run_is_further_off_than_a_single_length() -> None:
-    """Where examples are sorted, a few of them do not scatter more than one does."""
+    # Where nobody knows what comes, the error falls with the root of what was seen.
+    endless = Lengths(parts=SORTED, scatter=0.3, steps=10)
+    assert endless.error(40) == pytest.approx(endless.error(10) / 2)
+    # A few of them do not scatter more than one does.
     assert Lengths(parts=SORTED, scatter=0.3, steps=1000, whole=True).error(1) == 0.3
 
 

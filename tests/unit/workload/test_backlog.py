@@ -20,27 +20,26 @@ def curve(rates: list[float], *, noise: float = 0.0) -> list[tuple[float, float]
     return [(n, WAITS * i) for i, n in enumerate(accumulate(read, initial=0.0))]
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-def test_a_bend_is_what_was_ready(noise: float) -> None:
-    """Two seconds at 5,000 examples a second where 1,500 go on: 7,000 were ready."""
-    found = backlog_of(curve([5000.0] * 20 + [1500.0] * 30, noise=noise))
+BEND = [5000.0] * 20 + [1500.0] * 27
+"""Two seconds at 5,000 examples a second, where 1,500 go on: 7,000 were ready."""
+
+
+@pytest.mark.parametrize(
+    ("rates", "noise", "ready", "goes_on"),
+    [
+        pytest.param(BEND + [1500.0] * 3, 0.0, 7000, 1500, id="a bend"),
+        pytest.param(BEND + [1500.0] * 3, 0.05, 7000, 1500, id="with noise"),
+        pytest.param(BEND + [1000.0] * 3, 0.0, 7000, 1500, id="a busy moment at the end"),
+        pytest.param([20_000.0] + [1000.0] * 40, 0.0, 1900, 1000, id="all in the first moment"),
+    ],
+)
+def test_a_bend_is_what_was_ready(
+    rates: list[float], noise: float, ready: float, goes_on: float
+) -> None:
+    found = backlog_of(curve(rates, noise=noise))
     assert found is not None
-    assert found.examples == pytest.approx(7000, rel=0.1)
-    assert found.examples_per_second == pytest.approx(1500, rel=0.1)
-
-
-def test_the_first_moment_may_be_all() -> None:
-    """A queue that is empty after a tenth of a second has held what it held."""
-    found = backlog_of(curve([20_000.0] + [1000.0] * 40))
-    assert found is not None
-    assert found.examples == pytest.approx(1900, rel=0.1)
-
-
-def test_a_busy_moment_at_the_end_hides_no_backlog() -> None:
-    """Three tenths of a second at two thirds of the rate weigh little in two seconds."""
-    found = backlog_of(curve([5000.0] * 20 + [1500.0] * 27 + [1000.0] * 3))
-    assert found is not None
-    assert found.examples_per_second == pytest.approx(1500, rel=0.1)
+    assert found.examples == pytest.approx(ready, rel=0.1)
+    assert found.examples_per_second == pytest.approx(goes_on, rel=0.1)
 
 
 @pytest.mark.parametrize(

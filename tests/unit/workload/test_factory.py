@@ -14,13 +14,11 @@ from autotune.workload import Factory, factory_from_callable, factory_from_text
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "__init__.py").touch()
-    (tmp_path / "file.py").touch()
-    (tmp_path / "my-file.py").touch()
+    for name in ("package/__init__.py", "package/deep.py", "file.py", "my-file.py"):
+        (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -29,18 +27,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("package.part:make", "package.part", "."),
         ("file:make", "file", "."),
         ("file.py:make", "file", "."),
+        ("package/deep.py:make", "deep", "package"),
         ("json.decoder:make", "json.decoder", None),
     ],
 )
 def test_a_text_names_a_module_or_a_file(text: str, module: str, root: str | None) -> None:
-    """Modules of the working folder and files need it on the path, installed ones do not."""
+    """Modules of the working folder and files need a folder on the path, installed ones do not.
+
+    It is relative to the working folder, so that the program can be moved with it.
+    """
     assert factory_from_text(text) == Factory(name="make", module=module, root=root)
-
-
-def test_a_file_elsewhere_brings_its_folder(here: Path) -> None:
-    """The folder is relative to the working folder, so that the program can be moved with it."""
-    (here / "package" / "deep.py").touch()
-    assert factory_from_text("package/deep.py:make").root == "package"
 
 
 @pytest.mark.parametrize(
@@ -64,21 +60,16 @@ def test_an_importable_function_is_shipped_by_name() -> None:
     assert factory == Factory(name="dumps", module="json", arguments=(("indent", 2),))
 
 
-def test_a_lambda_is_shipped_by_value() -> None:
-    """With its text, for the program handed over."""
-    factory = factory_from_callable(lambda: 7)
-    assert cloudpickle.loads(factory.pickled)() == 7
-    assert factory.source is not None
-    assert factory.source.expression == "lambda: 7"
-
-
 def test_what_cannot_be_pickled_is_an_error() -> None:
     lock = threading.Lock()
     with pytest.raises(FactoryNotFound, match="into a module"):
         factory_from_callable(lambda: lock)
 
 
-def test_a_factory_survives_a_file() -> None:
-    """Written as JSON and read again it is the same, pickled function included."""
+def test_a_lambda_is_shipped_by_value() -> None:
+    """With its text, for the program handed over; written as JSON and read again it is the same."""
     factory = factory_from_callable(lambda: 7, {"units": 64, "name": "a"})
+    assert cloudpickle.loads(factory.pickled)() == 7
+    assert factory.source is not None
+    assert factory.source.expression == "lambda: 7"
     assert Factory.model_validate_json(factory.model_dump_json()) == factory

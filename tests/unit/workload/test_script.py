@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.errors import FactoryNotFound, ScriptFailed
-from autotune.workload import FitCall, Script, fit_calls, is_script, script_from_text
+from autotune.workload import Script, script_from_text
 
 TEXT = """\
 scaler.fit(x)
@@ -36,23 +36,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_path_without_a_function_is_a_script() -> None:
-    """A factory has a colon."""
-    assert is_script("train.py")
-    assert is_script("a/b.ipynb")
-    assert not is_script("train.py:make")
-    assert not is_script("package.m:f")
-
-
-def test_calls_of_fit_are_listed_with_their_lines() -> None:
-    """Each with what it is called on, as the script writes it."""
-    assert fit_calls(Path("train.py")) == (
-        FitCall(line=1, of="scaler"),
-        FitCall(line=2, of="teacher"),
-        FitCall(line=7, of="make().model"),
-    )
-
-
 @pytest.mark.parametrize(
     ("fit", "line"), [(None, None), (2, 2), ("teacher", 2), ("make().model", 7), ("line 7", 7)]
 )
@@ -65,7 +48,8 @@ def test_a_fit_is_chosen_by_number_name_or_line(fit: str | int | None, line: int
 
 @pytest.mark.parametrize("fit", ["0", "4", "student", "line 3"])
 def test_a_fit_that_is_not_there_is_an_error(fit: str) -> None:
-    with pytest.raises(FactoryNotFound, match=r"no call of fit .* 2: teacher, line 2; 3: make"):
+    listed = "1: scaler, line 1; 2: teacher, line 2; 3: make"
+    with pytest.raises(FactoryNotFound, match=f"no call of fit .*{listed}"):
         script_from_text("train.py", (), fit)
 
 
@@ -123,14 +107,12 @@ def test_a_script_without_fit_is_told_with_its_loop(here: Path, text: str, told:
     ],
 )
 def test_what_may_come_to_a_fit_is_run(here: Path, text: str) -> None:
-    """Only the run tells."""
     (here / "train.py").write_text(HEAD + text)
     assert script_from_text("train.py").path == "train.py"
 
 
 @pytest.mark.parametrize("library", ["torch", "jax", "lightning"])
 def test_a_script_of_another_framework_is_told(here: Path, library: str) -> None:
-    """Also where something of it is called `fit`."""
     (here / "train.py").write_text(f"import {library}.nn as nn\nnn.Trainer().fit(1)")
     with pytest.raises(ScriptFailed, match=f"trains with {library}, and not with Keras"):
         script_from_text("train.py")
@@ -143,7 +125,6 @@ def test_a_script_that_python_cannot_read_is_told(here: Path) -> None:
 
 
 def test_a_notebook_may_run_another_file(here: Path) -> None:
-    """By a magic, which is no Python."""
     cells = [{"cell_type": "code", "source": ["%run other.py\n", "x = 1"]}]
     (here / "train.ipynb").write_text(json.dumps({"cells": cells}))
     assert script_from_text("train.ipynb").notebook

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -16,19 +15,15 @@ ASKED = {"workload": "digits", "space": "quick", "budget": 180, "max_trials": 3}
 PATIENCE = '{"lease": 5.0, "renewal": 0.3, "poll": 0.1, "idle": 0.1}'
 
 
-@pytest.fixture
-def site(postgresql: Any, tmp_path: Path) -> Site:
+@pytest.fixture(scope="module")
+def client(postgresql: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     postgresql.execute("CREATE DATABASE outage TEMPLATE schema")
-    return Site(
-        folder=tmp_path,
+    site = Site(
+        folder=tmp_path_factory.mktemp("outage"),
         database=postgresql.url("outage"),
         engine="service_engines:slow",
         changes={"PATIENCE": PATIENCE},
     )
-
-
-@pytest.fixture
-def client(site: Site, postgresql: Any) -> Iterator[httpx.Client]:
     api = site.start("serve", "api", "--port", "0", "--no-keys")
     worker = site.start("serve", "worker")
     with running(api, worker), httpx.Client(base_url=address_of(api), timeout=30) as client:
@@ -49,7 +44,7 @@ def test_calls_tell_that_the_database_is_gone_and_all_goes_on_after_it(
     finally:
         postgresql.start()
     until(lambda: client.get("/readyz").status_code == 200)
-    assert {each["id"] for each in client.get("/v1/tunings").json()["tunings"]} == {*accepted}
+    assert {*accepted} <= {each["id"] for each in client.get("/v1/tunings").json()["tunings"]}
     accepted.append(client.post("/v1/tunings", json=ASKED).json()["id"])
     for each in accepted:
         until(lambda each=each: _job(client, each)["state"] == "done")

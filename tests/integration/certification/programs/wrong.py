@@ -59,12 +59,7 @@ def right() -> keras.Model:
 
 
 def wrong_average() -> keras.Model:
-    """Return a model whose replicas together take too long a step."""
-    return compiled(WrongAverage(), keras.optimizers.SGD(0.01))
-
-
-def wrong_average_adam() -> keras.Model:
-    """Return the same with an optimizer whose steps hardly depend on the gradient's size."""
+    """Return a model whose steps hardly show it: they are Adam's, whatever size gradients have."""
     return compiled(WrongAverage(), keras.optimizers.Adam(0.01))
 
 

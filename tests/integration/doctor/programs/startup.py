@@ -80,21 +80,26 @@ def on_worker(method: str, index: int, ports: list[int]) -> None:
         time.sleep(2)  # The other one would fail for want of this one.
 
 
-def works_on_two(method: str) -> bool:
+def two_workers(method: str) -> list[int]:
     ports = free_ports()
-    processes = [forked(lambda index=index: on_worker(method, index, ports)) for index in (0, 1)]
+    return [forked(lambda index=index: on_worker(method, index, ports)) for index in (0, 1)]
+
+
+def both_succeed(processes: list[int]) -> bool:
     return [succeeds(each) for each in processes] == [True, True]
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
+    begun = {each: forked(lambda each=each: set_after(each)) for each in json.load(sys.stdin)}
+    training = {each: two_workers(each) for each in ("fit", "evaluate")}
     found = {
-        "settings": {each: succeeds(forked(lambda each=each: set_after(each))) for each in asked},
+        "settings": {each: succeeds(process) for each, process in begun.items()},
         "accumulation": {
             str(steps): succeeds(forked(lambda steps=steps: accumulate(steps)))
             for steps in (None, 2)
         },
-        "workers": {each: works_on_two(each) for each in ("fit", "evaluate", "predict")},
+        "workers": {each: both_succeed(processes) for each, processes in training.items()},
+        "predict": both_succeed(two_workers("predict")),
     }
     sys.stdout.write(f"{json.dumps(found)}\n")
 

@@ -26,13 +26,14 @@ class Rates(keras.callbacks.Callback):
         del batch, logs
         self.steps.append(float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)))
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Any) -> None:
         """Note the rate between epochs, and what all steps did to the weight."""
-        del epoch, logs
+        del epoch
         self.epochs.append(float(keras.ops.convert_to_numpy(self.model.optimizer.learning_rate)))
         weight = float(keras.ops.convert_to_numpy(self.model.trainable_variables[0])[0, 0])
+        validated = [float(value) for name, value in logs.items() if name == "val_loss"]
         found = {"steps": self.steps, "epochs": self.epochs, "weight": weight}
-        NOTES.write_text(json.dumps(found))
+        NOTES.write_text(json.dumps({**found, "validated": validated}))
 
 
 def callbacks_fn(kind: str = "") -> list[keras.callbacks.Callback]:
@@ -72,3 +73,9 @@ def mean(y_true: Any, y_pred: Any) -> Any:
 
 def dataset_fn() -> tf.data.Dataset:
     return tf.data.Dataset.from_tensor_slices((np.ones((1024, 1)), np.ones((1024, 1))))
+
+
+def held_out() -> tuple[tf.data.Dataset, tf.data.Dataset]:
+    """Return examples, and fewer than a batch to validate with, whose mean is 19.5."""
+    rows = np.arange(40.0)[:, np.newaxis]
+    return dataset_fn(), tf.data.Dataset.from_tensor_slices((rows, rows))

@@ -57,11 +57,6 @@ def dataset_fn() -> tf.data.Dataset:
     return tf.data.Dataset.from_tensor_slices(arrays())
 
 
-def held_out() -> tuple[tf.data.Dataset, tf.data.Dataset]:
-    """Return examples, and fewer to validate with than a batch holds."""
-    return dataset_fn(), dataset_fn().take(5)
-
-
 def handing_over(
     cache: Callable[[tf.data.Dataset], tf.data.Dataset] = lambda dataset: dataset,
 ) -> tf.data.Dataset:
@@ -72,11 +67,6 @@ def handing_over(
 def regression() -> tf.data.Dataset:
     features, _ = arrays()
     return tf.data.Dataset.from_tensor_slices((features, features[:, :3]))
-
-
-def sharded(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    shards, shard = input_context.num_input_pipelines, input_context.input_pipeline_id
-    return dataset_fn().shard(shards, shard)
 
 
 def batched(

@@ -18,7 +18,7 @@ from autotune.api.identity import Scope
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts
+from autotune.api.store import attempts, workers
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -27,14 +27,15 @@ from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo, answer_
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.plain import Window
-from autotune.reason import Message, Outcome as TrialOutcome
+from autotune.reason import Message
 from autotune.result import Result, Verdict
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
-from autotune.trial import Stage, Trial
+from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
+from autotune.trial import Trial
 from autotune.workload import Workload
+from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]
 Client = Callable[..., TestClient]
@@ -118,12 +119,23 @@ def token(database: Database, job: Job, settings: Settings) -> LeaseToken:
 
 
 @pytest.fixture
+def worker(database: Database) -> WorkerInfo:
+    post = WorkerInfo(
+        worker="bench-1-1-a",
+        devices="bench",
+        host="here",
+        workloads={"digits": "c0de"},
+        machine=fake_machine(gpus=("<b>H100</b>",)),
+        labels=("fast",),
+    )
+    workers.seen(database, post)
+    return post
+
+
+@pytest.fixture
 def trial() -> Trial:
-    return Trial(
-        number=0,
-        stage=Stage.BASELINE,
+    return ended_trial(
         configuration=Configuration(per_replica_batch=128),
-        outcome=TrialOutcome.MEASURED,
         reason=Message(text="throughput measured"),
         examples_per_second=1000.0,
         windows=(Window(4, 0.1),),
@@ -158,19 +170,6 @@ def recommendation(trial: Trial, workload: Workload) -> Result:
         seed=0,
         seconds=60.0,
     )
-
-
-@pytest.fixture
-def worker_group(recommendation: Result) -> Result:
-    changes = {
-        "configuration": Configuration(
-            strategy="multi_worker_mirrored", workers=2, shard_policy="data"
-        ),
-        "patch": "--- a/train.py\n+++ b/train.py\n",
-        "launch": "print('launched')\n",
-        "machine": FAKE_MACHINE,
-    }
-    return recommendation.model_copy(update=changes)
 
 
 @pytest.fixture

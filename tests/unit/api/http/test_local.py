@@ -15,12 +15,8 @@ from autotune.result import Result
 
 @pytest.fixture
 def folder(tmp_path: Path, recommendation: Result) -> Path:
-    """Two results in a folder, one of them with what its first trial printed."""
     for name in ("one", "two"):
         recommendation.save(tmp_path / name)
-    printed = tmp_path / "one" / "trials" / recommendation.study / "0000"
-    printed.mkdir(parents=True)
-    (printed / "output-0.txt").write_text("Epoch 1", "utf-8")
     return tmp_path
 
 
@@ -41,12 +37,6 @@ def test_all_results_are_listed_and_shown(client: TestClient, folder: Path) -> N
     assert all("Stay on one device: " in each for each in shown)
     for path in re.findall(r'(?:src|href)="(/[^"]+)"', shown[0]):
         assert client.get(path.replace("&amp;", "&")).status_code == 200, path
-
-
-def test_what_a_trial_printed_is_read_from_its_folder(client: TestClient, folder: Path) -> None:
-    (job,) = (each.id for each in Folders([folder / "one"]).page(None).tunings)
-    assert client.get(f"/v1/tunings/{job}/trials/0/output").text == "Epoch 1"
-    assert client.get(f"/v1/tunings/{job}/trials/99/output").status_code == 404
     assert client.get(f"/tunings/{'0' * 24}").status_code == 404
 
 

@@ -9,7 +9,6 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from autotune.api.http.app import PARTS
 from autotune.api.log import logger
 from autotune.api.values import Job
 
@@ -81,14 +80,6 @@ def test_headers_make_no_other_request(client: TestClient, job: Job) -> None:
     assert "elsewhere" not in answer.text + str(answer.headers)
 
 
-def test_calls_have_names_for_programs(app: FastAPI) -> None:
-    document = app.openapi()
-    found = {o["operationId"] for path in document["paths"].values() for o in path.values()}
-    assert {"create_job", "list_jobs", "get_job", "cancel_job", "get_metrics"} <= found
-    routes = [each for part in PARTS for each in part.router.routes]
-    assert len(found) == sum(getattr(each, "include_in_schema", False) for each in routes)
-
-
 def test_the_document_says_what_the_code_says(app: FastAPI) -> None:
     """Bounds in the words of JSON Schema, and of every field what stands below it."""
     text = str(app.openapi())
@@ -122,17 +113,15 @@ def test_what_is_asked_for_has_examples_that_are_taken(app: FastAPI, client: Tes
 def test_the_document_is_shown_without_another_site(anybody: TestClient) -> None:
     page = anybody.get("/docs")
     assert "default-src 'self'" in page.headers["content-security-policy"]
-    files = re.findall('(?:src|href)="([^"]+)"', page.text)
-    assert len(files) == 4
-    assert not re.search("<script>|style=", page.text)
-    for each in files:
-        assert each.startswith("/")
-        assert anybody.get(each).status_code == 200
+    for each in re.findall('(?:src|href)="([^"]+)"', page.text):
+        assert anybody.get(each, follow_redirects=False).status_code == 200
 
 
-def test_closed_calls_name_their_scopes(app: FastAPI) -> None:
-    """The document says which scope each call needs, and how problems are answered."""
+def test_calls_have_names_and_tell_their_scopes(app: FastAPI) -> None:
     paths = app.openapi()["paths"]
+    names = [each["operationId"] for methods in paths.values() for each in methods.values()]
+    assert {"create_job", "list_jobs", "get_job", "cancel_job", "get_metrics"} <= {*names}
+    assert len(names) == len({*names})
     assert paths["/v1/tunings"]["post"]["security"] == [{"key": ["write"]}]
     assert "security" not in paths["/healthz"]["get"]
     problem = {"schema": {"$ref": "#/components/schemas/Problem"}}

@@ -85,62 +85,33 @@ def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
     assert client.get("/v1/spaces").json()["auto"] == "cpu"
 
 
-POST = WorkerInfo(
-    worker="bench-1-1-a",
-    devices="bench",
-    host="here",
-    workloads={"digits": "c0de"},
-    machine=FAKE_MACHINE,
-    labels=("fast",),
-)
-DRAIN = f"/v1/workers/{POST.worker}/drain"
-
-
-@pytest.fixture
-def worker(database: Database) -> WorkerInfo:
-    workers.seen(database, POST)
-    return POST
-
-
-def test_workers_are_listed(client: TestClient, worker: WorkerInfo) -> None:
+def test_workers_are_listed_and_their_jobs_told_to_the_project_alone(
+    client: TestClient, client_with: Any, database: Database, job: Job, worker: WorkerInfo
+) -> None:
     (found,) = client.get("/v1/workers").json()["workers"]
     assert found["name"] == worker.worker
     assert found["machine"]["hosts"][0]["cpus"] == 2
     assert (found["labels"], found["workloads"]) == (["fast"], {"digits": "c0de"})
     assert (found["busy"], found["draining"], found["job"]) == (False, False, None)
-
-
-def test_the_job_of_a_worker_is_told_to_its_project_alone(
-    client: TestClient, client_with: Any, database: Database, job: Job, worker: WorkerInfo
-) -> None:
     assert attempts.claim(database, worker, 60.0) is not None
-    found = [
-        each.get("/v1/workers").json()["workers"][0] for each in (client, client_with(Scope.READ))
-    ]
-    assert [(each["busy"], each["job"]) for each in found] == [(True, job.id), (True, None)]
+    for each, told in ((client, job.id), (client_with(Scope.READ), None)):
+        (found,) = each.get("/v1/workers").json()["workers"]
+        assert (found["busy"], found["job"]) == (True, told)
 
 
 def test_an_administrator_drains_a_worker_and_has_it_go_on(
     client_with: Any, worker: WorkerInfo
 ) -> None:
-    admin = client_with(Scope.READ, Scope.ADMIN)
-    assert admin.post(DRAIN).json()["draining"] is True
+    admin, path = client_with(Scope.READ, Scope.ADMIN), f"/v1/workers/{worker.worker}"
+    assert admin.post(f"{path}/drain").json()["draining"] is True
     assert admin.get("/v1/workers").json()["workers"][0]["draining"] is True
-    assert admin.post(DRAIN.replace("drain", "resume")).json()["draining"] is False
-    del worker
+    assert admin.post(f"{path}/resume").json()["draining"] is False
 
 
 @pytest.mark.parametrize("name", ["nobody", "x" * 300, "%00"])
 def test_a_worker_that_is_not_there_is_not_drained(client_with: Any, name: str) -> None:
     answer = client_with(Scope.ADMIN).post(f"/v1/workers/{name}/drain")
     assert answer.status_code in (404, 422), answer.text
-
-
-def test_a_job_that_waits_says_for_what(client: TestClient, job: Job, worker: WorkerInfo) -> None:
-    waits = client.get(f"/v1/tunings/{job.id}").json()["waiting"]
-    assert (waits["kind"], waits["before"], waits["sentence"]) == ("turn", 0, "It is next.")
-    assert client.get("/v1/tunings").json()["tunings"][0]["waiting"] is None
-    del worker
 
 
 def test_a_high_priority_needs_an_administrator(client: TestClient, client_with: Any) -> None:

@@ -55,8 +55,11 @@ def space(**axes: list[Any]) -> dict[str, Any]:
         (space(per_replica_batch=[8], folder=["/etc"]), "invalid-parameter"),
         (space(filters=[float("nan")]), "invalid-space"),
         (space(filters=["x" * 1000]), "invalid-space"),
+        (space(filters=[10**400]), "invalid-space"),
+        (space(per_replica_batch=[10**400]), "invalid-space"),
         ({"budget": "9h"}, "invalid-budget"),
         ({"budget": "1s"}, "invalid-budget"),
+        ({"strategies": []}, "invalid-option"),
         ({"strategies": ["magic"]}, "invalid-option"),
         ({"objective": "magic"}, "invalid-option"),
         ({"workload": ""}, "invalid-request"),
@@ -73,6 +76,22 @@ def space(**axes: list[Any]) -> dict[str, Any]:
         ({"budget": "\u0663min"}, "invalid-request"),
         ({"workers": []}, "invalid-request"),
         ({"workers": list(range(1, 100))}, "invalid-request"),
+        ({"labels": {"team": ""}}, "invalid-request"),
+        ({"labels": {"": "vision"}}, "invalid-request"),
+        ({"labels": {"a:b": "c"}}, "invalid-request"),
+        ({"labels": {"team": "x" * 64}}, "invalid-request"),
+        ({"labels": {"team": "vi\nsion"}}, "invalid-request"),
+        ({"labels": {"team": "vision\n"}}, "invalid-request"),
+        ({"labels": {"team": 7}}, "invalid-request"),
+        ({"labels": {str(n): "x" for n in range(17)}}, "invalid-request"),
+        ({"needs": {"devices": 0}}, "invalid-request"),
+        ({"needs": {"devices": True}}, "invalid-request"),
+        ({"needs": {"kind": "%"}}, "invalid-request"),
+        ({"needs": {"kind": "x" * 100}}, "invalid-request"),
+        ({"needs": {"labels": ["a b"]}}, "invalid-request"),
+        ({"needs": {"labels": ["\ud800"]}}, "invalid-request"),
+        ({"needs": {"labels": [f"l{n}" for n in range(17)]}}, "invalid-request"),
+        ({"needs": {"gpus": 2}}, "invalid-request"),
     ],
 )
 def test_what_is_wrong_is_told(client: TestClient, wrong: dict[str, Any], code: str) -> None:
@@ -85,6 +104,8 @@ def test_what_is_wrong_is_told(client: TestClient, wrong: dict[str, Any], code: 
     assert (refused.status_code, shown["code"], shown["status"]) == (422, code, 422)
     assert refused.headers["content-type"] == MEDIA_TYPE
     assert re.search(r"[^.]\.$", shown["detail"])
+    if code == "invalid-request":
+        assert shown["errors"][0]["location"].startswith(f"body.{next(iter(wrong))}")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +156,6 @@ def test_an_unknown_address_and_a_wrong_method(client: TestClient) -> None:
 def test_a_number_in_other_than_plain_digits_is_refused(client: TestClient, number: str) -> None:
     query = {"limit": number}
     assert client.get("/v1/tunings", params=query).status_code == 422
-
-
-def test_the_quota_is_told(app: FastAPI, client: TestClient, jobs: Jobs) -> None:
-    full = jobs._quotas.model_copy(update={"queued": 1})
-    app.state.service.jobs._quotas = full
-    calls = [client.post("/v1/tunings", json={"workload": "digits"}) for _ in range(2)]
-    assert (calls[1].status_code, calls[1].json()["code"]) == (429, "quota-exceeded")
-    assert int(calls[1].headers["retry-after"]) > 0
 
 
 PRIVATE = "postgresql://me:secret@host/db in /home/somebody"

@@ -63,29 +63,6 @@ def test_two_hundred_follow_several_jobs(jobs: Jobs, asked: JobRequest, streams:
     assert streams._open.total() == 0
 
 
-def test_all_who_follow_a_job_cost_one_look(
-    jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks = watched(jobs, monkeypatch)
-    jobs.cancel(waiting.id, None)
-
-    async def follow() -> list[list[bytes]]:
-        return await asyncio.gather(*(collect(streams, waiting.id) for _ in range(50)))
-
-    assert {len(each) for each in asyncio.run(follow())} == {3}
-    assert looks == [waiting.id]
-
-
-def test_streams_end_with_the_server(waiting: Job, streams: Streams) -> None:
-    async def follow() -> list[bytes]:
-        with streams.follow(waiting.id, 0, "me", welcome) as stream:
-            first = await anext(stream)
-            streams.close()
-            return [first, *[each async for each in stream]]
-
-    assert len(asyncio.run(follow())) == 1
-
-
 def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams) -> None:
     """It is asked for again and again; a database that does not answer is no refusal."""
     answers = iter([DatabaseUnavailable("gone"), KeyRefused("revoked")])
@@ -102,7 +79,7 @@ def test_a_key_that_is_refused_follows_no_longer(waiting: Job, streams: Streams)
 def test_a_database_that_comes_back_goes_on(
     jobs: Jobs, waiting: Job, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watched(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
+    failing(jobs, monkeypatch, DatabaseUnavailable("gone"), DatabaseUnavailable("gone"))
     jobs.cancel(waiting.id, None)
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
 
@@ -115,7 +92,7 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Its followers are let go, the log says so, and whoever comes again is served."""
-    watched(jobs, monkeypatch, RuntimeError("no such thing"))
+    failing(jobs, monkeypatch, RuntimeError("no such thing"))
     jobs.cancel(waiting.id, None)
     with caplog.at_level(logging.ERROR, logger.name):
         assert asyncio.run(collect(streams, waiting.id)) == []
@@ -123,20 +100,17 @@ def test_a_job_that_cannot_be_read_keeps_nobody_waiting(
     assert len(asyncio.run(collect(streams, waiting.id))) == 3
 
 
-def watched(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[str]:
-    """Have the first looks for events fail so; return the jobs of all looks."""
+def failing(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
     real: Look = jobs.events
-    left, looks = iter(errors), []
+    left = iter(errors)
 
-    def events(job_id: str, *args: object, **options: object) -> tuple[JobEvent, ...]:
-        looks.append(job_id)
+    def events(*args: object, **options: object) -> tuple[JobEvent, ...]:
         trouble = next(left, None)
         if trouble is not None:
             raise trouble
-        return real(job_id, *args, **options)
+        return real(*args, **options)
 
     monkeypatch.setattr(jobs, "events", events)
-    return looks
 
 
 @pytest.mark.parametrize(

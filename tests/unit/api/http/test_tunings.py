@@ -15,7 +15,6 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, LeaseToken
 from autotune.events import Notice
-from autotune.result import Result
 
 SPACE = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16]}}
 
@@ -44,48 +43,31 @@ def test_an_idempotency_key_makes_one_job(client: TestClient) -> None:
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
-def test_jobs_are_listed_in_pages(client: TestClient) -> None:
-    ids = [client.post("/v1/tunings", json={"workload": "digits"}).json()["id"] for _ in range(3)]
-    first = client.get("/v1/tunings", params={"limit": 2}).json()
-    rest = client.get("/v1/tunings", params={"before": first["next"]}).json()
-    assert [each["id"] for each in (*first["tunings"], *rest["tunings"])] == ids[::-1]
-    assert rest["next"] is None
-
-
-def test_a_job_is_cancelled_once(client: TestClient, job: Job) -> None:
+def test_a_job_that_waits_is_cancelled_once(client: TestClient, job: Job) -> None:
     for _ in range(2):
         ended = client.post(f"/v1/tunings/{job.id}/cancel")
         assert (ended.status_code, ended.json()["state"]) == (202, "cancelled")
+    assert "cancelled. Ask for it again" in ended.json()["reason"]
+    shown = events_of(client.get(f"/v1/tunings/{job.id}/events").text)
+    assert [each["event"] for each in shown] == ["queued", "cancelling", "ended"]
 
 
 def test_what_is_done_cannot_be_cancelled(client: TestClient, done: Job) -> None:
     refused = client.post(f"/v1/tunings/{done.id}/cancel")
     assert (refused.status_code, refused.json()["code"]) == (409, "illegal-transition")
+    assert refused.json()["detail"] == "A job that is done cannot become cancelling."
 
 
 def test_trials_come_without_what_they_printed(client: TestClient, measured: LeaseToken) -> None:
-    answer = client.get(f"/v1/tunings/{measured.job_id}/trials")
-    shown = answer.json()["trials"][0]
-    assert (shown["outcome"], shown["examples_per_second"], shown["global_batch"]) == (
-        "measured",
-        1000.0,
-        128,
-    )
+    path = f"/v1/tunings/{measured.job_id}/trials"
+    answer = client.get(path)
+    (shown,) = answer.json()["trials"]
+    found = {"outcome": "measured", "examples_per_second": 1000.0, "global_batch": 128}
+    assert shown | found == shown
     assert "somebody" not in answer.text
     assert "windows" not in shown
-    path = f"/v1/tunings/{measured.job_id}/trials"
     assert client.get(path, params={"limit": 1}).json()["next"] == 0
     assert client.get(path, params={"after": 0}).json() == {"trials": [], "next": None}
-
-
-def test_a_recommendation_comes_in_one_answer(
-    client: TestClient, done: Job, recommendation: Result
-) -> None:
-    shown = client.get(f"/v1/tunings/{done.id}/recommendation").json()
-    assert shown["configuration"]["per_replica_batch"] == 128
-    assert shown["best_distributed_speedup"] == {"low": 1, "value": 1, "high": 1}
-    assert shown["reasons"] == list(recommendation.reasons)
-    assert shown["script"] == recommendation.script
 
 
 @pytest.mark.parametrize("what", ["recommendation", "config", "script", "report"])
@@ -190,40 +172,18 @@ def test_a_list_is_narrowed_down(client: TestClient, done: Job) -> None:
         {"verdict": "maybe"},
         {"since": "2026-01-01T00:00:00"},
         {"workload": "\0"},
+        {"label": "team"},
     ):
         assert client.get("/v1/tunings", params=odd).status_code == 422
 
 
-def test_labels_are_shown_and_listed_by(client: TestClient, job: Job) -> None:
+def test_labels_are_shown_and_listed_by(client: TestClient) -> None:
     labels = {"team": "vision", "run": "a:b=c"}
-    asked = {"workload": "digits", "labels": labels, "needs": {"labels": ["team:vision"]}}
-    made = client.post("/v1/tunings", json=asked).json()
+    made = client.post("/v1/tunings", json={"workload": "digits", "labels": labels}).json()
     assert made["labels"] == labels
-    for query in (["team:vision"], ["run:a:b=c", "team:vision"]):
+    for query, count in ((["run:a:b=c", "team:vision"], 1), (["team:audio"], 0)):
         found = client.get("/v1/tunings", params={"label": query}).json()["tunings"]
-        assert [each["id"] for each in found] == [made["id"]]
-    assert client.get("/v1/tunings", params={"label": "team:audio"}).json()["tunings"] == []
-    assert client.get(f"/v1/tunings/{job.id}").json()["labels"] == {}
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"team": ""},
-        {"": "vision"},
-        {"a:b": "c"},
-        {"team": "x" * 64},
-        {"team": "vi\nsion"},
-        {"team": "vision\n"},
-        {"team": 7},
-        {str(n): "x" for n in range(17)},
-    ],
-)
-def test_odd_labels_are_refused(client: TestClient, labels: dict[str, Any]) -> None:
-    answer = client.post("/v1/tunings", json={"workload": "digits", "labels": labels})
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
-    assert answer.json()["errors"][0]["location"].startswith("body.labels")
-    assert client.get("/v1/tunings", params={"label": "team"}).status_code == 422
+        assert [each["id"] for each in found] == [made["id"]] * count
 
 
 ASKED = {"workload": "digits", "space": SPACE, "labels": {"team": "vision"}, "priority": -1}
@@ -246,10 +206,8 @@ def test_a_job_is_repeated_in_the_name_of_the_caller(client: TestClient, client_
     assert client_with(Scope.READ, Scope.WRITE, project="others").post(path).status_code == 404
     admin = client_with(*Scope, project=first["project"])
     second = admin.post(path).json()
-    assert (second["project"], second["created_by"] != first["created_by"]) == (
-        first["project"],
-        True,
-    )
+    assert second["project"] == first["project"]
+    assert second["created_by"] != first["created_by"]
     urgent = admin.post("/v1/tunings", json={**ASKED, "priority": 1}).json()
     refused = client.post(f"{urgent['url']}/repeat")
     assert (refused.status_code, refused.json()["code"]) == (403, "scope-missing")

@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import update
 
 from autotune.api.errors import QuotaExceeded, SpaceNotRunnable
-from autotune.api.events import Cancelling, Ended
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
@@ -47,17 +46,6 @@ def test_device_seconds_are_limited(
     jobs.submit(asked, "me")
     with pytest.raises(QuotaExceeded, match="200 s"):
         jobs.submit(asked, "me")
-
-
-def test_a_job_that_waits_is_cancelled_at_once(jobs: Jobs, asked: JobRequest) -> None:
-    job = jobs.submit(asked, "me")
-    assert jobs.cancel(job.id, "me").state is State.CANCELLED
-    assert jobs.cancel(job.id, "me").state is State.CANCELLED
-    shown = [each.body for each in jobs.events(job.id, "me", after=1)]
-    reason = jobs.get(job.id, "me").reason
-    assert reason
-    assert "cancelled. Ask for it again" in reason
-    assert shown == [Cancelling(), Ended(state=State.CANCELLED, reason=reason)]
 
 
 def test_a_space_is_checked_where_machines_are_known_that_may_run_it(

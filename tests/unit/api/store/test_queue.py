@@ -64,19 +64,18 @@ def pass_by(database: Database, seconds: float) -> None:
 
 
 def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, jobs: Jobs) -> None:
-    job = submit(jobs, needs={"kind": "H100"})
+    job = submit(jobs, needs={"kind": "H100", "devices": 2, "labels": ["fast"]})
+    needs = "at least 2 H100 devices, labelled fast"
     workers.seen(database, PLAIN)
     for _ in range(2):
         queue.mark_unserved(database)
     found = jobs.placed(job.id, "me")
-    assert found.reason == (
-        "Waits for a worker with the workload 'digits', at least 1 H100 device; none is there."
-    )
+    assert found.reason == f"Waits for a worker with the workload 'digits', {needs}; none is there."
     assert found.waiting == Waiting(kind=WaitsFor.WORKER)
     assert found.waiting.sentence == "No worker that is there can run it."
     shown = [each.body for each in jobs.events(job.id, "me")]
     assert shown.count(Notice(text=found.reason)) == 1
-    assert [*jobs.activity().unserved] == [("digits", "", "at least 1 H100 device")]
+    assert [*jobs.activity().unserved] == [("digits", "", needs)]
     workers.seen(database, PAIR)
     queue.mark_unserved(database)
     assert jobs.placed(job.id, "me").reason is None

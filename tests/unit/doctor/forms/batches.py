@@ -20,28 +20,10 @@ for _ in range(3):
     strategy.run(lambda: numbers.get_next())  # <- here
     strategy.run(lambda: next(streams[0]))  # <- here
     strategy.run(lambda: next(named["train"]))  # <- here
-#: the iterator as an argument
-def step(batches):
-    return tf.reduce_sum(next(batches))  # <- here
-strategy.run(step, args=(numbers,))
 #: the iterator as a named argument
 def step(batches):
     return tf.reduce_sum(next(batches))  # <- here
 strategy.run(step, kwargs={"batches": numbers})
-#: a member
-class Trainer:
-    def __init__(self):
-        self.strategy = tf.distribute.MirroredStrategy()
-        self.batches = iter(tf.data.Dataset.range(64).batch(4))
-    def step(self):
-        return tf.reduce_sum(next(self.batches))  # <- here
-    @tf.function
-    def train(self):
-        return self.strategy.run(self.step)
-#: by partial
-def step(batches, scale):
-    return scale * tf.reduce_sum(next(batches))  # <- here
-strategy.run(partial(step, numbers), args=(2,))
 #: a new iterator on each replica
 def step():
     return next(iter(dataset))  # <- here
@@ -60,22 +42,8 @@ def make():
     return made
 batches = iter(make())
 strategy.run(lambda: next(batches))  # <- here
-#: a step that a function makes
-def make_step(batches):
-    def step():
-        return tf.reduce_sum(next(batches))  # <- here
-    return step
-strategy.run(make_step(numbers))
-#: in a loop
-def step():
-    for batch in numbers:  # <- here
-        train(batch)
-strategy.run(step)
 #: in a comprehension over the dataset
 strategy.run(lambda: [tf.reduce_sum(batch) for batch in dataset.take(2)])  # <- here
-#: of a distributed dataset
-batches = iter(strategy.experimental_distribute_dataset(dataset))
-strategy.run(lambda: next(batches))  # <- here
 """
 
 GOOD = """
@@ -109,11 +77,6 @@ def step():
     number = context.replica_id_in_sync_group
     return next(iter(dataset.shard(context.num_replicas_in_sync, number)))
 strategy.run(step)
-#: no function of the strategy
-def step():
-    return next(numbers)
-for _ in range(3):
-    step()
 #: a parameter that gets something else
 def step(batches):
     return next(batches)
@@ -143,9 +106,6 @@ for batch in dataset:
     strategy.run(partial(step, batch))  # <- here
 """
 WHOLE_GOOD = """
-#: a lambda that holds its share
-for batch in strategy.experimental_distribute_dataset(dataset):
-    strategy.run(step, args=(batch,))
 #: once, to create the variables
 first = next(numbers)
 strategy.run(lambda: model(first))

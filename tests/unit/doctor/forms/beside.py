@@ -1,8 +1,6 @@
 """Loops that train beside the strategy, and loops that do not; each program follows its name."""
 
 IMPORTS = """
-import contextlib
-from functools import partial
 import keras
 import tensorflow as tf
 data = tf.data.Dataset.from_tensor_slices((x_train, y_train)).batch(16)
@@ -29,7 +27,24 @@ with tf.GradientTape() as tape:
     loss = loss_of(model(x), y)
 optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
 """
-TRAINER = """
+LOOP = "for x, y in data:  # <- here\n    train_step(x, y)"
+TRAIN = "STEP\nLOOP"
+RULE = "strategy-never-run"
+
+BAD = """
+#: a strategy that a function makes
+def make_strategy():
+    return tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+def main():
+    strategy = make_strategy()
+    print("replicas:", strategy.num_replicas_in_sync)
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        optimizer = keras.optimizers.Adam()
+    for x, y in data.repeat():  # <- here
+        UPDATE
+main()
+#: members of a class
 class Trainer:
     def __init__(self):
         self.strategy = tf.distribute.MirroredStrategy()
@@ -44,38 +59,6 @@ class Trainer:
     def train(self):
         for x, y in data:  # <- here
             self.step(x, y)
-"""
-LOOP = "for x, y in data:  # <- here\n    train_step(x, y)"
-TRAIN = "STEP\nLOOP"
-RULE = "strategy-never-run"
-
-BAD = """
-#: all in the loop
-MADE
-for x, y in data:  # <- here
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_mean((model(x) - y) ** 2)
-    weights = model.trainable_variables
-    optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
-#: a step function
-MADE
-STEP
-for epoch in range(3):
-    LOOP
-#: a strategy that a function makes
-def make_strategy():
-    return tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
-def main():
-    strategy = make_strategy()
-    print("replicas:", strategy.num_replicas_in_sync)
-    with strategy.scope():
-        model = keras.Sequential([keras.layers.Dense(1)])
-        optimizer = keras.optimizers.Adam()
-    for x, y in data.repeat():  # <- here
-        UPDATE
-main()
-#: members of a class
-TRAINER
 Trainer().train()
 #: a strategy that is handed to the function that makes the model
 def build(strategy):
@@ -126,19 +109,13 @@ def prepare():
         return strategy, keras.Sequential([keras.layers.Dense(1)]), keras.optimizers.SGD(0.1)
 strategy, model, optimizer = prepare()
 TRAIN
-#: a strategy that may be given
-def main(strategy=None):
-    strategy = strategy or tf.distribute.MirroredStrategy()
-    with strategy.scope():
-        NETWORK
-    for x, y in data:  # <- here
-        UPDATE
-main()
 #: one of two strategies
 strategy = tf.distribute.MirroredStrategy() if gpus else tf.distribute.OneDeviceStrategy("/cpu:0")
 with strategy.scope():
     NETWORK
-TRAIN
+STEP
+for epoch in range(9):
+    LOOP
 #: a model that is handed to the step
 MADE
 def step(net, rule, x, y):
@@ -152,11 +129,6 @@ train(model, optimizer, data)
 """
 
 GOOD = """
-#: run by the strategy
-MADE
-STEP
-for x, y in strategy.experimental_distribute_dataset(data):
-    tf.function(strategy.run)(train_step, args=(x, y))
 #: fitted by Keras
 MADE
 STEP
@@ -182,8 +154,6 @@ STEP
 run = strategy.run
 for x, y in data:
     run(train_step, (x, y))
-#: a member that another file may run
-TRAINER
 #: a function that another file may run
 MADE
 STEP
@@ -202,11 +172,6 @@ strategy = tf.distribute.OneDeviceStrategy("/gpu:0")
 with strategy.scope():
     NETWORK
 TRAIN
-#: the strategy that is in use
-strategy = tf.distribute.get_strategy()
-with strategy.scope():
-    NETWORK
-TRAIN
 #: gradients that are only looked at
 MADE
 for x, y in data:
@@ -221,12 +186,6 @@ for _ in range(100):
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(image))
     image.assign_sub(tape.gradient(loss, image))
-#: a coordinator
-MADE
-STEP
-coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
-for x, y in data:
-    coordinator.schedule(train_step, args=(x, y))
 #: one of several that a function returns, and that are kept together
 def prepare():
     strategy = tf.distribute.MirroredStrategy()
@@ -240,21 +199,10 @@ MADE
 STEP
 context = {"strategy": strategy}
 LOOP
-#: set for all
-MADE
-STEP
-tf.distribute.experimental_set_strategy(strategy)
-LOOP
 #: only an evaluation
 MADE
 for x, y in data:
     print(tf.reduce_mean((model(x) - y) ** 2))
-#: by the name of the method
-MADE
-STEP
-method = getattr(strategy, "run")
-for x, y in data:
-    method(train_step, args=(x, y))
 #: an unknown strategy
 from mine import strategy
 with strategy.scope():
@@ -269,15 +217,4 @@ def train_step(x, y):
     gradients = tf.distribute.get_replica_context().all_reduce("sum", gradients)
     optimizer.apply_gradients(zip(gradients, model.weights))
 LOOP
-#: run through an object
-MADE
-STEP
-runner = Runner()
-runner.strategy = strategy
-for x, y in data:
-    runner.strategy.run(train_step, args=(x, y))
-#: a single update, to create the variables of the optimizer
-MADE
-STEP
-train_step(x, y)
 """

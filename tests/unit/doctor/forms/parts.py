@@ -17,14 +17,6 @@ for number, part in enumerate(parts):
 RULE = "same-dataset-on-devices"
 
 BAD = """
-#: a list that is multiplied
-parts = [dataset] * 2  # <- here
-for device, part in enumerate(parts):
-    with tf.device(f"/gpu:{device}"):
-        READ
-#: a comprehension
-parts = [dataset for _ in devices]  # <- here
-ZIPPED
 #: appended in a loop
 parts = []
 for _ in devices:
@@ -36,10 +28,6 @@ for device, part in zip(devices, parts):
 #: a dictionary
 parts = {device: dataset for device in devices}  # <- here
 for device, part in parts.items():
-    with tf.device(device):
-        READ
-#: paired at once
-for device, part in zip(devices, [dataset] * len(devices)):  # <- here
     with tf.device(device):
         READ
 #: a list that names it twice
@@ -124,9 +112,6 @@ for device in devices:
 """
 
 GOOD = """
-#: shards
-parts = [dataset.shard(2, number) for number in range(2)]
-NUMBERED
 #: one iterator for all
 batches = iter(dataset)
 parts = [batches] * 2
@@ -175,9 +160,6 @@ iterators = [iter(part) for part in parts]
 for number in range(2):
     with tf.device(f"/gpu:{number}"):
         tf.reduce_sum(next(iterators[number]))
-#: random numbers for each
-parts = [tf.data.Dataset.random().batch(10) for _ in devices]
-ZIPPED
 #: a list that may be another one
 parts = [dataset] * 2
 if several:

@@ -99,12 +99,6 @@ runner = make_runner()
 for each in jobs:
     runner.run(each)
 #= ->
-#: one replica may have the whole batch
-STEP
-strategy = @@
-for batch in tf.data.Dataset.range(8).batch(4):
-    train_step(batch)
-#= MirroredStrategy() -> dataset-not-distributed
 #: what is sometimes distributed is not certainly undistributed
 STEP
 dataset = tf.data.Dataset.range(8).batch(4)
@@ -119,11 +113,9 @@ for step, batch in enumerate(BATCHES):
     @@
 #= print(loss) -> sync-every-step
 #= print('%d %.3f' % (step, loss)) -> sync-every-step
-#= history.append(loss.numpy()) -> sync-every-step
 #= total += loss.numpy().item() -> sync-every-step
 #= bar.set_postfix(loss=float(loss['total'])) -> sync-every-step
 #= if step % 100 == 0: print(loss) ->
-#= if step % 100 == 0: bar.set_postfix(loss=float(loss['total'])) ->
 #= tf.print(loss) ->
 #= total += loss ->
 #= history.append(loss) ->
@@ -154,14 +146,8 @@ for batch in BATCHES:
 with tf.device(@@):
     pass
 #= 'GPU:0' ->
-#= '/gpu:1' ->
-#= 'cpu' ->
-#= '/device:GPU:*' ->
-#= '/job:ps/task:0' ->
 #= '' ->
 #= '/GPU-0' -> misspelt-device
-#= 'GPU:zero' -> misspelt-device
-#= '/device:GPU' -> misspelt-device
 #: a guarded old call is meant
 try:
     run = strategy.experimental_run_v2
@@ -231,11 +217,9 @@ with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(1)])
 model.compile(@@, "mse")
 #= keras.optimizers.SGD(0.1) ->
-#= keras.optimizers.SGD(0.1, momentum=0.9) -> created-outside-scope
 #= keras.optimizers.Adam() -> created-outside-scope
 #= 'sgd' ->
 #= 'Adam' -> created-outside-scope
-#= make_optimizer() ->
 #: metrics and variables may be from outside
 seen = tf.Variable(0.0)
 accuracy = keras.metrics.Mean()

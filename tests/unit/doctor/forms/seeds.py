@@ -1,9 +1,7 @@
 """Random numbers drawn on each replica from one seed, or not; each program follows its name."""
 
 IMPORTS = """
-from functools import partial
 import keras
-import numpy as np
 import tensorflow as tf
 strategy = tf.distribute.MirroredStrategy()
 """
@@ -31,25 +29,6 @@ strategy.run(step, args=(batch,))
 #: a seed of Keras
 keras.utils.set_random_seed(7)
 strategy.run(lambda: tf.random.uniform((2,)))  # <- here
-#: a seed set by a function
-SEED = 7
-def prepare():
-    tf.random.set_seed(SEED)
-def main():
-    prepare()
-    strategy.run(lambda: tf.random.uniform((2,)))  # <- here
-main()
-#: methods
-class Trainer:
-    def __init__(self, seed):
-        tf.random.set_seed(seed)
-        self.strategy = tf.distribute.MirroredStrategy()
-    def step(self, images):
-        noise = tf.random.normal([64, 100])  # <- here
-        return self.generator(noise), images
-    @tf.function
-    def train(self, images):
-        return self.strategy.run(self.step, args=(images,))
 #: a layer of its own
 tf.random.set_seed(7)
 class Noise(keras.layers.Layer):
@@ -62,11 +41,6 @@ strategy.run(lambda batch: model(batch), args=(batch,))
 SEED = 3
 strategy.run(lambda: tf.random.uniform((2,), seed=3))  # <- here
 strategy.run(lambda: tf.random.uniform((2,), seed=SEED))  # <- here
-#: a seed on each replica
-def step():
-    tf.random.set_seed(7)
-    return tf.random.uniform((2,))  # <- here
-strategy.run(step)
 #: a train step of Keras
 tf.random.set_seed(7)
 class GAN(keras.Model):
@@ -104,9 +78,6 @@ def step():
     context = tf.distribute.get_replica_context()
     return tf.random.uniform((2,), seed=context.replica_id_in_sync_group)
 strategy.run(step)
-#: a seed for each worker
-tf.random.set_seed(7 + strategy.cluster_resolver.task_id)
-strategy.run(lambda: tf.random.uniform((2,)))
 #: a seed for each worker, in several lines
 rank = int(os.environ["RANK"])
 seed = 7 + rank

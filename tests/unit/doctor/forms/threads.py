@@ -21,22 +21,12 @@ WORK = "def work():\n    COUNT"
 RULE = "unlocked-threads"
 
 BAD = """
-#: read, changed and assigned in three lines
-WORK
-START
 #: through several names
 def work():
     old = seen.value()
     counted = old + 1
     new = tf.identity(counted)
     seen.assign(value=new)  # <- here
-START
-#: read by a function
-def current():
-    return seen.read_value()
-def work():
-    now = current()
-    seen.assign(now + 1)  # <- here
 START
 #: handed to the thread
 def count(variable):
@@ -68,11 +58,6 @@ def count(variable, by):
     variable.assign(now + by)  # <- here
 for by in range(4):
     threading.Thread(target=partial(count, seen, by)).start()
-#: in a dictionary
-state = {"seen": tf.Variable(0), "lost": tf.Variable(0)}
-def work():
-    COUNT state["seen"]
-START
 #: in a list that a comprehension makes
 counters = [tf.Variable(0) for _ in range(2)]
 def work():
@@ -109,10 +94,6 @@ def train():
         for part in parts:
             pool.submit(work, part)
 train()
-#: in the middle of an expression
-def work():
-    seen.assign((now := seen.read_value()) + 1 if fast else now)  # <- here
-START
 #: a compiled function
 @tf.function
 WORK
@@ -138,11 +119,6 @@ START
 """
 
 GOOD = """
-#: a lock around all of it
-def work():
-    with lock:
-        COUNT
-START
 #: a lock in the caller
 def count():
     COUNT
@@ -215,15 +191,6 @@ def count(variable):
     COUNT variable
 for each in [tf.Variable(0) for _ in range(4)]:
     threading.Thread(target=count, args=(each,)).start()
-#: a variable for each thread, by its number
-counters = [tf.Variable(0) for _ in range(4)]
-def count(number):
-    COUNT counters[number]
-for number in range(4):
-    threading.Thread(target=count, args=(number,)).start()
-#: one thread
-WORK
-threading.Thread(target=work).start()
 #: one thread after the other
 WORK
 for _ in range(4):

@@ -43,7 +43,6 @@ MADE
 STEP
 for batch in strategy.experimental_distribute_dataset(data):
     @@
-#= loss = train_step(batch)|    print(loss.numpy()) -> sync-every-step
 #= loss = train_step(batch)|    print(f'loss {loss:.3f}') -> sync-every-step
 #= losses.append(float(train_step(batch))) -> sync-every-step
 #= loss = train_step(batch)|    print('{}'.format(loss)) -> sync-every-step
@@ -73,15 +72,12 @@ def replica_step(x, y):
 @tf.function
 def train_step(x, y):
     strategy.run(replica_step, args=(x, y))
-#= loss = tf.reduce_mean(each) -> mean-over-replica
-#= loss = tf.reduce_mean(tf.square(y - model(x))) -> mean-over-replica
 #= loss = tf.math.reduce_mean(each) + penalty -> mean-over-replica
 #= each *= mask|        loss = tf.reduce_mean(each) -> mean-over-replica
 #= loss = tf.reduce_sum(each) / tf.cast(tf.shape(x)[0], tf.float32) -> mean-over-replica
 #= loss = tf.reduce_sum(each) / BATCH_PER_REPLICA -> mean-over-replica
 #= loss = tf.nn.compute_average_loss(each, global_batch_size=BATCH_PER_REPLICA) -> mean-over-replica
 #= loss = tf.reduce_mean(each, axis=0) -> mean-over-replica
-#= loss = tf.reduce_mean(keras.losses.MSE(y, model(x))) -> mean-over-replica
 #= loss = tf.nn.compute_average_loss(each) + tf.add_n(model.losses) -> mean-over-replica
 #: a mean over one replica that is minimized
 MADE
@@ -93,16 +89,12 @@ def train_step(x, y):
 #= -> keras-2-call mean-over-replica
 #: created outside the scope
 @@
-#= LAYERS|STRATEGY|with strategy.scope():|    model.compile('adam') -> created-outside-scope
-#= STRATEGY|with strategy.scope():|    LAYERS|model.compile('adam', 'mse') -> created-outside-scope
-#= MADE|model.compile(keras.optimizers.Adam(0.1)) -> created-outside-scope
 #= STRATEGY|LAYERS|model.compile('adam', 'mse')|model.fit(data) -> created-outside-scope
 #: an optimizer or a part of the model that is created outside the scope
 STRATEGY
 @@
 #= optimizer = keras.optimizers.Adam()|INSIDE|    model.compile(optimizer) -> created-outside-scope
 #= base = keras.applications.ResNet50()|INSIDE|    model = NET([base]) -> created-outside-scope
-#= optimizer = keras.optimizers.Adam()|INSIDE|STEP -> created-outside-scope
 #= LAYERS|optimizer = keras.optimizers.Adam()|STEP -> created-outside-scope created-outside-scope
 #: a member that is created outside the scope
 class Trainer:
@@ -122,7 +114,6 @@ MADE
 STEP
 data = @@
     train_step(batch)
-#= tf.data.Dataset.from_tensor_slices(x).batch(64)|for batch in data: -> dataset-not-distributed
 #= tf.data.TFRecordDataset(a)|for n, batch in enumerate(data.batch(6)): -> dataset-not-distributed
 #= tfds.load('mnist', split='train').batch(64)|for batch in data: -> dataset-not-distributed
 #= GENERATOR.flow(x, y)|for batch in data: -> dataset-not-distributed
@@ -138,21 +129,18 @@ for start in range(0, len(x), 64):
 MADE
 BATCH_PER_REPLICA = 64
 data = @@
-#= DATA.batch(BATCH_PER_REPLICA)|SHARED -> batch-of-one-replica
 #= DATA.shuffle(9).batch(BATCH_PER_REPLICA).prefetch(2)|SHARED -> batch-of-one-replica
 #= DATA.batch(batch_size=BATCH_PER_REPLICA)|SHARED -> batch-of-one-replica
 #= DATA|data = data.shuffle(9)|data = data.batch(BATCH_PER_REPLICA)|SHARED -> batch-of-one-replica
 #= DATA.batch(BATCH_PER_REPLICA)|model.compile('sgd')|model.fit(data) -> batch-of-one-replica
 #: the batch of one replica, through functions
 MADE
-BATCH_PER_REPLICA = global_batch = 64
+BATCH_PER_REPLICA = 64
 def make(size):
-    return DATA.batch(@@)
+    return DATA.batch(size)
 data = make(BATCH_PER_REPLICA)
 SHARED
-strategy.distribute_datasets_from_function(make)
-#= size -> batch-of-one-replica
-#= global_batch -> batch-of-one-replica
+#= -> batch-of-one-replica
 #: a device on each replica
 MADE
 DEVICE = '/GPU:0'
@@ -162,7 +150,6 @@ def replica_step(batch):
 @tf.function
 def train_step(batch):
     return strategy.run(replica_step, args=(batch,))
-#= '/GPU:0' -> device-in-replica
 #= DEVICE -> device-in-replica
 #= f'/GPU:{number}' -> device-in-replica
 #: a device in a step of Keras
@@ -174,23 +161,17 @@ class Mine(keras.Model):
 #= -> device-in-replica
 #: what is removed, or deprecated
 @@
-#= STRATEGY|V2 -> removed-call
 #= def train(strategy):|    V2 -> removed-call
 #= from mine import strategy|V2 -> removed-call
 #= class A:|    def f(self):|        self._strategy.experimental_run_v2(f) -> removed-call
 #= def train(distribution):|    distribution.experimental_run_v2(step) -> removed-call
-#= strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy() -> deprecated-call
-#= STRATEGY|strategy.experimental_distribute_datasets_from_function(make) -> deprecated-call
 #: threads without a lock
 pool = ThreadPoolExecutor()
 v = tf.Variable(0.0)
 def work(each=None):
     v.assign(v + 1.0)
 @@
-#= for _ in range(4):|    threading.Thread(target=work).start() -> unlocked-threads
-#= threads = [threading.Thread(target=work) for _ in range(4)] -> unlocked-threads
 #= pool.map(work, parts) -> unlocked-threads
-#= for each in parts:|    pool.submit(work, each) -> unlocked-threads
 #: threads that update in other words
 v = tf.Variable(0.0)
 optimizer = keras.optimizers.SGD()
@@ -200,15 +181,11 @@ class Worker(threading.Thread):
 for _ in range(4):
     Worker().start()
 #= optimizer.apply_gradients(g) -> unlocked-threads
-#= v.assign(v * 0.9) -> unlocked-threads
-#= n = v + 1.0|        v.assign(n) -> unlocked-threads
 #: run from Python
 STRATEGY
 def step(batch):
     return f(batch)
 @@
-#= for batch in data:|    RUN -> run-outside-function
-#= def train(batch):|    return RUN|for batch in data:|    train(batch) -> run-outside-function
 #= while True:|    strategy.run(lambda: f(x)) -> run-outside-function
 #= def train(strategy):|    for batch in data:|        RUN|    print('done') -> run-outside-function
 #: a model that is run from Python
@@ -220,7 +197,6 @@ for batch in data:
 @@
     options = tf.data.Options()
     options.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-#= WORKERS|if True: -> shards-off
 #= WORKERS|def make(): -> shards-off
 #= WORKERS|if strategy.cluster_resolver.task_id == 0:|    print('chief')|if True: -> shards-off
 #= def make(strategy: tf.distribute.MultiWorkerMirroredStrategy): -> shards-off
@@ -232,7 +208,6 @@ options.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
 #: device names that are misspelt
 @@
 #= with tf.device('/gpu0'):|    x = f() -> misspelt-device
-#= strategy = tf.distribute.MirroredStrategy(['gpu0']) -> misspelt-device
 #= strategy = tf.distribute.OneDeviceStrategy('cuda:0') -> misspelt-device
 #= DEVICES = ['/gpu0']|strategy = tf.distribute.MirroredStrategy(DEVICES) -> misspelt-device
 #= for i in range(2):|    with tf.device(f'/gpu{i}'):|        x = f() -> misspelt-device

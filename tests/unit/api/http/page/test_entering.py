@@ -7,28 +7,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.errors import KeyRefused
 from autotune.api.http.access import COOKIE
 from autotune.api.http.page.rendering import safe
 from autotune.api.http.page.routes import SESSION_SECONDS
 from autotune.api.identity import Scope
 from autotune.api.settings import Settings
-from autotune.api.store.auth import Keyring, NewKey, digest
+from autotune.api.store.auth import Keyring, NewKey
 from autotune.api.store.database import Database
 
 JOB = f"/tunings/{'0' * 24}"
-
-
-def test_a_page_leads_to_the_sign_in_and_back(stranger: TestClient, made: NewKey) -> None:
-    asked = stranger.get("/?state=done")
-    assert asked.status_code == 303
-    assert asked.headers["location"] == "/sign-in?next=%2F%3Fstate%3Ddone"
-    page = stranger.get(asked.headers["location"])
-    assert 'name="next" value="/?state=done"' in page.text
-    form = {"key": made.secret, "next": "/?state=done"}
-    back = stranger.post("/sign-in", data=form)
-    assert (back.status_code, back.headers["location"]) == (303, "/?state=done")
-    assert stranger.get("/").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -124,18 +111,6 @@ def test_a_session_ends_with_its_key(browser: TestClient, made: NewKey, database
     Keyring(database).revoke(made.key.id)
     answer = browser.get("/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
-
-
-def test_a_session_ends_by_its_time(database: Database, made: NewKey) -> None:
-    holders = Keyring(database)
-    session = holders.sign_in(made.secret, -1)
-    with pytest.raises(KeyRefused):
-        holders.recognise(session)
-    other = holders.sign_in(made.secret, 60)
-    assert holders.recognise(other) == made.key
-    with database.reading() as connection:
-        rows = connection.exec_driver_sql("SELECT digest FROM sessions").scalars().all()
-    assert rows == [digest(other)]
 
 
 @pytest.mark.parametrize(

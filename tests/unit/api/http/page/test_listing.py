@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.requests import JobRequest
-from autotune.api.store import attempts, workers
+from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import NewKey
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, LeaseToken, WorkerInfo
+from autotune.api.values import Job, LeaseToken
 from autotune.engine.lock import Wait
 from autotune.events import Notice
-from autotune.result import Result, answer
-from autotune.result.verdict import VerdictOutcome
-from autotune.testing import fake_machine
 
 
 def text_of(page: str) -> str:
@@ -33,20 +29,6 @@ def test_a_job_is_listed_with_its_verdict(client: TestClient, done: Job) -> None
     for each in ("digits", "done", "filters=32", "space quick", "Stay on one device: "):
         assert each in shown
     assert "1.20\N{MULTIPLICATION SIGN} your settings" in shown
-
-
-def test_the_list_does_not_depend_on_the_wording(
-    client: TestClient,
-    conclude: Callable[[Result], Job],
-    recommendation: Result,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(answer, "VERDICTS", dict.fromkeys(VerdictOutcome, "Xq zw: undecided."))
-    job = conclude(recommendation)
-    page = client.get("/?state=done").text
-    assert "Xq zw: undecided." in page
-    assert f'<span class="verdict-word">{recommendation.verdict}</span>' in page
-    assert client.get(f"/v1/tunings/{job.id}").json()["verdict"] == recommendation.verdict
 
 
 def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey) -> None:
@@ -88,18 +70,8 @@ def test_an_odd_address_is_told_as_a_page(browser: TestClient, query: str) -> No
     assert "Invalid request" in answer.text
 
 
-POST = WorkerInfo(
-    worker="bench-1-1-a",
-    devices="bench",
-    host="here",
-    workloads={"digits": "c0de"},
-    machine=fake_machine(gpus=("<b>H100</b>",)),
-    labels=("fast",),
-)
-
-
-def test_workers_are_shown(client: TestClient, database: Database) -> None:
-    workers.seen(database, POST)
+@pytest.mark.usefixtures("worker")
+def test_workers_are_shown(client: TestClient) -> None:
     page = client.get("/workers").text
     shown = text_of(page)
     for each in ("bench-1-1-a waits 2 CPU cores, ", "fast", "digits c0de"):
@@ -121,8 +93,10 @@ def test_a_job_waits_for_its_machine(
     assert "machine is free" not in shown
 
 
-def test_a_job_that_waits_shows_its_place(client: TestClient, database: Database, job: Job) -> None:
-    workers.seen(database, POST)
+@pytest.mark.usefixtures("worker")
+def test_a_job_that_waits_shows_its_place(client: TestClient, job: Job) -> None:
+    waits = client.get(f"/v1/tunings/{job.id}").json()["waiting"]
+    assert (waits["kind"], waits["before"], waits["sentence"]) == ("turn", 0, "It is next.")
     page = client.get(f"/tunings/{job.id}").text
     assert "It is next." in page
     assert "data-poll" in page
