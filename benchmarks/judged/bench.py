@@ -2,7 +2,7 @@
 
     python -m benchmarks.judged.bench [PROGRAM ...] [--budget 180s] [--out PAGE --since TEXT]
 
-Run it where nothing else runs: some nine minutes. It fails where a figure excludes the truth, or a
+Run it where nothing else runs: some three minutes. It fails where a figure excludes the truth, or a
 verdict is wrong.
 """
 

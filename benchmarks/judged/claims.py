@@ -30,8 +30,6 @@ class Claim:
     said: Interval | None
     low: float
     high: float
-    runs: int
-    """How often it was timed."""
 
     @property
     def holds(self) -> bool:
@@ -41,7 +39,7 @@ class Claim:
     def __str__(self) -> str:
         said = str(self.said) if self.said else "not told"
         truth = f"{self.low:.3g} to {self.high:.3g}"
-        return f"| {self.what} | {self.runs} | {said} | {truth} | {_word(self.holds)} |"
+        return f"| {self.what} | {said} | {truth} | {_word(self.holds)} |"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +77,8 @@ class Program:
         yield ""
         yield f"Limit: {self.limit}, {_word(self._names_its_limit(result))}."
         yield ""
-        yield "| figure | n | told (95 %) | truth | |"
-        yield "| --- | ---: | --- | --- | --- |"
+        yield "| figure | told (95 %) | truth | |"
+        yield "| --- | --- | --- | --- |"
         yield from map(str, self.claims(result))
         yield ""
         yield from (f"- {reason}" for reason in result.reasons)
@@ -95,8 +93,7 @@ def milliseconds(found: Breakdown | None, part: Part) -> Interval | None:
 
 def _claim(what: str, found: Breakdown | None, part: Part, truth: tuple[float, float]) -> Claim:
     low, high = truth
-    said, runs = milliseconds(found, part), int(found is not None)
-    return Claim(what=f"{what}, ms", said=said, low=low, high=high, runs=runs)
+    return Claim(what=f"{what}, ms", said=milliseconds(found, part), low=low, high=high)
 
 
 def _alone(result: Result) -> Breakdown | None:
@@ -128,7 +125,6 @@ def _sleeping(result: Result) -> Iterator[Claim]:
         said=result.evidence.decision.gain,
         low=2 * asleep / (asleep + 2 * MINE),
         high=2.0,
-        runs=sum(each.round is not None for each in result.trials) // 2,
     )
 
 
@@ -143,7 +139,6 @@ def _padded(result: Result) -> Iterator[Claim]:
             said=scaled(pair.hidden, whole),
             low=-whole,
             high=whole / 10,
-            runs=1,
         )
 
 
