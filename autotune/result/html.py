@@ -38,7 +38,7 @@ STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
-_TICKED = re.compile(r"`([^`\n]+)`")
+_CODE = re.compile(r"`(?P<code>[^`\n]+)`|(?<![\w-])(?P<option>--[a-z][a-z-]*)")
 _LEXERS = {"patch": DiffLexer, "py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
 _STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.REPEAT: "repeat"}
 
@@ -216,9 +216,14 @@ def part(name: str) -> Markup:
 
 
 def coded(text: str) -> Markup:
-    """Return a sentence as HTML, what stands in backticks as code."""
+    """Return a sentence as HTML: as code what stands in backticks, and options of the command."""
     # What is escaped already keeps its backticks, and nothing else is let through.
-    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+    return Markup(_CODE.sub(_as_code, str(escape(text))))  # noqa: S704 - escaped
+
+
+def _as_code(found: re.Match[str]) -> str:
+    kind = ' class="option"' if found["option"] else ""
+    return f"<code{kind}>{found['option'] or found['code']}</code>"
 
 
 # A page that is fetched again at every event shows the same program each time.

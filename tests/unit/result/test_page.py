@@ -165,6 +165,8 @@ def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path
 def test_what_stands_in_backticks_is_code() -> None:
     assert coded("call `map` or `batch`") == "call <code>map</code> or <code>batch</code>"
     assert coded("a ` alone") == "a ` alone"
+    assert coded("go on (--resume)") == 'go on (<code class="option">--resume</code>)'
+    assert coded("`tune --resume`") == "<code>tune --resume</code>"
     assert coded("`<b>` <i>") == "<code>&lt;b&gt;</code> &lt;i&gt;"
 
 
