@@ -87,8 +87,8 @@ class Drawn:
     """log(score), a row for each draw and a column for each configuration."""
     entries: tuple[Entry, ...]
     """A row of the table for each, in the same order, compared with nothing."""
-    known: Mapping[tuple[Configuration, Configuration], Interval]
-    """Ratios of two that are told elsewhere, so that nothing is told twice and differently."""
+    ratios: Mapping[tuple[Configuration, Configuration], Interval]
+    """Ratios of two that the answer tells: a table of other draws would differ in their digits."""
 
     def scores(self, configuration: Configuration) -> Matrix:
         mine = (k for k, e in enumerate(self.entries) if e.configuration == configuration)
@@ -97,8 +97,8 @@ class Drawn:
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return how many times better one is; None where one of them has shown nothing."""
-        if (one, other) in self.known:
-            return self.known[one, other]
+        if (one, other) in self.ratios:
+            return self.ratios[one, other]
         if not {one, other} <= {each.configuration for each in self.entries}:
             return None
         return ITSELF if one == other else interval_of(self.scores(one) - self.scores(other))
@@ -117,11 +117,12 @@ def drawn(
     learner: Learner,
     scorer: Scorer | None,
     refused: Callable[[Configuration], bool],
-    known: Mapping[tuple[Configuration, Configuration], Interval],
+    ratios: Mapping[tuple[Configuration, Configuration], Interval],
 ) -> Drawn:
     """Draw from the posterior of all trials so far.
 
     The scorer tells examples per second from scores; None where the score does not follow them.
+    Ratios that the answer has told stay as they are.
     """
     posterior = learner.learn()
     rows = [*dict.fromkeys(run.row for run in learner.runs)]
@@ -144,7 +145,7 @@ def drawn(
                 runs=len(runs),
             )
         )
-    return Drawn(logs, tuple(entries), known)
+    return Drawn(logs, tuple(entries), ratios)
 
 
 def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evidence:

@@ -465,8 +465,8 @@ class Search:
         scorer = self._runner.subject.scorer
         rated = scorer if self._has_bounds else None
         ratio = None if many is None else interval_of(gain.draws)
-        known = {(many, now.one): ratio} if many and ratio else {}
-        shown = drawn(self._learner, rated, self._certification.refused, known)
+        ratios = {(many, now.one): ratio} if many and ratio else {}
+        shown = drawn(self._learner, rated, self._certification.refused, ratios)
         untried = [
             c for c in self._several if c not in self._history.tried and not self._excluded(c)
         ]
@@ -502,11 +502,10 @@ class Search:
 
     def _alone(self, now: Belief) -> Configuration:
         """Return what is best on one device; the own settings where it gains next to nothing."""
-        for k, each in enumerate(now.configurations):
-            if each == self._default and now.runs[k] and not self._excluded(each):
-                gained = now.joint.mean[now.gain.one] - now.joint.mean[k]
-                return each if gained < ENOUGH else now.one
-        return now.one
+        means = {now.configurations[k]: now.joint.mean[k] for k in now.ran}
+        own, best = self._default, now.one
+        kept = own in means and not self._excluded(own) and means[best] - means[own] < ENOUGH
+        return own if kept else best
 
     @property
     def _all_broke(self) -> bool:

@@ -138,7 +138,7 @@ def first_screen(page: Page) -> list[str]:
     """Return which of the answers and the plot's first rows are not within the first screen."""
     found = []
     for size in (LAPTOP, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
         rows = page.locator("table.plot").first.locator("svg.mark")
         wanted = {
             "answer": page.locator("h1, .summary-line").last,
@@ -175,7 +175,7 @@ def start(page: Page, trials: str = "14", filters: str = "48") -> None:
 def looks_right(page: Page, name: str) -> None:
     found = []
     for scheme, size in product(("light", "dark"), SIZES):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
         # By night colours change, and nothing else.
         broken = page.evaluate(BROKEN) if scheme == "light" else []
@@ -183,7 +183,7 @@ def looks_right(page: Page, name: str) -> None:
         found += [f"{size['width']}, {scheme}: {each}" for each in wrong]
         if PICTURES:
             page.screenshot(path=f"{PICTURES}/{name}-{size['width']}-{scheme}.png", full_page=True)
-    page.set_viewport_size(LAPTOP)  # type: ignore[arg-type]
+    page.set_viewport_size(LAPTOP)
     page.emulate_media(color_scheme="light")
     assert found == [], (name, found)
 

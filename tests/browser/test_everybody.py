@@ -29,7 +29,7 @@ def test_a_job_that_runs_keeps_nobody_out(running_job: Page) -> None:
     """It stands still for who wants that; who stands on what is gone stands on the content."""
     moves = "document.getAnimations().filter((each) => each.playState === 'running').length"
     for wish, moving in (("reduce", 0), ("no-preference", 1)):
-        running_job.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
+        running_job.emulate_media(reduced_motion=wish)
         assert running_job.evaluate(moves) == moving
     assert violations(running_job) == []
     running_job.get_by_role("button", name="Cancel", exact=True).click()

@@ -67,7 +67,7 @@ def test_a_wrong_value_and_an_unknown_option_are_told_in_our_words() -> None:
     with pytest.raises(UsageError, match=r"^--max-trials: must be at least 1, not 0\.$"):
         options_from({"max_trials": 0})
     with pytest.raises(UsageError, match=r"no option margn.*mean margin"):
-        SearchOptions(margn=0.1)  # type: ignore[call-arg]
+        SearchOptions(margn=0.1)
 
 
 def test_options_within_another_value_are_validated_in_place() -> None:
@@ -115,7 +115,7 @@ def test_the_bounds_are_those_that_a_study_stands_on() -> None:
 
 @pytest.fixture(scope="module")
 def tune() -> typer.Context:
-    return typer.Context(typer.main.get_command(app).commands["tune"])  # type: ignore[attr-defined]
+    return typer.Context(typer.main.get_command(app).commands["tune"])
 
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)

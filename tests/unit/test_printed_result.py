@@ -31,7 +31,7 @@ def search(distributed: float, **options: object) -> Result:
         factory(),
         factory(),
         space="quick",
-        options=SearchOptions(**{"budget": None, "max_trials": 6, **options}),  # type: ignore[arg-type]
+        options=SearchOptions(**{"budget": None, "max_trials": 6, **options}),
         engine=FakeEngine(speed),
     )
 

@@ -103,10 +103,10 @@ def test_what_the_text_tells_is_told_without_a_wait(
     (tmp_path / "wrong.py").write_text("def model_fn(): ...\ndef (:\n")
     (tmp_path / "loop.py").write_text("import keras\nwhile True:\n    m.train_on_batch(1)\n")
     with pytest.raises(UsageError, match=words):
-        Tuner().tune(*call, **{**SHORT, **more})  # type: ignore[arg-type]
+        Tuner().tune(*call, **{**SHORT, **more})
     if "callbacks_fn" not in more:
         with pytest.raises(UsageError, match=words):
-            Tuner().plan(*call, **{**SHORT, **more})  # type: ignore[arg-type]
+            Tuner().plan(*call, **{**SHORT, **more})
     assert own == []
 
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_written_is_told_without_a_wait(own: list[Own], url: str)
     with pytest.raises(OutputError):
         autotune.tune(*CALL, **SHORT, out="mine.py/out")
     with pytest.raises(UsageError, match=r"storage.*URL or an Optuna storage"):
-        Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)  # type: ignore[arg-type]
+        Tuner(storage=Path("study.db")).tune(*CALL, **SHORT)
     assert own == []
 
 

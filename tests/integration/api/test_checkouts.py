@@ -82,7 +82,7 @@ def test_what_cannot_be_had_is_said_and_leaves_nothing(
         checkouts.fetch([missing, right])
     assert (checkouts.of(missing), checkouts.of(right) is None) == (None, False)
     assert len(list((tmp_path / "checkouts").iterdir())) == 1
-    assert [each.fields["commit"] for each in caplog.records] == [missing.commit]  # type: ignore[attr-defined] # of `say`
+    assert [each.fields["commit"] for each in caplog.records] == [missing.commit]
 
 
 def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:

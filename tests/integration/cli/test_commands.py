@@ -37,7 +37,7 @@ def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None
     program("raise SystemExit(2)")
     kept = Kept(Part(name="API", command=()))
     codes: list[int | None] = []
-    until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)  # type: ignore[func-returns-value]
+    until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)
     assert codes[-1] == 2
 
 

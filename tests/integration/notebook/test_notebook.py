@@ -28,7 +28,7 @@ result = autotune(model_fn, dataset_fn, space="quick", engine=FakeEngine(speed))
 """
 
 
-class Listening(nbclient.NotebookClient):  # type: ignore[misc, name-defined]
+class Listening(nbclient.NotebookClient):
     """Executes a notebook, and keeps what was shown in between."""
 
     def __init__(self, notebook: Any) -> None:

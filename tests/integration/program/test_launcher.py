@@ -151,7 +151,7 @@ def test_no_worker_is_left_on_another_host(launch: Launch, number: signal.Signal
         gang.stdout.readline()
     gang.send_signal(number)
     gang.communicate(timeout=300)
-    for path in Path(str(gang.args[1])).parent.glob("pid *"):  # type: ignore[index]
+    for path in Path(str(gang.args[1])).parent.glob("pid *"):
         worker = int(path.read_text())
         until(lambda: not psutil.pid_exists(worker))  # noqa: B023 - called before the next
 

@@ -27,7 +27,7 @@ def search(table: str, scenario: Scenario, seed: int = 0, **found: object) -> Sc
         "residuals": (0.0, 0),
     }
     job = Job(table=table, scenario=scenario, seed=seed)
-    return Scored(**{"job": job, **told, **found})  # type: ignore[arg-type]
+    return Scored(**{"job": job, **told, **found})
 
 
 def of(what: str, results: Sequence[Scored]) -> Goal:

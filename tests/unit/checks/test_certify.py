@@ -60,7 +60,7 @@ def test_what_one_device_cannot_train_at_all_is_refused(
         why = Raised(error=error, message="shapes (64, 8) and (128, 8) differ")
         return Observation(failure=why) if request.reference_to else observe(request)
 
-    fake.observe = alone_fails  # type: ignore[method-assign] # one engine, one test
+    fake.observe = alone_fails
     certificate = certified(fake, workload, MIRRORED)
     assert bool(certificate.failures) is refused
     assert certificate.failures or certificate.undecided

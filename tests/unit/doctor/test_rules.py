@@ -56,7 +56,7 @@ def test_the_page_about_rules_shows_one() -> None:
     members: dict[str, object] = {}
     exec(text.split("```python\n")[1].split("```")[0], members)  # noqa: S102 - as it is imported
     page = text.partition("### distributed-in-loop\n")[2].partition("\n## ")[0]
-    mine = rule(members["distributed_in_loop"], page)  # type: ignore[arg-type]
+    mine = rule(members["distributed_in_loop"], page)
     assert mine.name == "distributed-in-loop"
     for example, count in ((mine.bad[0], 1), (mine.good[0], 0)):
         report = check_text(Text(file="train.py", content=example), {mine.name: mine})
@@ -65,4 +65,4 @@ def test_the_page_about_rules_shows_one() -> None:
 
 def test_a_rule_without_a_page_is_told() -> None:
     with pytest.raises(UsageError, match=r"The rule check-text has no page .* `\*Why:\*`"):
-        rule(check_text)  # type: ignore[arg-type]
+        rule(check_text)

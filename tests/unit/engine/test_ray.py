@@ -84,7 +84,7 @@ class Agents:
 
 def remote_hosts(agents: Agents) -> list[RemoteHost]:
     nodes = [Node(str(i), f"host{i}", f"10.0.0.{i}", 2, 0) for i in range(2)]
-    return [RemoteHost(agents, node) for node in nodes]  # type: ignore[arg-type] # stands in
+    return [RemoteHost(agents, node) for node in nodes]
 
 
 @pytest.fixture

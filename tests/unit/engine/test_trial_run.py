@@ -58,7 +58,7 @@ class Scripted(WorkerGroup):
 
     def exits(self) -> Mapping[int, Exit]:
         found = self._later.get("exit")
-        return {1: found} if found and not self._told else {}  # type: ignore[dict-item]
+        return {1: found} if found and not self._told else {}
 
     def memory(self) -> MemoryUse:
         return MemoryUse(9, 8, exceeded="large" in self._later and not self._told)

@@ -75,7 +75,7 @@ def asked(
     """Return the callbacks, with what they are told in their place."""
     loggers = SimpleNamespace(CSVLogger=lambda file, append: (file, append))
 
-    class Saving(type(Path())):  # type: ignore[misc] # which class that is depends on the system
+    class Saving(type(Path())):
         stays = None
 
     callbacks_of = of_library(

@@ -41,7 +41,7 @@ def tensorflow(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         "autotune.library.keras_training": SimpleNamespace(logical_cpus=logical_cpus),
     }
     for name, fake in fakes.items():
-        monkeypatch.setitem(sys.modules, name, fake)  # type: ignore[arg-type]
+        monkeypatch.setitem(sys.modules, name, fake)
     return asked
 
 

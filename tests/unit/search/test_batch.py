@@ -16,7 +16,7 @@ def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> N
     assert result.config.global_batch == 256
     assert other is not None
     assert other.configuration.global_batch == 32
-    ratio = truth(other.configuration) / truth(result.config)  # type: ignore[operator]
+    ratio = truth(other.configuration) / truth(result.config)
     assert other.share == pytest.approx(ratio, rel=0.15)
     assert any("global batch of 32" in each for each in result.reasons)
 

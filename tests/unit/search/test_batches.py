@@ -60,7 +60,7 @@ def search(
     learning = fake_learning(scale).model_copy(update={"batch": OWN})
     facts = FAKE_FACTS.model_copy(update={"usual_batch": OWN})
     given = {"between": 0.05, "seed": 0, **more}
-    engine = FakeEngine(truth, learning=learning, facts=facts, **given)  # type: ignore[arg-type]
+    engine = FakeEngine(truth, learning=learning, facts=facts, **given)
     options = {"objective": "time_to_loss", "budget": budget}
     return tuner(truth, engine=engine, options=options, space=space, study=f"s{given['seed']}")
 

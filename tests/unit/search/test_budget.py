@@ -64,7 +64,7 @@ def test_the_own_configuration_is_measured_before_anything_else(tuner: Tuner, sh
         ran_before_look.append(len(engine.requests))
         return look(request)
 
-    engine.learn = learn  # type: ignore[method-assign]
+    engine.learn = learn
     options = {"objective": "time_to_loss", "budget": 400.0 * share}
     result = tuner(speed(), engine=engine, options=options)
     assert engine.requests[0].configuration == Configuration()
@@ -79,7 +79,7 @@ def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner)
         engine.inspections.append(request)
         raise KeyboardInterrupt
 
-    engine.learn = learn  # type: ignore[method-assign]
+    engine.learn = learn
     result = tuner(speed(), engine=engine, options={"objective": "time_to_loss", "budget": 90.0})
     assert result.interrupted
     assert result.config == Configuration()

@@ -31,7 +31,7 @@ def test_what_is_compared_trains_at_the_users_own_rate(tuner: Tuner) -> None:
     """A rate that rises would rise otherwise in a reference; the program that wins has it."""
     truth = speed(distributed=1.5)
     fake = FakeEngine(
-        lambda c: truth(c) * c.global_batch**0.7,  # type: ignore[operator] # no endings here
+        lambda c: truth(c) * c.global_batch**0.7,
         learning=fake_learning(1e6),
     )
     result = tuner(truth, engine=fake, options={**LONG, "objective": "time_to_loss"})

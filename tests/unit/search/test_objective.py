@@ -60,7 +60,7 @@ def test_the_gain_is_one_of_the_objective(tuner: Tuner) -> None:
     result = tuner(truth, options={"objective": "cost"})
     assert result.best_distributed_speedup
     assert result.best_distributed
-    cheaper = truth(result.best_distributed) / truth(result.one_device) / 2  # type: ignore[operator]
+    cheaper = truth(result.best_distributed) / truth(result.one_device) / 2
     assert result.best_distributed_speedup.value == pytest.approx(cheaper, rel=0.1)
     assert "as cheap as the best single device" in result.summary
     assert any(text.startswith("The cost per epoch of the recommended") for text in result.reasons)

@@ -86,7 +86,7 @@ def test_a_pruner_of_ones_own(tuner: Tuner) -> None:
     (study,) = storage.get_all_studies()
     trials = storage.get_all_trials(study._study_id)
     assert any(trial.intermediate_values for trial in trials)
-    assert all(trial.datetime_start < trial.datetime_complete for trial in trials)  # type: ignore[operator]
+    assert all(trial.datetime_start < trial.datetime_complete for trial in trials)
 
 
 @pytest.mark.parametrize("given", [{"sampler": Broken()}, {"pruner": BrokenPruner()}])

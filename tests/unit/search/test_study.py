@@ -283,7 +283,7 @@ def storage() -> Iterator[Storage]:
 def test_ctrl_c_while_saving_loses_nothing(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = Study(storage, [], print)  # type: ignore[arg-type]
+    study = Study(storage, [], print)
     study.append(ended(0, Configuration()))
     study.append(ended(1, Configuration()))
     with monkeypatch.context() as patch:
@@ -302,7 +302,7 @@ def attempted(study: Study) -> None:
 
 def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
     told: list[str] = []
-    study = Study(storage, [], told.append)  # type: ignore[arg-type]
+    study = Study(storage, [], told.append)
     storage.free.set()
     storage.error = StorageInternalError("database is locked")
     for number in range(4):
@@ -316,7 +316,7 @@ def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
 
 
 def test_a_slow_database_holds_no_trial_up(storage: Storage) -> None:
-    study = Study(storage, [], print)  # type: ignore[arg-type]
+    study = Study(storage, [], print)
     for number in range(3):
         study.append(ended(number, Configuration()))
     assert (len(study.trials), storage.numbers) == (3, [])

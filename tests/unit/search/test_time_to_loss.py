@@ -13,7 +13,7 @@ ASKED = {"objective": "time_to_loss", "budget": 100.0}
 
 
 def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without state
-    return lambda c: truth(c) * c.global_batch**0.7  # type: ignore[operator] # no endings here
+    return lambda c: truth(c) * c.global_batch**0.7
 
 
 def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:

@@ -220,12 +220,12 @@ def test_a_disturbed_run_decides_nothing(
 
     def truth(c: Configuration) -> float:
         factor = disturbed if next(runs) % 10 == 9 else 1.0
-        return factor * speed(distributed=1.4)(c)  # type: ignore[operator]
+        return factor * speed(distributed=1.4)(c)
 
     result = tuner(truth, options={"budget": 300.0})
     assert result.verdict is Verdict.DISTRIBUTE
     assert result.best_distributed_speedup
     assert result.best_distributed
     true = speed(distributed=1.4)
-    gain = true(result.best_distributed) / true(result.one_device)  # type: ignore[operator]
+    gain = true(result.best_distributed) / true(result.one_device)
     assert result.best_distributed_speedup.low < gain < result.best_distributed_speedup.high

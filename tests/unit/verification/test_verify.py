@@ -206,7 +206,7 @@ def test_a_rival_that_crashes_decides_nothing(check: Check) -> None:
 def test_a_factory_that_raises_today_fails(save: Save) -> None:
     """Its program would not train either; of one that is not there, nothing can be said."""
     engine, raises = FakeEngine(lambda _: 1000.0), Mock()
-    engine.inspect = raises  # type: ignore[method-assign] # one engine, one test
+    engine.inspect = raises
     raises.side_effect = FactoryFailed("model_fn raised KeyError.", "Correct it.")
     found = verify(save(Verdict.ONE_DEVICE), engine=engine)
     assert found.answer is Answer.FAILS

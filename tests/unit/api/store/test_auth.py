@@ -86,7 +86,7 @@ def test_changes_are_logged(
         jobs.cancel(job.id, "me")
         jobs.cancel(job.id, "me")
         holders.revoke(made.id)
-    shown = [each.fields for each in caplog.records]  # type: ignore[attr-defined] # as `say` gives
+    shown = [each.fields for each in caplog.records]
     assert {(each["key"], each["client"], each["request"]) for each in shown} == {
         ("somebody", "10.0.0.1", "r1")
     }

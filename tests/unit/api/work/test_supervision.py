@@ -23,7 +23,7 @@ class Fake:
         monkeypatch.setattr(attempts, "renew", lambda *_: self.answer("renew"))
         monkeypatch.setattr(attempts, "status", lambda *_: self.answer("look"))
         patience = Patience(lease=30, renewal=5, poll=1)
-        self.lease = Lease(None, CLAIMED, patience, clock=lambda: self.now)  # type: ignore[arg-type]
+        self.lease = Lease(None, CLAIMED, patience, clock=lambda: self.now)
 
     def answer(self, what: str) -> State:
         self.calls.append(what)

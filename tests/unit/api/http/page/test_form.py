@@ -70,7 +70,7 @@ def test_what_is_wrong_is_told_at_its_field(
 
 
 def test_a_quota_is_told_above_the_form(browser: TestClient, jobs: Jobs) -> None:
-    browser.app.state.service.jobs._quotas = jobs._quotas.model_copy(update={"queued": 1})  # type: ignore[attr-defined]
+    browser.app.state.service.jobs._quotas = jobs._quotas.model_copy(update={"queued": 1})
     browser.post("/", data=SENT)
     answer = browser.post("/", data={**SENT, "seed": "1"})
     assert answer.status_code == 429
@@ -89,7 +89,7 @@ def test_a_form_that_is_sent_twice_starts_one_job(browser: TestClient, jobs: Job
 
 
 def test_whoever_may_not_ask_sees_no_form(client_with: object) -> None:
-    client = client_with(Scope.READ)  # type: ignore[operator]
+    client = client_with(Scope.READ)
     assert "New job" not in client.get("/").text
     answer = client.post("/", data=SENT)
     assert answer.status_code == 403
