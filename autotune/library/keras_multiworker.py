@@ -14,7 +14,6 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -361,104 +360,40 @@ def steps_of(model: keras.Model, compiled: Any) -> list[Callable[[Any], Any]]:
     return [local(model.test_step), local(model.predict_step)]
 
 
-class Checkpoints(keras.callbacks.Callback):
+class Checkpoints(keras_training.Checkpoints):
     """Saves the weights of model and optimizer after each epoch; all workers go on together.
 
-    Each worker saves into a folder of its own, so that none needs another's disk, and keeps two
-    epochs, because one may be killed before the others have saved. After the last epoch they are
-    removed.
-
-    Args:
-        folder: Holds that of each worker.
+    Each worker saves into a folder of its own, so that none needs another's disk. Of the two epochs
+    that it keeps, one is there if it is killed before the others have saved.
     """
 
-    stays = False
-    """Whether they are kept until `remove`."""
-
-    def __init__(self, folder: str | Path) -> None:
-        """Take the folder."""
-        super().__init__()
-        self.root = Path(folder)
+    @property
+    def leads(self) -> bool:
+        """Whether this worker is the first."""
+        return worker_of(self.model.distribute_strategy) == 0
 
     @property
     def folder(self) -> Path:
         """Of this worker."""
         return self.root / f"worker-{worker_of(self.model.distribute_strategy)}"
 
-    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Restore the last epoch that all workers have saved, if there is one.
+    def last(self) -> int:
+        """Return the last epoch that all workers have saved; 0 where there is none.
 
         Raises:
-            SystemExit: There is none that all have, or it is of another model.
+            SystemExit: There is none that all have.
         """
         found = everyones(self.model.distribute_strategy, json.dumps(sorted(self.saved())))
         each = [set(json.loads(text)) for text in found]
-        if not any(each):
-            return
         common = set.intersection(*each)
-        if not common and max(max(every, default=0) for every in each) <= 1:
-            return  # One was killed while all saved for the first time.
-        if not common:
+        # Where all were saving for the first time, one may have been killed before the others.
+        if not common and max(max(every, default=0) for every in each) > 1:
             words = "; ".join(f"replica {i} has {sorted(e) or 'none'}" for i, e in enumerate(each))
             raise SystemExit(
                 f"The workers have no checkpoint in common in {self.root}: of epochs, {words}. "
                 "Copy the folder of one worker to those of the others, or use --no-resume."
             )
-        epoch = max(common)
-        try:
-            self.model.load_weights(self.path(epoch))
-        except (ValueError, KeyError, OSError) as exc:
-            raise SystemExit(
-                f"The checkpoint {self.path(epoch)} is not of this model, or is damaged: {exc}. "
-                "Remove it, or name another folder by --resume."
-            ) from exc
-        keras_training.spread_random_streams(self.model, restored=True)
-        self.model._initial_epoch = epoch
-        if worker_of(self.model.distribute_strategy) == 0:
-            print(f"Going on after epoch {epoch}, from {self.root}.", flush=True)
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Save.
-
-        Raises:
-            SystemExit: It could not be written; what was saved before is kept.
-        """
-        path = self.path(epoch + 1)
-        draft = path.with_name(f"draft-{path.name}")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self.model.save_weights(draft)
-            draft.replace(path)
-            for old in sorted(self.saved())[:-2]:
-                self.path(old).unlink()
-        except OSError as exc:
-            raise SystemExit(
-                f"The checkpoint {path} could not be written: {exc}. Make room there, or name "
-                "another folder by --resume."
-            ) from exc
-
-    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Remove what was saved, and have a later `fit` begin at its own first epoch."""
-        self.model._initial_epoch = None
-        if not self.stays:
-            self.remove()
-
-    def remove(self) -> None:
-        """Remove what this worker has saved."""
-        for epoch in self.saved():
-            self.path(epoch).unlink()
-        for folder in (self.folder, self.root):
-            with suppress(OSError):  # It holds more, or another worker has removed it.
-                folder.rmdir()
-
-    def path(self, epoch: int) -> Path:
-        """Return the file of an epoch."""
-        return self.folder / f"{epoch}.weights.h5"
-
-    def saved(self) -> list[int]:
-        """Return the epochs that this worker has saved."""
-        names = [each.name.partition(".")[0] for each in self.folder.glob("*.weights.h5")]
-        return [int(each) for each in names if each.isdigit()]
+        return max(common, default=0)
 
 
 def save(model: keras.Model, args: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
@@ -199,11 +200,16 @@ def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
     return found
 
 
-class Checkpoints(keras.callbacks.BackupAndRestore):
+class Checkpoints(keras.callbacks.Callback):
     """Saves the weights of model and optimizer after each epoch, and goes on from there.
 
-    After the last epoch they are removed. A model that has no variables before its first batch is
-    restored after its first call, whose training is lost.
+    Each epoch has a file of its own, which gets its name once it is whole; the last two are kept.
+    So whoever is killed while it saves goes on from the epoch before. After the last epoch they are
+    removed. A model that has no variables before its first batch is restored after its first call,
+    whose training is lost.
+
+    Args:
+        folder: Holds the files, or those of each worker in a folder of its own.
     """
 
     stays = False
@@ -211,9 +217,23 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
 
     def __init__(self, folder: str | Path) -> None:
         """Take the folder."""
-        # Twice, because who is killed while it saves leaves a damaged one.
-        super().__init__(str(folder), double_checkpoint=True)
-        self.waits = False
+        super().__init__()
+        self.root = Path(folder)
+        self.waits = 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process says where it goes on."""
+        return True
+
+    @property
+    def folder(self) -> Path:
+        """Of this process."""
+        return self.root
+
+    def last(self) -> int:
+        """Return the epoch to go on from, counted from 1; 0 where nothing was saved."""
+        return max(self.saved(), default=0)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Restore what was saved, if anything was.
@@ -221,30 +241,26 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
         Raises:
             SystemExit: It is of another model.
         """
-        del logs
         build_optimizer(self.model)
-        state = Path(self.backup_dir, "training_metadata.json")
-        self.waits = not self.model.built and state.exists()
-        if self.model.built:
-            self.restore()
-        elif self.waits:
-            epoch = int(json.loads(state.read_text())["epoch"])
+        epoch = self.last()
+        if epoch and self.model.built:
+            self.restore(epoch)
+        elif epoch:
             if epoch >= self.params["epochs"]:
                 raise SystemExit(
-                    f"All {epoch} epochs are in {self.backup_dir}, and this model is restored only "
+                    f"All {epoch} epochs are in {self.root}, and this model is restored only "
                     f"while it trains: ask for more by --epochs {epoch + 1}."
                 )
-            self.model._initial_epoch = epoch
+            self.model._initial_epoch = self.waits = epoch
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Restore a model that has its variables only now."""
         if self.waits:
-            self.waits = False
-            self.restore()
-        super().on_train_batch_end(batch, logs)
+            epoch, self.waits = self.waits, 0
+            self.restore(epoch)
 
-    def restore(self) -> None:
-        """Restore what was saved, if anything was.
+    def restore(self, epoch: int) -> None:
+        """Restore what was saved after so many epochs.
 
         Raises:
             SystemExit: It is of another model.
@@ -252,26 +268,17 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
         # Keras knows it by a call alone, which a train_step of its own may not make.
         self.model.built = True
         try:
-            super().on_train_begin()
+            self.model.load_weights(self.path(epoch))
         except (ValueError, KeyError, OSError) as exc:
             raise SystemExit(
-                f"The checkpoint in {self.backup_dir} is not of this model, or is damaged: {exc}. "
+                f"The checkpoint {self.path(epoch)} is not of this model, or is damaged: {exc}. "
                 "Remove it, or name another folder by --resume."
             ) from exc
-        if self.model._initial_epoch:
-            if self.model.distribute_strategy.num_replicas_in_sync > 1:
-                spread_random_streams(self.model, restored=True)
-            print(f"Going on after epoch {self.model._initial_epoch}, from {self.backup_dir}.")
-
-    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Remove what was saved, and have a later `fit` begin at its own first epoch."""
-        self.model._initial_epoch = None
-        if not self.stays:
-            self.remove()
-
-    def remove(self) -> None:
-        """Remove what was saved."""
-        super().on_train_end()
+        if self.model.distribute_strategy.num_replicas_in_sync > 1:
+            spread_random_streams(self.model, restored=True)
+        self.model._initial_epoch = epoch
+        if self.leads:
+            print(f"Going on after epoch {epoch}, from {self.root}.", flush=True)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Save.
@@ -280,13 +287,42 @@ class Checkpoints(keras.callbacks.BackupAndRestore):
             SystemExit: It could not be written; what was saved before is kept.
         """
         self.model.built = True
+        path = self.path(epoch + 1)
+        draft = path.with_name(f"draft-{path.name}")
         try:
-            super().on_epoch_end(epoch, logs)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.model.save_weights(draft)
+            draft.replace(path)
+            for old in sorted(self.saved())[:-2]:
+                self.path(old).unlink()
         except OSError as exc:
             raise SystemExit(
-                f"The checkpoint of epoch {epoch + 1} could not be written: {exc}. Make room in "
-                f"{self.backup_dir}, or name another folder by --resume."
+                f"The checkpoint {path} could not be written: {exc}. Make room there, or name "
+                "another folder by --resume."
             ) from exc
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Remove what was saved, and have a later `fit` begin at its own first epoch."""
+        self.model._initial_epoch = None
+        if not self.stays:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove what this process has saved, and what it had no time to save."""
+        for path in (*map(self.path, self.saved()), *self.folder.glob("draft-*.weights.h5")):
+            path.unlink()
+        for folder in (self.folder, self.root):
+            with suppress(OSError):  # It holds more, or another worker has removed it.
+                folder.rmdir()
+
+    def path(self, epoch: int) -> Path:
+        """Return the file of an epoch."""
+        return self.folder / f"{epoch}.weights.h5"
+
+    def saved(self) -> list[int]:
+        """Return the epochs that this process has saved."""
+        names = [each.name.partition(".")[0] for each in self.folder.glob("*.weights.h5")]
+        return [int(each) for each in names if each.isdigit()]
 
 
 def logical_cpus(count: int) -> list[str]:

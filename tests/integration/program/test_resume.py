@@ -122,6 +122,8 @@ def test_all_that_were_killed_go_on(tmp_path: Path, undisturbed: Undisturbed) ->
     """From the last epoch that was saved, with the optimizer's state, to the same losses."""
     training = Training(tmp_path / "killed", "replicas")
     training.be_killed()
+    # As where it is killed while it saves.
+    (training.folder / "checkpoints" / "draft-9.weights.h5").write_bytes(b"cut o")
     printed = training.finish()
     assert "Going on after epoch" in printed
     assert not (training.folder / "checkpoints").exists()
@@ -178,7 +180,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     training = Training(tmp_path / "mine", "replicas")
     folder = tmp_path / "other"
     folder.mkdir()
-    saved = folder / "latest.weights.h5"
+    saved = folder / "3.weights.h5"
     saved.write_bytes(b"not a checkpoint")
     printed = training.finish("--resume", str(folder), status=1)
     assert "is not of this model, or is damaged" in printed
