@@ -11,6 +11,7 @@ import pytest
 
 from autotune.config import Configuration, ShardPolicy
 from autotune.engine.base import Limits, Stop
+from autotune.engine.folder import TrialFolder
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.plain import Window
@@ -96,19 +97,26 @@ def test_each_worker_trains_on_its_share(
     assert {each % 2 for each in seen["0"]} == {0}
 
 
+def writes_to(pid: int) -> Path:
+    return Path(f"/proc/{pid}/fd/1").readlink()
+
+
 @pytest.mark.parametrize("victim", ["worker 1", "server 0"])
 def test_a_dead_member_ends_the_cluster(
     engine: LocalEngine, served: Callable[..., TrialRequest], victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
     family = psutil.Process(engine.start().pid)
+    request = served()
 
     def kill(windows: Sequence[Window]) -> None:
         if len(windows) == 2:
-            members = sorted(family.children(), key=lambda each: each.pid)
-            members[CLUSTER.index(victim)].send_signal(signal.SIGKILL)
+            # Numbers of processes begin anew at some point: a member is known by what it writes.
+            output = TrialFolder(request.folder).output(CLUSTER.index(victim))
+            [member] = [each for each in family.children() if writes_to(each.pid) == output]
+            member.send_signal(signal.SIGKILL)
 
-    result = engine.execute(served(), kill)
+    result = engine.execute(request, kill)
     assert (result.outcome, result.reason) == (
         Outcome.CRASHED,
         Killed(process=victim, signal=signal.SIGKILL),
