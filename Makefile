@@ -63,8 +63,7 @@ test-cluster: $(READY)
 	@$(BIN)/python tests/system.py cluster
 	$(BIN)/python -m pytest -m cluster tests/cluster
 
-# They are killed at every step, then a thousand times at random on SQLite and on PostgreSQL each, while
-# the version before the newest migration (of the git history, or AUTOTUNE_TEST_PREVIOUS) is replaced.
+# They are killed at every step, then a thousand times at random on SQLite and on PostgreSQL each.
 KILLS ?= 1000
 chaos: $(READY)
 	AUTOTUNE_TEST_KILLS=$(KILLS) $(BIN)/python -m pytest -m "chaos and long" tests/integration/api

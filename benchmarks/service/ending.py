@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import httpx2 as httpx
 
+from autotune.api.settings import Patience
 from autotune.api.store.database import Database
 from autotune.engine.resolve import LOCAL
 from benchmarks.service.gang import gang
@@ -15,9 +16,10 @@ from benchmarks.service.site import Site, address_of, address_of_new, running, u
 from benchmarks.service.table import Row
 
 NEW_SECONDS, GONE_SECONDS = 1.0, 10.0
+STUBBORN = "service_engines:stubborn"
 ENGINES = {
     "service_engines:sleepers": "processes that ignore every signal",
-    "service_engines:stubborn": "a search that ignores every interrupt",
+    STUBBORN: "a search that ignores every interrupt",
     LOCAL: "TensorFlow, a group of two workers",
 }
 """What runs, in words."""
@@ -55,7 +57,9 @@ def measure(site: Site, database: Database, times: int) -> Iterator[Row]:
                 with running(worker):
                     asked = GANG if engine == LOCAL else ASKED
                     found = [_cancelled(client, database, asked) for _ in range(times)]
-                yield _row(words, found)
+                # A search may save what it has found before it is killed.
+                saving = Patience().interrupt if engine == STUBBORN else 0.0
+                yield _row(words, found, GONE_SECONDS + saving)
 
 
 def _cancelled(client: httpx.Client, database: Database, asked: Mapping[str, object]) -> Ending:
@@ -78,13 +82,13 @@ def _cancelled(client: httpx.Client, database: Database, asked: Mapping[str, obj
     return Ending(last_new=last_new, gone=gone, most=len(before))
 
 
-def _row(words: str, found: list[Ending]) -> Row:
+def _row(words: str, found: list[Ending], most_seconds: float) -> Row:
     new, gone = max(each.last_new for each in found), max(each.gone for each in found)
     most = max(each.most for each in found)
     return Row(
         what=f"cancel: {words}",
         measured=f"gone after {gone:.1f} s, last new process after {new:.1f} s "
         f"(worst of {len(found)}; {most} processes)",
-        goal=f"none new after {NEW_SECONDS:.0f} s, gone after {GONE_SECONDS:.0f} s",
-        reached=new <= NEW_SECONDS and gone <= GONE_SECONDS,
+        goal=f"none new after {NEW_SECONDS:.0f} s, gone after {most_seconds:.0f} s",
+        reached=new <= NEW_SECONDS and gone <= most_seconds,
     )
