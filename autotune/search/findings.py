@@ -126,7 +126,7 @@ def drawn(
     """
     posterior = learner.learn()
     rows = [*dict.fromkeys(run.row for run in learner.runs)]
-    logs = posterior.joint(rows).draw(DRAWS, 0, range(len(rows)))
+    logs = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
     entries = []
     for k, row in enumerate(rows):
         c = learner.pool[row]

@@ -279,15 +279,21 @@ class Posterior:
         square = (np.maximum(variances, LEAST_VARIANCE) + means**2).mean(0) - mean**2
         return self._offset + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
 
-    def joint(self, rows: Sequence[int]) -> Joint:
-        """Return the posterior of some configurations together."""
+    def joint(self, rows: Sequence[int], *, lasting: bool = False) -> Joint:
+        """Return the posterior of some configurations together.
+
+        Args:
+            rows: Their positions in the pool.
+            lasting: Over a long training, in which the drift is zero in the mean; otherwise on the
+                machine as it was in the mean of the runs. No gap depends on it.
+        """
         walkers, chosen = self._walkers[:, KNOWN:], list(rows)
         across = self._kernel.covariance(self._kernel.alike(chosen, self._rows), walkers)
         prior = self._kernel.covariance(self._kernel.alike(chosen, chosen), walkers)
-        # What the machine was like in the mean of the runs; all share it, so no gap depends on it.
-        drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
-        across += drift * self._alike_in_time.mean(0)
-        prior += drift * self._alike_in_time.mean()
+        if not lasting:
+            drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
+            across += drift * self._alike_in_time.mean(0)
+            prior += drift * self._alike_in_time.mean()
         means = self._offset + self._kernel.means(chosen, walkers)
         means += _by(across, self._solved)
         half = across @ np.swapaxes(self._white, 1, 2)

@@ -73,3 +73,14 @@ def test_a_drift_of_the_machine_is_not_taken_for_a_gain() -> None:
     late = [Run(row, -0.15, 20 + t) for row, t in ((0, 0.0), (8, 0.3), (0, 0.6), (8, 0.9))]
     mean, _ = gap(learned([*early, *late]), 8, 0)
     assert abs(mean) < 0.05
+
+
+def test_runs_of_one_minute_tell_less_of_a_long_training_than_runs_of_an_hour() -> None:
+    """The machine may be fast or slow just then, which no run of that minute can show."""
+
+    def sd(minutes: float) -> float:
+        draw = random.Random(1)
+        runs = [Run(0, draw.gauss(0, 0.01), minutes * k / 8) for k in range(8)]
+        return math.sqrt(learned(runs).joint([0], lasting=True).covariance[0, 0])
+
+    assert sd(1) > 1.5 * sd(60)
