@@ -49,7 +49,13 @@ def model_fn():
     return model
 """
 """Knows its input from its first batch only."""
-PROGRAMS = {"one device": "one_device", "replicas": "mirrored_fit", "workers": "workers_data"}
+PROGRAMS = {
+    "one device": "one_device",
+    "replicas": "mirrored_fit",
+    "workers": "workers_data",
+    "servers": "servers_data",
+}
+LAUNCH = {"workers": "launch.py", "servers": "launch_servers.py"}
 
 
 class Training:
@@ -59,7 +65,7 @@ class Training:
         folder.mkdir()
         (folder / "slowly.py").write_text(SLOWLY)
         texts = golden_texts()
-        launch = texts["launch.py"] if kind == "workers" else None
+        launch = texts[LAUNCH[kind]] if kind in LAUNCH else None
         self.file = deliver(folder / "train.py", texts[f"{PROGRAMS[kind]}.py"], launch)
         self.history, self.model = folder / "history.csv", folder / "model.keras"
         self.folder = folder
@@ -161,6 +167,18 @@ def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
     after = training.losses()
     assert sorted(after) == list(range(EPOCHS))
     assert after[EPOCHS - 1] < after[2] < before[0] / 2
+
+
+def test_servers_that_were_killed_go_on(tmp_path: Path) -> None:
+    """Their workers do not wait for each other, so that no two trainings have the same losses."""
+    training = Training(tmp_path / "killed", "servers")
+    training.be_killed()
+    before = training.losses()
+    assert "Going on after epoch" in training.finish()
+    assert not (training.folder / "checkpoints").exists()
+    after = training.losses()
+    assert sorted(after) == list(range(EPOCHS))
+    assert max(after[epoch] for epoch in after if epoch > max(before)) < before[0]
 
 
 @pytest.mark.parametrize("kind", ["replicas", "workers"])
