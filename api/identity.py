@@ -27,7 +27,7 @@ class Scope(StrEnum):
     WRITE = "write"
     """Ask for jobs, and cancel them."""
     ADMIN = "admin"
-    """Create and revoke the project's keys, let a job go before others, and drain workers."""
+    """Let a job go before others, and drain workers."""
 
 
 class Caller(Value):

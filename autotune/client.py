@@ -177,7 +177,7 @@ class Client:
             pause = min(1.5 * pause, LONGEST)
 
     def cancel(self, job: Job | str) -> Job:
-        """Have a job end; it has ended within ten seconds."""
+        """Have a job end; it has ended within forty seconds, as a rule within ten."""
         return self._ask("POST", _path(job, "cancel"), Job)
 
     def result(self, job: Job | str) -> Result:

@@ -85,10 +85,11 @@ def autotune(  # noqa: PLR0913 - the one call of the library; all but the factor
         model_fn: Returns a compiled `keras.Model`; called inside the strategy's scope. A function,
             or its name as `package.module:function` or `path/to/file.py:function`. Or a whole
             training script or notebook, by its path or as a `Script`, without a `dataset_fn`.
-        dataset_fn: Returns what `Model.fit` takes: a `tf.data.Dataset` of single examples, or
-            arrays `x`, `(x, y)` or `(x, y, sample_weight)`. Its parameters `input_context`,
-            `batch_size` and `num_parallel_calls`, if declared, are passed in. NumPy arrays of up
-            to 64 MiB may be passed themselves.
+        dataset_fn: Returns what `Model.fit` takes: a `tf.data.Dataset` of single examples, a
+            `PyDataset`, or arrays `x`, `(x, y)` or `(x, y, sample_weight)`; or two of these, of
+            which the second validates. Its parameters `input_context`, `batch_size`,
+            `num_parallel_calls` and `cache`, if declared, are passed in. NumPy arrays of up to
+            64 MiB may be passed themselves.
         space: Search space: `"auto"`, the name of a built-in space, the path of a YAML file, a
             `Space`, or a mapping with the same keys.
         budget: Time limit of the whole search: `"90s"`, `"3min"`, or seconds; replaces the budget

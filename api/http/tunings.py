@@ -202,5 +202,5 @@ def get_recommendation(job_id: JobId, key: Reader, here: Here) -> Recommendation
 
 @router.post("/v1/tunings/{job_id}/cancel", status_code=202)
 def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
-    """Cancel a job, whose processes end within ten seconds; cancelling it again has no effect."""
+    """Cancel a job, whose processes end within forty seconds; cancelling it again has no effect."""
     return here.jobs.cancel(job_id, key.project)

@@ -156,7 +156,7 @@ class Jobs:
             )
 
     def cancel(self, job_id: str, project: str | None) -> Job:
-        """Have a job end: at once if it waits, else nothing of it is left within ten seconds.
+        """Have a job end: at once if it waits, else nothing of it is left within forty seconds.
 
         A job that was cancelled before stays as it is.
         """

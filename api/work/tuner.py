@@ -27,7 +27,7 @@ from autotune.plain import Window
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
-# As in `autotune.engine.forking`: the worker's own module path finds the same autotune. The network
+# As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The network
 # comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "

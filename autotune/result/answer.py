@@ -80,7 +80,7 @@ def _figures(result: ResultData) -> dict[str, str]:
         "worse": _compared(adjective, "less"),
         "own": f"{own:,}",
         "at_own": f" at a global batch of {own:,}" if result.facts.learning else "",
-        "more": f"continue with a budget of {at_least(seconds + result.seconds)} (--resume)"
+        "more": f"continue with a budget of {at_least(seconds)} (--resume)"
         if seconds
         else "increase the budget",
     }

@@ -220,7 +220,7 @@ def _why_not(row: Entry, result: ResultData) -> str:
     if row.outcome is Outcome.REJECTED:
         return "it failed certification"
     if batch != update_batch(result.config):
-        return f"a global batch of {batch:,} is not faster with 95 % probability"
+        return f"a global batch of {batch:,} is not faster with 97.5 % probability"
     if row.outcome is not Outcome.MEASURED:
         return f"it ended as {row.outcome}"
     if row.configuration.distributed:

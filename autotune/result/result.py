@@ -56,8 +56,9 @@ class Result(ResultData):
     def save(self, folder: str | Path) -> Path:
         """Write the configuration, program, trials and report to a folder.
 
-        The files are `config.yaml`, `train.py`, `result.json`, `trials.csv`, `trials.jsonl` and
-        `report.html`; for several workers also `launch.py` (this machine), `launch.slurm`,
+        The files are `config.yaml`, `train.py` with the `keras_*.py` that it imports,
+        `result.json`, `trials.csv`, `trials.jsonl` and `report.html`; of a script also
+        `train.patch`; for several workers `launch.py` (this machine), `launch.slurm`,
         `jobset.yaml` and `launch_ray.py` (several machines).
 
         Args:
@@ -144,8 +145,7 @@ class Result(ResultData):
 
         Args:
             epochs: Number of epochs; None takes that of the program.
-            save: File that the trained model is saved to, for example `model.keras`; only for a
-                program that is made of factories.
+            save: File that the trained model is saved to, for example `model.keras`.
 
         Raises:
             UsageError: `epochs` is below one, or the program needs values that could not be written

@@ -14,7 +14,8 @@ class Verdict(StrEnum):
     """The answer to "should I distribute this training?"."""
 
     DISTRIBUTE = "distribute"
-    """It is 99 % sure that a distributed configuration is faster, by more than the margin."""
+    """It is 99 % sure that a distributed configuration is faster; the median gain is above the
+    margin."""
     ONE_DEVICE = "one device"
     """It is 95 % sure that none gains more than the margin, or staying is expected to lose less
     than 1 %."""

@@ -338,8 +338,7 @@ class ResultView:
         if result.interrupted:
             yield NextStep("Continue:", again)
         elif more := result.evidence.decision.more_seconds:
-            budget = at_least(more + result.seconds)
-            yield NextStep("Decide:", f"{again} --budget {budget}")
+            yield NextStep("Decide:", f"{again} --budget {at_least(more)}")
         if files:
             yield NextStep("All files:", str(folder))
 

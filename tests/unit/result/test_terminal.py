@@ -153,13 +153,13 @@ def test_several_workers_are_started_by_their_launcher(
 
 
 def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
-    """Interrupted, or with the budget that would do: what was spent and what is lacking."""
+    """Interrupted, or with the budget that would do, which is that of the second search alone."""
     decision = result.evidence.decision.model_copy(update={"more_seconds": 525.0})
     evidence = result.evidence.model_copy(update={"decision": decision})
     stopped = draw(result_text(result.model_copy(update={"interrupted": True}), OUT), 160)
     short = draw(result_text(result.model_copy(update={"evidence": evidence}), OUT), 160)
     assert "run the same command with --resume\n" in stopped
-    assert "run the same command with --resume --budget 10min\n" in short
+    assert "run the same command with --resume --budget 9min\n" in short
 
 
 def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
