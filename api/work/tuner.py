@@ -27,8 +27,8 @@ from autotune.plain import Window
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
-# As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The network
-# comes before all that starts threads.
+# As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The
+# network comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
     "from autotune.api.isolation import enter; network = enter(sys.argv.pop()); "
