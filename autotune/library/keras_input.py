@@ -21,7 +21,10 @@ import tensorflow as tf
 def batches_of(
     x: Any, y: Any = None, sample_weight: Any = None, *, batch_size: int, shuffle: bool = True
 ) -> tf.data.Dataset:
-    """Return full batches of arrays, shuffled anew in every epoch, as `Model.fit` makes them."""
+    """Return full batches of arrays, shuffled anew in every epoch, as `Model.fit` makes them.
+
+    The last one is filled up from another pass.
+    """
     arrays = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
     # In the memory of the host, because that is where tf.data reads them.
     with tf.device("CPU"):
@@ -40,6 +43,8 @@ def batches_of(
     numbers = tf.data.Dataset.range(size)
     if shuffle:
         numbers = numbers.shuffle(max(size, 1))
+    if missing := -size % batch_size:
+        numbers = numbers.repeat().take(size + missing)
     batches = numbers.batch(batch_size, drop_remainder=True)
     return batches.map(examples, num_parallel_calls=tf.data.AUTOTUNE)
 

@@ -124,7 +124,7 @@ def fit(
         jit_compile: Whether XLA compiles the step.
         logs_of_calls: Whether callbacks get numbers after each call, for which the device is
             waited for, instead of tensors.
-        seed: Of the random numbers of this worker from here on. The input has to be made before,
+        seed: Of the random numbers of this worker while it trains. The input has to be made before,
             because all workers have to shuffle it alike.
     """
     strategy = model.distribute_strategy
@@ -153,6 +153,8 @@ def fit(
             each.on_train_batch_end(batch, logs) for each in watchers.callbacks
         ]
     train(strategy, model, iter(batches), watchers, steps, steps_per_execution, initial_epoch)
+    if seed is not None:
+        tf.random.set_seed(seed)
 
 
 def worker_of(strategy: tf.distribute.Strategy) -> int:
@@ -245,7 +247,7 @@ def train(
     watchers.on_train_begin()
     # As BackupAndRestore sets it, to go on from there.
     for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
-        reset_metrics(model)
+        reset_metrics(model, model._loss_tracker)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], steps_per_execution):
             # The last call has only what is left of the epoch.
@@ -260,7 +262,7 @@ def train(
             watchers.on_train_batch_end(first + steps - 1, logs)
             if model.stop_training and not several:
                 break
-        logs = logs_of_all(strategy, model, logs)
+        logs = logs_of_all(strategy, model, model._loss_tracker, logs)
         watchers.on_epoch_end(epoch, logs)
         if several:
             # On the others too, which would wait for it.
@@ -279,9 +281,9 @@ def train(
 
 @tf.function(autograph=False)
 def logs_of_all(
-    strategy: tf.distribute.Strategy, model: keras.Model, logs: dict[str, Any]
+    strategy: tf.distribute.Strategy, model: keras.Model, compiled: Any, logs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the metrics over all replicas."""
+    """Return the metrics over all replicas of a model as it was compiled."""
     metrics = model.get_metrics_result()
     if metrics.keys() == logs.keys():
         return metrics
@@ -312,7 +314,7 @@ def evaluate(
     **__: Any,
 ) -> Any:
     """Return what `Model.evaluate` does."""
-    reset_metrics(model)
+    reset_metrics(model, model._loss_tracker)
     step, logs = steps_of(model, model._loss_tracker)[0], {}
     for batch in batches_in_order(x, y, sample_weight, batch_size, steps):
         logs = step(batch)

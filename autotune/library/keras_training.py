@@ -10,6 +10,7 @@ import importlib
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -147,10 +148,7 @@ def callbacks_of(
     task = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {})
     folder = args.resume if turn == 1 or not args.resume else f"{args.resume}-{turn}"
     if args.history and not task.get("index"):
-        # Also where the turn that was killed is a later one.
-        root = Path(args.resume or ".")
-        saved = [*root.parent.glob(f"{root.name}*")] if args.resume else []
-        goes_on = turn > 1 or bool(saved)
+        goes_on = turn > 1 or bool(args.resume and _was_killed(Path(args.resume)))
         found.append(keras.callbacks.CSVLogger(args.history, append=goes_on))
     if folder:
         # The last one, so that what the others do at the end of an epoch is saved with it.
@@ -158,6 +156,13 @@ def callbacks_of(
         found[-1].stays = bool(args.save)
         args.checkpoints.append(found[-1])
     return found
+
+
+def _was_killed(folder: Path) -> bool:
+    """Whether there are checkpoints, be it of a later turn of a script."""
+    found = folder.parent.iterdir() if folder.parent.is_dir() else ()
+    names = [each.name for each in found if each.is_dir()]
+    return any(re.fullmatch(rf"{re.escape(folder.name)}(-\d+)?", each) for each in names)
 
 
 def save(
@@ -239,18 +244,19 @@ class Checkpoints(keras.callbacks.Callback):
         """Restore what was saved, if anything was.
 
         Raises:
-            SystemExit: It is of another model.
+            SystemExit: It is of another model, or of more epochs than are asked for.
         """
         build_optimizer(self.model)
-        epoch = self.last()
+        epoch, asked = self.last(), self.params["epochs"]
+        # A model without variables is restored only while it trains.
+        if epoch > (asked if self.model.built else asked - 1):
+            raise SystemExit(
+                f"{self.root} holds {epoch} epochs of a training: go on by --epochs {epoch + 1} or "
+                "more, or name another folder by --resume."
+            )
         if epoch and self.model.built:
             self.restore(epoch)
         elif epoch:
-            if epoch >= self.params["epochs"]:
-                raise SystemExit(
-                    f"All {epoch} epochs are in {self.root}, and this model is restored only "
-                    f"while it trains: ask for more by --epochs {epoch + 1}."
-                )
             self.model._initial_epoch = self.waits = epoch
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
@@ -353,8 +359,13 @@ def compute_once(model: keras.Model, batch: Any) -> None:
 
 
 @tf.function(autograph=False)  # Outside a graph each variable would cost milliseconds.
-def reset_metrics(model: keras.Model) -> None:
-    """Have the metrics begin to count anew."""
+def reset_metrics(model: keras.Model, compiled: Any) -> None:
+    """Have the metrics begin to count anew.
+
+    Args:
+        model: Has them.
+        compiled: Is another object after each call of `compile`, as its `_loss_tracker` is.
+    """
     model.reset_metrics()
 
 
@@ -566,6 +577,8 @@ class ScaledRate(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Multiply it by what the next steps are to have."""
+        if self.made is None and self.model._initial_epoch and not self.model.optimizer.built:
+            return  # What was saved of it comes back behind this call.
         if self.made is None:
             # Not before, because a callback of yours may take up an earlier training.
             self.made = int(self.model.optimizer.iterations.numpy())

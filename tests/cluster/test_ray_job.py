@@ -74,6 +74,14 @@ def test_each_process_is_told_who_it_is(cluster: RayHosts, folder: Path) -> None
         assert arguments == ["--epochs", "a 'b'"]
 
 
+def test_what_is_to_stay_needs_a_place_that_stays(cluster: RayHosts, folder: Path) -> None:
+    """Ray removes its copy of the folder, and what was written there with it."""
+    deliver(folder, "launch_ray.py")
+    done = cluster.run("python", "launch_ray.py", "--save=model.keras", cwd=folder)
+    assert done.returncode == 1
+    assert "--save needs the full path of a folder that all nodes share." in done.stderr
+
+
 def test_a_process_that_fails_ends_the_job(cluster: RayHosts, folder: Path) -> None:
     """The other one would wait for it without end; the status is that of the one that failed."""
     deliver(folder, "launch_ray.py")

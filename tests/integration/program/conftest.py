@@ -16,10 +16,12 @@ import h5py
 import numpy as np
 import pytest
 
+from autotune import library
 from autotune.program import Program
 from tests.golden import deliver, golden_texts
 
 HERE = Path(__file__).parent
+LIBRARY = Path(library.__file__).parent
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 HANGS = 800
 """Seconds after which a program hangs rather than being slow."""

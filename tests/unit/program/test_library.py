@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,6 +82,7 @@ def asked(
     callbacks_of = of_library(
         "keras_training",
         "callbacks_of",
+        _was_killed=of_library("keras_training", "_was_killed", re=re),
         Checkpoints=Saving,
         Path=Path,
         json=json,
@@ -100,10 +102,10 @@ def test_each_training_of_a_script_has_checkpoints_of_its_own(tmp_path: Path) ->
     assert asked(None, 2) == []
 
 
-@pytest.mark.parametrize("saved", [None, "checkpoints", "checkpoints-2"])
+@pytest.mark.parametrize("saved", [None, "checkpoints", "checkpoints-2", "checkpoints-of-mine"])
 def test_a_history_goes_on_with_its_training(tmp_path: Path, saved: str | None) -> None:
     """Also where a later turn was killed, and the first one is made again; one worker writes it."""
-    goes_on = saved is not None
+    goes_on = saved in {"checkpoints", "checkpoints-2"}
     if saved:
         (tmp_path / saved).mkdir()
     found = asked(str(tmp_path / "checkpoints"), 1, "history.csv")

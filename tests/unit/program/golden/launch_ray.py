@@ -6,6 +6,10 @@ from the folder in which train.py runs on one machine; name this file with its f
 another. Ray copies that folder to all nodes, which need the same Python, the same packages, and
 data at the same place. What stands behind launch_ray.py goes to train.py. Typed on a node of the
 cluster, `python launch_ray.py --epochs 5` does the same without a job.
+
+The copy is removed. What is to stay needs a folder that all nodes share:
+
+    --resume /shared/checkpoints --history /shared/history.csv --save /shared/model.keras
 """
 
 import json
@@ -24,6 +28,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 PROCESSES = {"worker": 2}
 TASKS = [(kind, index) for kind, count in PROCESSES.items() for index in range(count)]
 CORES = 1  # that Ray reserves for each process; it uses all that its node has
+KEPT = {"--resume", "--history", "--save"}  # whose paths name what is to stay
 # Becomes train.py, which the kernel ends with whoever has started it, however that ends.
 START = """
 import ctypes, os, signal, sys
@@ -117,8 +122,17 @@ def wait(said: dict[ray.ObjectRefGenerator, str]) -> int:
     return 0
 
 
+def check(arguments: list[str]) -> None:
+    """End this where something would be written into the copy of the folder."""
+    words = [word for each in arguments for word in each.split("=", 1)]
+    for option, value in zip(words, [*words[1:], ""], strict=True):
+        if option in KEPT and not Path(value).is_absolute():
+            sys.exit(f"{option} needs the full path of a folder that all nodes share.")
+
+
 def main() -> int:
     """Run train.py with the arguments of the command line."""
+    check(sys.argv[1:])
     here = Path.cwd()
     program = Path(__file__).resolve().with_name("train.py")
     if not program.is_relative_to(here):
