@@ -81,4 +81,6 @@ class TrustedProxy(Value):
             found = ip_address(peer)
         except ValueError:
             return False
+        # A server that listens on both sees IPv4 so.
+        found = getattr(found, "ipv4_mapped", None) or found
         return any(found in network for network in self.addresses)

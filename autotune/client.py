@@ -204,14 +204,15 @@ class Client:
             job: The job, or its id.
             after: Number of the last event that is not wanted.
         """
-        retry, over = self._retry(), False
+        retry: _Retry | None = None
+        over = False
         while not over:
             lost: Exception = httpx.ReadError("The event stream ended early.")
             headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
             try:
                 with self._http.stream("GET", _path(job, "events"), headers=headers) as response:
                     over = self._is_over(response)
-                    retry = self._retry()
+                    retry = None
                     for sent in () if over else httpx.EventSource(response, max_event_size=None):
                         event = _event(sent)
                         after, over = event.number, sent.event == "ended"
@@ -219,6 +220,8 @@ class Client:
             except httpx.TransportError as exc:
                 lost = exc
             if not over:
+                # From now on, however long the stream has lived.
+                retry = retry or self._retry()
                 time.sleep(retry.pause(lost))
 
     def close(self) -> None:

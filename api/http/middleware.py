@@ -52,7 +52,7 @@ class Envelope:
         if scope["method"] == "HEAD":  # The server leaves the body out.
             scope = {**scope, "method": "GET"}
         answer, began = _Answer(send), time.monotonic()
-        with about(request=correlation_id.get() or ""):
+        with about(request=correlation_id.get() or "", client=client_of(scope)):
             try:
                 await self._app(scope, receive, answer.send)
                 if answer.bare:
@@ -100,7 +100,6 @@ def _note(scope: Scope, status: int, seconds: float) -> None:
         route=route,
         status=status,
         milliseconds=round(seconds * 1000, 1),
-        client=client_of(scope),
         key=getattr(scope["state"].get("key"), "id", "-"),
         job=scope.get("path_params", {}).get("job_id"),
     )

@@ -115,9 +115,10 @@ class Keyring:
             return tuple(map(_key, connection.execute(query).mappings().all()))
 
     def revoke(self, key_id: str) -> None:
-        mine = update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None))
+        since = func.coalesce(keys.c.revoked_at, Now())
+        mine = update(keys).where(keys.c.id == key_id).values(revoked_at=since)
         with self._database.writing() as connection:
-            if not connection.execute(mine.values(revoked_at=Now())).rowcount:
+            if not connection.execute(mine).rowcount:
                 raise NotFound("API key not found.", "Check the id.")
         note("revoke key", key_id)
 

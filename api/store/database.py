@@ -47,6 +47,13 @@ MOST_WRITERS = 30
 TURN_SECONDS = 2.0
 """Longest wait of others to be one of them."""
 _DISK_FULL = "53100"
+_ALIVE = {
+    "tcp_user_timeout": 1000 * BUSY_SECONDS,
+    "keepalives_idle": 3,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+"""After some ten seconds a connection counts as lost whose server says nothing, not even that."""
 
 
 class Database:
@@ -200,7 +207,7 @@ def _postgresql(url: str, seconds: int) -> Engine:
     driver = make_url(url).set(drivername="postgresql+psycopg")
     limits = f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"
     # A server that was made without a locale names no encoding, and would be answered by bytes.
-    arguments = {"connect_timeout": 5, "options": limits, "client_encoding": "utf8"}
+    arguments = {"connect_timeout": 5, "options": limits, "client_encoding": "utf8", **_ALIVE}
     return create_engine(driver, connect_args=arguments, hide_parameters=True, pool_pre_ping=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, Row, insert, select
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
+    IllegalTransition,
     NotFound,
     OtherSchema,
     SettingsError,
@@ -221,7 +223,8 @@ def cancel_all(database: Database, key_id: str) -> int:
     with database.writing() as connection:
         found = connection.execute(query).scalars().all()
         for each in found:
-            _cancel(connection, each)
+            with suppress(IllegalTransition):  # It has ended meanwhile.
+                _cancel(connection, each)
     for each in found:
         note("cancel job", each)
     return len(found)

@@ -154,7 +154,7 @@ def _may_take(worker: WorkerInfo, job: Row[Any]) -> bool:
 def _suits(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
     return (
         # Measurements on other devices do not hold here.
-        job.devices in (None, worker.devices)
+        (not job.trials or job.devices in (None, worker.devices))
         and (worker.workloads is None or job.workload in worker.workloads)
         and _needs(job.needs).met_by(worker.machine, worker.labels)
     )

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
 
 from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
@@ -92,8 +92,9 @@ def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
 
 def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[float]:
     """Return the seconds of some attempts; `until` is for those that have not ended."""
-    end = func.coalesce(attempts.c.ended_at, until)
-    return func.coalesce(func.sum(end - attempts.c.began_at), 0.0)
+    took = func.coalesce(attempts.c.ended_at, until) - attempts.c.began_at
+    # Not below zero, though the clock was put back meanwhile.
+    return func.coalesce(func.sum(case((took > 0, took), else_=0.0)), 0.0)
 
 
 def ending(connection: Connection, job_id: str, project: str | None) -> tuple[str, int]:

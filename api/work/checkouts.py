@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from autotune.api.log import log
 from autotune.api.workloads import Commit
 
 SECONDS = 60.0
-"""Longest wait for a repository."""
+"""Longest wait for a repository, and the first pause after one that cannot be had."""
+LONGEST_SECONDS = 3600.0
+"""Longest of these pauses."""
 MOST_BYTES = 1 << 30
 """Of the files of a commit together."""
 _QUIETLY = {
@@ -41,21 +44,34 @@ _FAILURES = (OSError, subprocess.SubprocessError, ValueError, RuntimeError)  # o
 class Checkouts:
     """Keeps the files of commits. Processes may share its folder."""
 
-    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        most_bytes: int = MOST_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folder = folder
+        self._clock = clock
         self._most_bytes = most_bytes
+        self._later: dict[Commit, tuple[float, float]] = {}
+        """Until when one is left alone that could not be had, and for how long."""
 
     def of(self, commit: Commit) -> Path | None:
         made = self._folder_of(commit)
         return made if made.is_dir() else None
 
     def fetch(self, commits: Iterable[Commit]) -> None:
-        """Get what is missing; a failure is logged, and tried again the next time."""
+        """Get what is missing, as far as the first failure.
+
+        That is logged, and tried again after some time, which doubles: meanwhile there are others.
+        """
         for each in dict.fromkeys(commits):
-            if self.of(each) is None:
+            until, pause = self._later.get(each, (0.0, SECONDS))
+            if self.of(each) is None and self._clock() >= until:
                 try:
                     self._make(each)
                 except _FAILURES as exc:
+                    self._later[each] = self._clock() + pause, min(2 * pause, LONGEST_SECONDS)
                     log(
                         "A workload's repository cannot be had.",
                         logging.ERROR,
@@ -63,6 +79,7 @@ class Checkouts:
                         commit=each.commit,
                         error=_public(_why(exc)),
                     )
+                    return
 
     def _folder_of(self, commit: Commit) -> Path:
         named = hashlib.sha256(commit.repository.encode()).hexdigest()[:12]

@@ -145,9 +145,16 @@ def _url(order: messages.SearchOrder) -> str:
 def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
     from autotune.search.opening import made_for  # noqa: PLC0415 - see above
 
+    sent = None
+
     def observe(event: events.Event) -> None:
-        if isinstance(event, events.Planned):
-            send(AttemptReport(study=made_for(_url(order), messages.STUDY)))
+        nonlocal sent
+        # What is learned of the model comes to it behind the first trial.
+        if isinstance(event, events.Planned | events.TrialStarted):
+            study = made_for(_url(order), messages.STUDY)
+            if study != sent:
+                send(AttemptReport(study=study))
+            sent = study
         send(event)
         if event.kind in _POINTS:
             reach(_POINTS[event.kind])

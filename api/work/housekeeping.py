@@ -34,10 +34,9 @@ def at_most_every(
 
     def do_if_due() -> None:
         nonlocal due
-        now = clock()
-        if now >= due:
+        if clock() >= due:
             do()
-            due = now + seconds
+            due = clock() + seconds
 
     return do_if_due
 

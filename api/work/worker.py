@@ -285,7 +285,8 @@ def order(
         engine=settings.engine,
         isolation=settings.network,
         kept=claimed.kept if claimed.study else (),
-        study=claimed.study,
+        # Without trials it may be another machine's, or of other code.
+        study=claimed.study if claimed.kept else None,
         excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
     )
 

@@ -217,6 +217,19 @@ def test_a_broken_stream_is_resumed() -> None:
     assert [*Service(httpx.Response(204)).client.follow("x", after=9)] == []
 
 
+def test_a_stream_that_breaks_late_is_resumed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The minute in which the service may come back begins with the loss."""
+    now = 0.0
+    monkeypatch.setattr(client_module.time, "monotonic", lambda: now)
+    service = Service(
+        stream("queued", ends=False), httpx.ConnectError("refused"), stream("ended", first=2)
+    )
+    told = service.client.follow("x")
+    assert next(told).number == 1
+    now = 1800.0
+    assert [each.number for each in told] == [2]
+
+
 def test_a_large_event_and_one_of_a_later_service_lose_no_connection() -> None:
     service = Service(stream("notice", "unheard-of", "ended", text="x" * 2_000_000))
     kinds = [each.body.kind for each in service.client.follow("x")]

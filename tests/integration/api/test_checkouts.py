@@ -74,15 +74,23 @@ def test_each_commit_has_a_folder_of_its_own(commit: Commits, tmp_path: Path) ->
 def test_what_cannot_be_had_is_said_and_leaves_nothing(
     commit: Commits, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: str
 ) -> None:
+    """Others have their turn next, and its own come ever later: each may take a minute."""
     right = commit(toy="one = 1")
     other = {"commit": "0" * 40, "repository": f"file://{tmp_path}/nothing"}
     missing = right.model_copy(update={wrong: other[wrong]})
-    checkouts = Checkouts(tmp_path / "checkouts")
+    now = 0.0
+    checkouts = Checkouts(tmp_path / "checkouts", clock=lambda: now)
     with caplog.at_level(logging.ERROR):
+        checkouts.fetch([missing, right])
+        assert checkouts.of(right) is None
         checkouts.fetch([missing, right])
     assert (checkouts.of(missing), checkouts.of(right) is None) == (None, False)
     assert len(list((tmp_path / "checkouts").iterdir())) == 1
     assert [each.fields["commit"] for each in caplog.records] == [missing.commit]
+    for later in (61.0, 122.0, 182.0):
+        now = later
+        checkouts.fetch([missing])
+    assert len(caplog.records) == 3
 
 
 def test_nothing_of_a_repository_runs(commit: Commits, tmp_path: Path) -> None:

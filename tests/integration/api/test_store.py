@@ -138,6 +138,16 @@ def test_a_lost_job_goes_to_the_next_worker(
     assert claimed.study == '{"a": 1}'
 
 
+def test_a_job_without_trials_goes_to_any_worker(
+    database: Database, jobs: Jobs, token: LeaseToken
+) -> None:
+    """Its own may never come back, and nothing holds for other devices alone."""
+    attempts.record(database, token, AttemptReport(number=1, study='{"a": 1}'))
+    lapse(database)
+    assert take(database, devices="others", worker="w2").token.attempt == 2
+    assert jobs.get(token.job_id, "me").state is State.RUNNING
+
+
 WRITES: tuple[Callable[[Database, LeaseToken], object], ...] = (
     lambda d, g: attempts.renew(d, g, LEASE),
     attempts.status,

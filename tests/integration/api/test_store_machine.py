@@ -191,7 +191,8 @@ class StoreMachine(RuleBasedStateMachine):
         return next(iter([*left, *waiting]), None)
 
     def _fits(self, model: Model, devices: str) -> bool:
-        return model.devices in (None, devices) or model.state is State.CANCELLING
+        bound = model.trials and model.devices != devices
+        return not bound or model.state is State.CANCELLING
 
 
 def test_the_store_does_as_its_model(database: Database) -> None:

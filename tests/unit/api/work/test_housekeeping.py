@@ -88,12 +88,14 @@ def test_the_machine_of_an_earlier_look_counts_until_the_next(
 
 def test_it_is_done_at_once_and_then_now_and_then() -> None:
     """What failed is tried again without waiting."""
-    work, times = Mock(side_effect=[ZeroDivisionError, None, None]), [5.0, 6.0, 15.9, 16.0, 17.0]
-    do_if_due = at_most_every(10, work, clock=Mock(side_effect=times))
+    now = 5.0
+    work = Mock(side_effect=[ZeroDivisionError, None, None])
+    do_if_due = at_most_every(10, work, clock=lambda: now)
     with pytest.raises(ZeroDivisionError):
         do_if_due()
     counts = []
-    for _ in times[1:]:
+    for later in (6.0, 15.9, 16.0, 17.0):
+        now = later
         do_if_due()
         counts.append(work.call_count)
     assert counts == [2, 2, 3, 3]

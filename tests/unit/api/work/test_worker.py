@@ -10,6 +10,7 @@ import pytest
 from autotune.api.work.messages import SearchOrder
 from autotune.api.work.worker import LAST_SECONDS
 from autotune.config import Configuration
+from tests.trials import ended_trial
 
 Order = Callable[..., SearchOrder]
 
@@ -30,3 +31,10 @@ def test_what_earlier_attempts_used_is_gone(order_after: Order, used: float, lef
 def test_a_configuration_is_set_aside_after_its_second_death(order_after: Order) -> None:
     once, twice = Configuration(), Configuration(per_replica_batch=64)
     assert order_after(killers=(twice, once, twice)).excluded == (twice,)
+
+
+def test_a_study_without_trials_begins_anew(order_after: Callable[..., SearchOrder]) -> None:
+    """It may be of another machine, or of other code, whose trials would be kept."""
+    kept = (ended_trial(),)
+    assert order_after(study="{}").study is None
+    assert order_after(study="{}", kept=kept).study == "{}"
