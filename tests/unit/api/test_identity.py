@@ -15,7 +15,7 @@ PROXY = TrustedProxy.model_validate(
         "projects": {
             "leads": {"project": "vision", "scopes": ["admin"]},
             "team": {"project": "vision"},
-            "audio": {"project": "speech", "scopes": ["read"]},
+            "äudio": {"project": "speech", "scopes": ["read"]},
         },
     }
 )
@@ -23,17 +23,19 @@ PROXY = TrustedProxy.model_validate(
 
 def found(groups: str, peer: str = "10.1.2.3", user: Sequence[str] = ("anna",)) -> Caller | None:
     shown = {PROXY.user: user, PROXY.groups: [groups]}
-    return PROXY.caller(peer, lambda name: shown[name])
+    # As a server gives the bytes of a header.
+    return PROXY.caller(peer, lambda name: [e.encode().decode("latin-1") for e in shown[name]])
 
 
 def test_groups_give_scopes_in_one_project() -> None:
     """The first of the settings tells which; those of other projects give nothing there."""
-    anna = found(" audio,team , unknown,leads")
+    anna = found(" äudio,team , unknown,leads")
     assert anna
     assert (anna.id, anna.project, anna.scopes) == ("person:anna", "vision", frozenset(Scope))
-    otto = found("audio", "::1")
+    otto = found("äudio", "::ffff:10.1.2.3", ["Ötto"])
     assert otto
-    assert (otto.project, otto.scopes) == ("speech", {Scope.READ})
+    assert (otto.name, otto.project, otto.scopes) == ("Ötto", "speech", {Scope.READ})
+    assert found("team", "::1")
 
 
 @pytest.mark.parametrize("peer", ["11.0.0.1", "::2", "", "somewhere", "unix:"])
