@@ -19,7 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
-from autotune.api.errors import KeyMissing, ServiceError
+from autotune.api.errors import KeyMissing, KeyRefused, ServiceError
 from autotune.api.http.service import Service
 from autotune.api.identity import Caller, Scope
 from autotune.api.log import about
@@ -45,9 +45,14 @@ async def admit(connection: HTTPConnection) -> Caller:
     service: Service = connection.app.state.service
     if service.keyring is None:
         return EVERYBODY
-    secret = bearer(connection) or session_of(connection)
-    if secret:
-        return await run_in_threadpool(service.keyring.recognise, secret)
+    shown, session = bearer(connection), session_of(connection)
+    if secret := shown or session:
+        try:
+            return await run_in_threadpool(service.keyring.recognise, secret)
+        except KeyRefused:
+            if shown or not service.settings.proxy:
+                raise
+            # A session from before there was a proxy, which vouches for the person now.
     peer, proxy = connection.scope["state"].get("peer", ""), service.settings.proxy
     person = proxy and proxy.caller(peer, connection.headers.getlist)
     if person:
