@@ -247,14 +247,14 @@ class Checkpoints(keras.callbacks.Callback):
             SystemExit: It is of another model, or of more epochs than are asked for.
         """
         build_optimizer(self.model)
-        epoch, asked = self.last(), self.params["epochs"]
-        # A model without variables is restored only while it trains.
-        if epoch > (asked if self.model.built else asked - 1):
+        epoch, asked, ready = self.last(), self.params["epochs"], is_built(self.model)
+        # What has no variables yet is restored only while it trains.
+        if epoch > (asked if ready else asked - 1):
             raise SystemExit(
                 f"{self.root} holds {epoch} epochs of a training: go on by --epochs {epoch + 1} or "
                 "more, or name another folder by --resume."
             )
-        if epoch and self.model.built:
+        if epoch and ready:
             self.restore(epoch)
         elif epoch:
             self.model._initial_epoch = self.waits = epoch
@@ -347,6 +347,12 @@ def build_optimizer(model: keras.Model) -> None:
     if model.optimizer is not None and model.built and not model.optimizer.built:
         with model.distribute_strategy.scope():
             model.optimizer.build(model.trainable_variables)
+
+
+def is_built(model: keras.Model) -> bool:
+    """Whether a model has all its variables, those of each optimizer of its own included."""
+    optimizers = (each for each in vars(model).values() if isinstance(each, keras.Optimizer))
+    return model.built and all(each.built for each in optimizers)
 
 
 def compute_once(model: keras.Model, batch: Any) -> None:
