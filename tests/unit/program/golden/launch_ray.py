@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import ray
@@ -124,8 +125,8 @@ def wait(said: dict[ray.ObjectRefGenerator, str]) -> int:
 
 def check(arguments: list[str]) -> None:
     """End this where something would be written into the copy of the folder."""
-    words = [word for each in arguments for word in each.split("=", 1)]
-    for option, value in zip(words, [*words[1:], ""], strict=True):
+    words = [*(word for each in arguments for word in each.split("=", 1)), ""]
+    for option, value in pairwise(words):
         if option in KEPT and not Path(value).is_absolute():
             sys.exit(f"{option} needs the full path of a folder that all nodes share.")
 
