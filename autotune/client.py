@@ -5,6 +5,7 @@ It needs none of the packages of the service.
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -204,15 +205,14 @@ class Client:
             job: The job, or its id.
             after: Number of the last event that is not wanted.
         """
-        retry: _Retry | None = None
-        over = False
+        retry, over = self._retry(), False
         while not over:
             lost: Exception = httpx.ReadError("The event stream ended early.")
             headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
             try:
                 with self._http.stream("GET", _path(job, "events"), headers=headers) as response:
                     over = self._is_over(response)
-                    retry = None
+                    retry = self._retry()
                     for sent in () if over else httpx.EventSource(response, max_event_size=None):
                         event = _event(sent)
                         after, over = event.number, sent.event == "ended"
@@ -220,8 +220,6 @@ class Client:
             except httpx.TransportError as exc:
                 lost = exc
             if not over:
-                # From now on, however long the stream has lived.
-                retry = retry or self._retry()
                 time.sleep(retry.pause(lost))
 
     def close(self) -> None:
@@ -268,15 +266,18 @@ class Client:
 
 
 class _Retry:
-    """Bounds for how many seconds a service is waited for."""
+    """Bounds for how many seconds a service is waited for, from the first error on."""
 
     def __init__(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
+        self._seconds = seconds
+        self._until = math.inf
         self._pause = SHORTEST
 
     def pause(self, error: Exception) -> float:
         """Return how long to wait after an error, or raise it once the time is over."""
-        if time.monotonic() < self._until:
+        now = time.monotonic()
+        self._until = min(self._until, now + self._seconds)
+        if now < self._until:
             self._pause = min(2 * self._pause, LONGEST)
             return self._pause
         if isinstance(error, httpx.TransportError):

@@ -45,15 +45,15 @@ async def admit(connection: HTTPConnection) -> Caller:
     service: Service = connection.app.state.service
     if service.keyring is None:
         return EVERYBODY
-    shown, session = bearer(connection), session_of(connection)
-    if secret := shown or session:
+    proxy, shown = service.settings.proxy, bearer(connection)
+    if secret := shown or session_of(connection):
         try:
             return await run_in_threadpool(service.keyring.recognise, secret)
         except KeyRefused:
-            if shown or not service.settings.proxy:
+            # A session may be of before there was a proxy, which vouches for the person now.
+            if shown or not proxy:
                 raise
-            # A session from before there was a proxy, which vouches for the person now.
-    peer, proxy = connection.scope["state"].get("peer", ""), service.settings.proxy
+    peer = connection.scope["state"].get("peer", "")
     person = proxy and proxy.caller(peer, connection.headers.getlist)
     if person:
         return person

@@ -221,13 +221,14 @@ def cancel_all(database: Database, key_id: str) -> int:
     mine = jobs.c.created_by == key_id
     query = select(jobs.c.id).where(mine, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
     with database.writing() as connection:
-        found = connection.execute(query).scalars().all()
-        for each in found:
-            with suppress(IllegalTransition):  # It has ended meanwhile.
+        ended = []
+        for each in connection.execute(query).scalars().all():
+            with suppress(IllegalTransition):  # It has ended by itself meanwhile.
                 _cancel(connection, each)
-    for each in found:
+                ended.append(each)
+    for each in ended:
         note("cancel job", each)
-    return len(found)
+    return len(ended)
 
 
 def _cancel(connection: Connection, job_id: str) -> bool:

@@ -145,16 +145,15 @@ def _url(order: messages.SearchOrder) -> str:
 def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
     from autotune.search.opening import made_for  # noqa: PLC0415 - see above
 
-    sent = None
+    measured = 0
 
     def observe(event: events.Event) -> None:
-        nonlocal sent
-        # What is learned of the model comes to it behind the first trial.
-        if isinstance(event, events.Planned | events.TrialStarted):
-            study = made_for(_url(order), messages.STUDY)
-            if study != sent:
-                send(AttemptReport(study=study))
-            sent = study
+        nonlocal measured
+        measured += isinstance(event, events.TrialEnded) and event.trial.measured
+        # Behind the first trial comes to it what is learned of the model.
+        begins = isinstance(event, events.TrialStarted) and measured == 1
+        if isinstance(event, events.Planned) or begins:
+            send(AttemptReport(study=made_for(_url(order), messages.STUDY)))
         send(event)
         if event.kind in _POINTS:
             reach(_POINTS[event.kind])

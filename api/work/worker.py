@@ -273,6 +273,8 @@ def order(
     of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
     deaths = Counter(claimed.killers)
+    # A study without trials may be another machine's, or of other code.
+    goes_on = claimed.study and claimed.kept
     return messages.SearchOrder(
         name=f"job {claimed.job.id}",
         model=_here(workload.model, workload, checkouts),
@@ -284,9 +286,8 @@ def order(
         out=(jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute(),
         engine=settings.engine,
         isolation=settings.network,
-        kept=claimed.kept if claimed.study else (),
-        # Without trials it may be another machine's, or of other code.
-        study=claimed.study if claimed.kept else None,
+        kept=claimed.kept if goes_on else (),
+        study=claimed.study if goes_on else None,
         excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
     )
 

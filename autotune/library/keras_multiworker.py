@@ -191,7 +191,7 @@ def build_by_step(strategy: tf.distribute.Strategy, model: keras.Model, batches:
     def noted(optimizer: keras.Optimizer) -> Callable[..., Any]:
         return lambda _, variables: used.append((optimizer, list(variables)))
 
-    optimizers = [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+    optimizers = keras_training.optimizers_of(model)
     for each in optimizers:
         each.apply = noted(each)
     strategy.run(model.train_step, args=(next(iter(batches)),))
@@ -247,7 +247,7 @@ def train(
     watchers.on_train_begin()
     # As BackupAndRestore sets it, to go on from there.
     for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
-        reset_metrics(model, model._loss_tracker)
+        reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], steps_per_execution):
             # The last call has only what is left of the epoch.
@@ -314,7 +314,7 @@ def evaluate(
     **__: Any,
 ) -> Any:
     """Return what `Model.evaluate` does."""
-    reset_metrics(model, model._loss_tracker)
+    reset_metrics(model)
     step, logs = steps_of(model, model._loss_tracker)[0], {}
     for batch in batches_in_order(x, y, sample_weight, batch_size, steps):
         logs = step(batch)

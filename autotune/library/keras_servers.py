@@ -190,7 +190,7 @@ def train(
     before = int(counted_updates(model))
     # As BackupAndRestore sets it, to go on from there.
     for epoch in range(model._initial_epoch or 0, watchers.params["epochs"]):
-        reset_metrics(model, model._loss_tracker)
+        reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for number, results in enumerate(
             under_way(coordinator, train_steps, iterator, workers, sizes)
@@ -223,7 +223,7 @@ def logs_of_all(model: keras.Model, logs: dict[str, Any], lost: float) -> dict[s
 
 def evaluate(model: keras.Model, x: Any, y: Any, *, sample_weight: Any, **_: Any) -> dict[str, Any]:
     """Return the model's figures on some data, found in the chief."""
-    reset_metrics(model, model._loss_tracker)
+    reset_metrics(model)
     found: dict[str, Any] = {}
     for batch in batches_in_order(x, y, sample_weight):
         found = model.test_step(batch)

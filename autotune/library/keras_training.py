@@ -349,10 +349,14 @@ def build_optimizer(model: keras.Model) -> None:
             model.optimizer.build(model.trainable_variables)
 
 
+def optimizers_of(model: keras.Model) -> list[keras.Optimizer]:
+    """Return that of `compile`, and those that a train_step of its own uses."""
+    return [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+
+
 def is_built(model: keras.Model) -> bool:
-    """Whether a model has all its variables, those of each optimizer of its own included."""
-    optimizers = (each for each in vars(model).values() if isinstance(each, keras.Optimizer))
-    return model.built and all(each.built for each in optimizers)
+    """Whether a model and its optimizers have all their variables."""
+    return model.built and all(each.built for each in optimizers_of(model))
 
 
 def compute_once(model: keras.Model, batch: Any) -> None:
@@ -364,14 +368,14 @@ def compute_once(model: keras.Model, batch: Any) -> None:
     model.compute_metrics(x, y, y_pred, sample_weight)
 
 
-@tf.function(autograph=False)  # Outside a graph each variable would cost milliseconds.
-def reset_metrics(model: keras.Model, compiled: Any) -> None:
-    """Have the metrics begin to count anew.
+def reset_metrics(model: keras.Model) -> None:
+    """Have the metrics begin to count anew."""
+    _reset_metrics(model, model._loss_tracker)
 
-    Args:
-        model: Has them.
-        compiled: Is another object after each call of `compile`, as its `_loss_tracker` is.
-    """
+
+@tf.function(autograph=False)  # Outside a graph each variable would cost milliseconds.
+def _reset_metrics(model: keras.Model, compiled: Any) -> None:
+    """Reset those of a model; what is `compiled` is another object after each `compile`."""
     model.reset_metrics()
 
 
@@ -583,9 +587,9 @@ class ScaledRate(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Multiply it by what the next steps are to have."""
-        if self.made is None and self.model._initial_epoch and not self.model.optimizer.built:
-            return  # What was saved of it comes back behind this call.
         if self.made is None:
+            if self.model._initial_epoch and not self.model.optimizer.built:
+                return  # What was saved of it comes back behind this call.
             # Not before, because a callback of yours may take up an earlier training.
             self.made = int(self.model.optimizer.iterations.numpy())
         self.made += self.workers * min(self.steps_per_call, self.params["steps"] - batch)

@@ -12,7 +12,7 @@ from autotune.program.text import WIDTH, literal
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.value import Scalar
-from autotune.workload import Factory, FitData, Workload, WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
@@ -29,8 +29,7 @@ def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | 
         )
     steps = math.ceil(facts.examples / configuration.global_batch)
     borrowed = steps * configuration.global_batch - facts.examples
-    arrays = facts.returned.arrays or (facts.fit and facts.fit.data is FitData.ARRAYS)
-    if borrowed and facts.batched and not arrays:
+    if borrowed and facts.batched and not facts.arrays:
         return (
             f"{plural(steps, 'step')} an epoch, all with full batches; examples at the end of the "
             "data that fill none are left out"

@@ -237,6 +237,12 @@ class WorkloadFacts(ModelFacts, DataFacts):
         return returned.arrays or returned.by_python or "batch_size" in self.dataset_takes
 
     @property
+    def arrays(self) -> bool:
+        """Whether the data is arrays."""
+        of_fit = self.fit is not None and self.fit.data is FitData.ARRAYS
+        return self.returned.arrays or of_fit
+
+    @property
     def py_dataset(self) -> bool:
         """Whether the data is a `keras.utils.PyDataset`, whose workers make its batches."""
         of_fit = self.fit is not None and self.fit.data is FitData.PY_DATASET

@@ -16,6 +16,7 @@ import tensorflow as tf
 from autotune.engine.child.returned import class_of
 from autotune.engine.failure import ERROR, describe
 from autotune.errors import FactoryFailed, WorkloadError
+from autotune.library.keras_training import optimizers_of
 
 
 class InspectedModel:
@@ -132,8 +133,7 @@ class InspectedModel:
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""
         # A train_step may have optimizers of its own.
-        own = vars(self.model).values()
-        optimizers = {id(each): each for each in own if isinstance(each, keras.Optimizer)}
+        optimizers = {id(each): each for each in optimizers_of(self.model)}
         for key, each in {**optimizers, id(self.model.optimizer): self.model.optimizer}.items():
             each.apply = self._noting(key, each.apply)
 
@@ -201,7 +201,7 @@ def _carried_state(model: Any, batch: Any) -> str:
 
 def _accumulated_steps(model: Any) -> int:
     """Return the steps whose gradients make one update."""
-    own = [each for each in vars(model).values() if isinstance(each, keras.Optimizer)]
+    own = optimizers_of(model)
     inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
     steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))
     return max((each for each in steps if each), default=1)
