@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
+from itertools import zip_longest
 from typing import Any
 
 import keras
@@ -27,6 +28,9 @@ LOST = "lost_updates"
 """What an asynchronous program calls the share of updates that were lost, among its logs."""
 HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_epoch_begin", "on_epoch_end")
 """What Keras calls while steps are timed."""
+FEWEST_ENDS, MOST_ENDS = 2, 50
+"""Ends of epochs that are timed: as many as take `BETWEEN_SECONDS`, within these bounds."""
+BETWEEN_SECONDS = 1.0
 PROGRESS_BAR = "ProgbarLogger (verbose)"
 
 
@@ -157,6 +161,64 @@ class CallbackTimes:
         self._seconds[name] += seconds
 
 
+class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
+    """Times what lies between two epochs, and what of that the program's checkpoints take.
+
+    The rest is the validation, with all that Keras does for it. Of the first epoch nothing counts,
+    because what validates is traced then.
+
+    Args:
+        then: Is told once that there is enough, while the training goes on.
+    """
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__()
+        self._then: Callable[[], None] | None = then
+        self._validates = self._begins = False
+        self._ended = 0.0
+        self._between: list[float] = []
+        self._saves: list[float] = []
+
+    def add(self, callback: Any) -> None:
+        """Time a callback if it is the one of the program's modules that saves."""
+        name, known = type(callback).__name__, "on_epoch_end" in vars(callback)
+        if type(callback).__module__ in NAMES and not known:
+            self._validates |= name == "Validation"
+            if name == "Checkpoints":
+                callback.on_epoch_end = timed(callback.on_epoch_end, self._saves.append)
+
+    @property
+    def answer(self) -> dict[str, list[float]]:
+        """Seconds after each epoch."""
+        between, saves = self._between[1:], self._saves[1:]
+        if not self._validates:
+            return {"validation": [], "checkpoint": between if saves else []}
+        saved = zip_longest(between, saves[: len(between)], fillvalue=0.0)
+        return {"validation": [each - save for each, save in saved], "checkpoint": saves}
+
+    def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        self._validates = True
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        self._begins = epoch > 0
+
+    def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        if self._begins:
+            self._begins = False
+            self._between.append(time.monotonic() - self._ended)
+            counted = self._between[1:]
+            enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
+            if len(counted) >= FEWEST_ENDS and enough and self._then:
+                self._then()
+                self._then = None
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        """Wait for the device: what it still has to do belongs to the step."""
+        for value in (logs or {}).values():
+            getattr(value, "numpy", lambda: None)()
+        self._ended = time.monotonic()
+
+
 def watch_callbacks(then: Callable[[Any], None]) -> None:
     """Hand over every callback that a list of Keras gets from now on."""
     original = keras.callbacks.CallbackList.set_params
@@ -171,8 +233,6 @@ def watch_callbacks(then: Callable[[Any], None]) -> None:
 
 
 def timed(hook: Callable[..., Any], note: Callable[[float], None]) -> Callable[..., Any]:
-    """Return a function that tells its seconds after each call."""
-
     @wraps(hook)
     def call(*arguments: Any, **options: Any) -> Any:
         began = time.perf_counter()

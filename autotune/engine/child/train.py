@@ -1,7 +1,8 @@
-"""Runs a program with a clock attached, and where that is asked without the exchange of gradients.
+"""Runs a program with a clock attached, for its steps or for what it does between its epochs.
 
-Under a synchronous strategy Keras adds up the gradients of all replicas in one method of its
-optimizers, dense and sparse ones alike, before it applies them.
+Where that is asked, it trains without the exchange of gradients: under a synchronous strategy Keras
+adds up the gradients of all replicas in one method of its optimizers, dense and sparse ones alike,
+before it applies them.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from typing import Any
 import tensorflow as tf
 
 from autotune.engine import events
-from autotune.engine.child.clock import CallbackTimes, Clock, watch_callbacks
+from autotune.engine.child.clock import BetweenTimes, CallbackTimes, Clock, watch_callbacks
 from autotune.engine.child.member import Member
 from autotune.engine.child.notes import patched
 from autotune.engine.events import EventWriter
+
+CALLS = 2
+"""Of the training step in an epoch, where what lies between epochs is timed."""
 
 
 def train(member: Member) -> None:
@@ -31,10 +35,25 @@ def train(member: Member) -> None:
     program = member.program()
     if member.request["fill"]:
         fill_caches(program, member.request["fill"], member.writer)
-    # A program that sets no number takes one step for each call.
-    steps = int(getattr(program, "STEPS_PER_EXECUTION", 1))
-    clock = Clock(member.writer, steps, callbacks=times.take)
+    clock = Clock(member.writer, member.request["steps_per_call"], callbacks=times.take)
     program.main(member.arguments(), callbacks=[clock])
+
+
+def between_epochs(member: Member) -> None:
+    """Train in short epochs, and report what lies between them."""
+    program, per_call = member.program(), member.request["steps_per_call"]
+
+    def answer() -> None:
+        member.leave(times.answer)
+        member.writer.write(events.ANSWERED)
+
+    times = BetweenTimes(answer)
+    watch_callbacks(times.add)
+    given = {"steps-per-epoch": CALLS * per_call, "verbose": 0}
+    arguments = member.arguments(resume=member.folder.path / "checkpoints", **given)
+    # The clock tells how far the training is.
+    program.main(arguments, callbacks=[Clock(member.writer, per_call), times])
+    member.finish(times.answer)  # A callback of the user's has ended it.
 
 
 def remove_exchange() -> None:
@@ -42,11 +61,7 @@ def remove_exchange() -> None:
     from keras.src.backend.tensorflow.optimizer import TFOptimizer  # noqa: PLC0415 - private
 
     _ = TFOptimizer._all_reduce_sum_gradients  # noqa: SLF001 - nothing public does it
-    TFOptimizer._all_reduce_sum_gradients = _own  # noqa: SLF001 - as above
-
-
-def _own(_: Any, grads_and_vars: Any) -> list[Any]:
-    return list(grads_and_vars)
+    TFOptimizer._all_reduce_sum_gradients = lambda _, pairs: list(pairs)  # noqa: SLF001 - as above
 
 
 def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:
