@@ -8,6 +8,8 @@ import platform
 import shutil
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -116,16 +118,19 @@ def this_host(*, gpus: tuple[str, ...], tpus: int, tensorflow: str, keras: str) 
     )
 
 
-def free_ports(count: int) -> tuple[int, ...]:
-    """Return TCP ports that were free a moment ago, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
+@contextmanager
+def held_ports(count: int) -> Iterator[list[int]]:
+    """Give TCP ports that the kernel gives nobody else meanwhile.
+
+    TensorFlow's server can take them nevertheless: both say SO_REUSEADDR, and these sockets do not
+    listen.
+    """
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return tuple(each.getsockname()[1] for each in sockets)
-    finally:
-        for each in sockets:
-            each.close()
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind(("", 0))
+        yield [each.getsockname()[1] for each in sockets]
 
 
 def _processor() -> str:

@@ -102,14 +102,20 @@ class Task(ABC, Generic[A]):
 
     code: ClassVar[str]
     """What runs in each of its processes: `module:function`, which is given a `Member`."""
+    workload: Workload | None = None
+    """Whose code its processes run."""
 
     @abstractmethod
     def payload(self) -> Mapping[str, Any]:
         """Return what its processes read, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
-        """Write what its processes read."""
+        """Write what its processes read: the request, and factories that are shipped by value."""
         folder.request.write_text(json.dumps(self.payload()), encoding="utf-8")
+        factories = self.workload.factories if self.workload else {}
+        for name, each in factories.items():
+            if each.pickled:
+                folder.pickled(name).write_bytes(each.pickled)
 
     @abstractmethod
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> A:
@@ -125,26 +131,15 @@ class Task(ABC, Generic[A]):
         raise NotImplementedError(type(self).__name__)
 
 
-def write_pickles(workload: Workload, folder: TrialFolder) -> None:
-    """Write the factories that are shipped by value."""
-    for name, each in workload.factories.items():
-        if each.pickled:
-            folder.pickled(name).write_bytes(each.pickled)
-
-
 class HostTask(Task[A]):
     """A task for one process on each host, which trains nothing that counts."""
 
-    workload: Workload | None = None
-    """Whose code has to be on the hosts."""
-
     @property
     @abstractmethod
-    def limits(self) -> Limits:
-        """Return what its processes may take."""
+    def limits(self) -> Limits: ...
 
     def together(self, answers: Mapping[Any, A]) -> A:
-        """Return the answer of all hosts, by what they are called; one may speak for them."""
+        """Return the answer of all hosts, each with its name and `address`; one may be enough."""
         return next(iter(answers.values()))
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import socket
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
@@ -18,8 +16,6 @@ _LEAVE_SECONDS = 10.0
 
 
 class Node(NamedTuple):
-    """A node of the cluster."""
-
     key: str
     name: str
     address: str
@@ -32,8 +28,6 @@ class Node(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a method."""
-
     number: int
     agent: str
     """The key of its node; empty for the bridge itself."""
@@ -42,8 +36,6 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a call gave."""
-
     number: int
     value: Any = None
     error: BaseException | None = None
@@ -57,7 +49,7 @@ class Gone(Exception):
         self.memory = memory
 
 
-class BridgeClient:
+class BridgeClient(Helper):
     """Starts the bridge, at once and without waiting for it, and hands it calls.
 
     Args:
@@ -70,9 +62,8 @@ class BridgeClient:
         self._connected = self._calls[0]
         self._numbers = itertools.count(1)
         self._sending = threading.Lock()
-        self._helper = Helper(
-            "autotune.engine.ray_bridge", address, environment={"RAY_USAGE_STATS_ENABLED": "0"}
-        )
+        variables = {"RAY_USAGE_STATS_ENABLED": "0"}
+        super().__init__("autotune.engine.ray_bridge", address, environment=variables)
         threading.Thread(target=self._receive, daemon=True).start()
 
     def nodes(self) -> list[Node]:
@@ -90,7 +81,7 @@ class BridgeClient:
             number = next(self._numbers)
             self._calls[number] = future
             try:
-                self._helper.channel.send(Call(number, agent, method, arguments))
+                self.channel.send(Call(number, agent, method, arguments))
             except OSError:
                 self._calls.pop(number, None)
                 future.set_exception(Gone("the connection to the cluster has ended"))
@@ -98,30 +89,28 @@ class BridgeClient:
 
     def close(self) -> None:
         """End the connection, and with it the agents; may be called twice."""
-        # The other thread is reading from it, so it is not closed under its hands.
+        # The other thread is reading from it, so it is left to the bridge to close it.
         with self._sending, suppress(OSError):
-            copy = os.dup(self._helper.channel.fileno())
-            with socket.socket(fileno=copy) as ours:
-                ours.shutdown(socket.SHUT_RDWR)
-        self._helper.wait(_LEAVE_SECONDS)
+            self.channel.send(None)
+        self.wait(_LEAVE_SECONDS)
 
     def _receive(self) -> None:
         with suppress(EOFError, OSError):
             while True:
-                answer: Answer = self._helper.channel.recv()
+                answer: Answer = self.channel.recv()
                 future = self._calls.pop(answer.number)
                 if answer.error is None:
                     future.set_result(answer.value)
                 else:
                     future.set_exception(answer.error)
         with self._sending:
-            self._helper.channel.close()
+            self.channel.close()
             left, self._calls = self._calls, {}
         for each in left.values():
             each.set_exception(Gone("the connection to the cluster has ended"))
 
     def _refused(self, error: Exception) -> EngineError:
-        said = str(error) or self._helper.last_words()
+        said = str(error) or self.last_words()
         first = next(iter(said.splitlines()), "no answer").rstrip(".")
         where = "this machine is part of" if self._address == "auto" else f"at {self._address}"
         return EngineError(

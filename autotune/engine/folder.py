@@ -72,12 +72,6 @@ class TrialFolder:
         taken = self.reference.glob("*.pickle")
         return {str(each.relative_to(self.path)): each for each in (*own, *taken) if each.exists()}
 
-    def forget_run(self) -> None:
-        """Remove what processes have left here, so that others may start in their place."""
-        for pattern in ("events-*.jsonl", "output-*.txt", "answer-*.json"):
-            for file in self.path.glob(pattern):
-                file.unlink()
-
 
 class Scratch:
     """A new folder for temporary files, which goes with its owner, also if that was killed.
@@ -89,14 +83,11 @@ class Scratch:
         made = Path(tempfile.mkdtemp(prefix=_NEW))
         lock = _locked(made)
         self.path = made.rename(made.with_name(made.name.replace(_NEW, _LOCKED)))
-        # Also where nobody calls `remove`: when it is collected, or at the end of the process.
-        self._remove = weakref.finalize(self, _remove, self.path, lock)
+        # Also where nobody calls it: when this is collected, or at the end of the process.
+        self.remove = weakref.finalize(self, _remove, self.path, lock)
         for left in made.parent.glob(f"{_LOCKED}*"):
             if (free := _locked(left)) is not None:
                 _remove(left, free)
-
-    def remove(self) -> None:
-        self._remove()
 
 
 def flocked(file: int) -> bool:

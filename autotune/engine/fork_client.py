@@ -23,14 +23,7 @@ _GO_SECONDS = 30.0
 _ANSWER_SECONDS = 60.0
 
 
-class ForkServerDied(WorkersLost):
-    """The process that starts trials is gone, and they with it."""
-
-    def __init__(self) -> None:
-        super().__init__(Orphaned())
-
-
-class ForkClient:
+class ForkClient(Helper):
     """Starts a fork server, at once and without waiting for it, and talks to it."""
 
     def __init__(self, environment: Mapping[str, str | None]) -> None:
@@ -41,16 +34,11 @@ class ForkClient:
         self._live: list[int] = []
         self._ready = False
         quiet = {name: os.environ.get(name, value) for name, value in QUIET.items()}
-        self._helper = Helper("autotune.engine.fork_server", environment={**quiet, **environment})
-        self._channel, self._process = self._helper.channel, self._helper.process
+        super().__init__("autotune.engine.fork_server", environment={**quiet, **environment})
 
     @property
     def alive(self) -> bool:
-        return not self._channel.closed and self._process.poll() is None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        return not self.channel.closed and self.process.poll() is None
 
     def wait_ready(self) -> None:
         """Wait until the server has imported TensorFlow."""
@@ -60,10 +48,10 @@ class ForkClient:
                 if time.monotonic() > deadline:
                     raise _unusable(f"it took longer than {_IMPORT_SECONDS:.0f} s")
                 self.listen(0.5)
-        except ForkServerDied as exc:
-            if self._process.wait(_GO_SECONDS) == -signal.SIGKILL:
+        except WorkersLost as exc:
+            if self.process.wait(_GO_SECONDS) == -signal.SIGKILL:
                 raise
-            raise _unusable(self._helper.last_words() or "the process died") from exc
+            raise _unusable(self.last_words() or "the process died") from exc
 
     def fork(self, order: Mapping[str, Any]) -> int:
         self._unanswered += 1
@@ -80,8 +68,8 @@ class ForkClient:
             deadline = time.monotonic() + _GO_SECONDS
             while self._live and time.monotonic() < deadline:
                 self.listen(0.2)
-        except ForkServerDied:
-            self._process.kill()
+        except WorkersLost:
+            self.process.kill()
             self._live = [pid for pid in self._live if not _is_gone(pid)]
         if self._live:
             raise EngineError(
@@ -93,25 +81,25 @@ class ForkClient:
         deadline = time.monotonic() + _ANSWER_SECONDS
         while self._unanswered:
             if time.monotonic() > deadline:
-                raise ForkServerDied
+                raise WorkersLost(Orphaned())
             self.listen(0.5)
 
     def listen(self, seconds: float) -> None:
         """Take in what the server says, waiting at most that long for it to say something."""
         try:
-            while self._channel.poll(seconds):
-                self._note(self._channel.recv())
+            while self.channel.poll(seconds):
+                self._note(self.channel.recv())
                 seconds = 0.0
         except (EOFError, OSError) as exc:
-            raise ForkServerDied from exc
+            raise WorkersLost(Orphaned()) from exc
 
     def close(self) -> None:
         """End the server, and with it whatever still runs; may be called twice."""
-        self._channel.close()
+        self.channel.close()
         if not self._ready:
             # It would notice only after its import, and has no children yet.
-            self._process.kill()
-        self._helper.wait(_GO_SECONDS)
+            self.process.kill()
+        self.wait(_GO_SECONDS)
 
     def _note(self, message: Mapping[str, Any]) -> None:
         if "exited" in message:
@@ -142,9 +130,9 @@ class ForkClient:
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            self._channel.send(message)
+            self.channel.send(message)
         except OSError as exc:
-            raise ForkServerDied from exc
+            raise WorkersLost(Orphaned()) from exc
 
 
 def _unusable(why: str) -> EngineError:

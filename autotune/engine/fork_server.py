@@ -15,13 +15,12 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import selectors
 import signal
 import socket
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,40 +39,24 @@ class ForkServer:
         self._children: set[int] = set()
         self._wake, self._woken = socket.socketpair()
         self._woken.settimeout(0)
-        self._selector = selectors.DefaultSelector()
-        for each in (channel, self._wake):
-            self._selector.register(each, selectors.EVENT_READ)
 
     def serve(self) -> None:
         """Serve until the tuner is gone, then end every child."""
         # The end of a child interrupts the wait for requests.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._woken.fileno(), warn_on_full_buffer=False)
-        try:
-            while os.getppid() == self._tuner and self._serve_once():
-                pass
-        except ConnectionError:
-            pass  # The tuner closed its end while something was sent to it.
+        # The tuner closes its end when it goes, perhaps while something is sent to it.
+        with suppress(EOFError, ConnectionError):
+            while os.getppid() == self._tuner:
+                if self._wake in wait([self._channel, self._wake], _ORPHANED):
+                    self._wake.recv(4096)
+                self._report_exits()
+                while self._channel.poll():
+                    self._obey(self._channel.recv())
         self._kill(self._children)
         for pid in self._children:
             os.waitpid(pid, 0)
         _end_strays()
-
-    def _serve_once(self) -> bool:
-        """Handle what is waiting; return False when the tuner has hung up."""
-        ready = {key.fileobj for key, _ in self._selector.select(timeout=_ORPHANED)}
-        if self._wake in ready:
-            self._wake.recv(4096)
-        self._report_exits()
-        return self._channel not in ready or self._receive()
-
-    def _receive(self) -> bool:
-        try:
-            while self._channel.poll():
-                self._obey(self._channel.recv())
-        except EOFError:
-            return False
-        return True
 
     def _obey(self, request: Mapping[str, Any]) -> None:
         if "kill" in request:
@@ -99,7 +82,7 @@ class ForkServer:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for each in (self._selector, self._channel, self._wake, self._woken):
+            for each in (self._channel, self._wake, self._woken):
                 each.close()
         finally:
             process.enter(order, server)

@@ -18,7 +18,7 @@ from autotune.engine.events import Event, EventReader
 from autotune.engine.failure import STACK_SIGNAL, last_lines
 from autotune.engine.folder import TrialFolder
 from autotune.engine.fork_client import ForkClient
-from autotune.engine.memory import MemoryGauge, ceiling, kernel_kills
+from autotune.engine.memory import MemoryGauge, kernel_kills
 from autotune.engine.reasons import exit_of
 from autotune.reason import Exited, KernelKilled, Killed
 
@@ -29,8 +29,6 @@ Exit = Killed | Exited | KernelKilled
 _STACK_SECONDS = 0.2
 Environment = Mapping[str, str | None]
 """Variables of a process; None removes one."""
-ONE: Mapping[int, Environment] = {0: {}}
-"""A single process, with the variables of its server."""
 
 
 class Report(NamedTuple):
@@ -107,8 +105,8 @@ class LocalGroup(WorkerGroup):
         server: ForkClient,
         folder: TrialFolder,
         code: str,
-        environments: Mapping[int, Environment] = ONE,
-        memory: int | None = None,
+        environments: Mapping[int, Environment],
+        memory: int | None,
     ) -> None:
         self._server = server
         self._folder = folder
@@ -116,8 +114,7 @@ class LocalGroup(WorkerGroup):
         self._environments = environments
         self._pids: dict[int, int] = {}
         self._readers = {i: EventReader(folder.events(i)) for i in environments}
-        most = ceiling()
-        self._gauge = MemoryGauge(server.pid, min(memory or most, most))
+        self._gauge = MemoryGauge(server.process.pid, memory)
         self._kills = kernel_kills()
 
     def start(self) -> None:

@@ -17,27 +17,18 @@ from typing import Any, Self, cast
 from autotune import disk
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
 from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
-from autotune.engine.fork_client import ForkClient, ForkServerDied
-from autotune.engine.group import ONE, Environment, LocalGroup
+from autotune.engine.fork_client import ForkClient
+from autotune.engine.group import Environment, LocalGroup
 from autotune.engine.load import Counters, Load, between, read_counters
 from autotune.engine.lock import Notify, exclusive
-from autotune.engine.reasons import is_of_the_disk
+from autotune.engine.reasons import WorkersLost, is_of_the_disk
 from autotune.engine.tasks.inspect import DevicesRequest, why_ended
 from autotune.engine.tasks.train import TrialRequest, trial_in
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, OutputError
-from autotune.machine import Machine, free_ports
+from autotune.machine import Machine, held_ports
 from autotune.program import CACHES
-from autotune.reason import (
-    Cause,
-    Exited,
-    KernelKilled,
-    Killed,
-    KnownError,
-    Orphaned,
-    Raised,
-    Reason,
-)
+from autotune.reason import Exited, KernelKilled, Killed, Orphaned, Raised, Reason
 from autotune.roles import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -48,6 +39,12 @@ _STARTS = 3
 
 class ProcessEngine(Engine):
     """Tells processes what to do through the folder of a trial, and reads their answers there."""
+
+    _machine: Machine | None = None
+
+    def machine(self) -> Machine:
+        self._machine = self._machine or self.on_hosts(DevicesRequest())
+        return self._machine
 
     def execute(self, task: Task[A], watch: Watch = go_on) -> A:
         if isinstance(task, HostTask):
@@ -91,7 +88,6 @@ class LocalEngine(ProcessEngine):
         self._environment: Environment = {"TMPDIR": str(self._temporary), **(environment or {})}
         self.server: ForkClient | None = None
         """The process that has imported TensorFlow; None before it was first needed."""
-        self._machine: Machine | None = None
         self._reserved = False
         self._counters: Counters | None = None
 
@@ -115,22 +111,15 @@ class LocalEngine(ProcessEngine):
         last, self._counters = self._counters, read_counters()
         return between(last, self._counters) if last else None
 
-    def machine(self) -> Machine:
-        self._machine = self._machine or self.on_hosts(DevicesRequest())
-        return self._machine
-
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task in a process of its own; a second one does it where the first was killed.
 
         No trial runs meanwhile, so whoever killed it may have meant another one.
         """
-        folder = self.new_folder()
-        task.prepare(folder)
-        result = self._run(task, folder)
+        folder, result = self._attempt(task)
         by_kill = isinstance(result.reason, Killed) and result.reason.signal == SIGKILL
         if by_kill or isinstance(result.reason, KernelKilled | Orphaned):
-            folder.forget_run()
-            result = self._run(task, folder)
+            folder, result = self._attempt(task)
         if _is_of_the_disk(result.reason):
             raise OutputError(
                 f"{folder.path.parent} cannot be used: a process {why_ended(result)}.",
@@ -141,10 +130,11 @@ class LocalEngine(ProcessEngine):
     def run_trial(
         self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
     ) -> RunResult:
-        result = self._attempt(trial, watch, folder, code)
-        if isinstance(result.reason, KnownError) and result.reason.cause is Cause.PORT_TAKEN:
-            folder.forget_run()
-            result = self._attempt(trial, watch, folder, code)
+        with held_ports(len(trial.roles)) as ports:
+            addresses = [f"127.0.0.1:{port}" for port in ports]
+            environments = dict(enumerate(environments_of(trial.roles, addresses)))
+            group = self.group(folder, code, environments, trial.limits.memory)
+            result = TrialRun(trial.roles, trial.limits, group, watch).run()
         self.remove_caches()
         return result
 
@@ -160,7 +150,7 @@ class LocalEngine(ProcessEngine):
         self,
         folder: TrialFolder,
         code: str,
-        environments: Mapping[int, Environment] = ONE,
+        environments: Mapping[int, Environment],
         memory: int | None = None,
     ) -> LocalGroup:
         return LocalGroup(self._ready_server(), folder, code, environments, memory)
@@ -180,21 +170,16 @@ class LocalEngine(ProcessEngine):
             self.server.close()
         self._scratch.remove()
 
-    def _attempt(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
-        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(trial.roles))]
-        environments = dict(enumerate(environments_of(trial.roles, addresses)))
-        group = self.group(folder, code, environments, trial.limits.memory)
-        return TrialRun(trial.roles, trial.limits, group, watch).run()
-
-    def _run(self, task: HostTask[Any], folder: TrialFolder) -> RunResult:
-        return TrialRun((Role(),), task.limits, self.group(folder, task.code)).run()
+    def _attempt(self, task: HostTask[Any]) -> tuple[TrialFolder, RunResult]:
+        folder = self.new_folder()
+        task.prepare(folder)
+        group = self.group(folder, task.code, {0: {}})
+        return folder, TrialRun((Role(),), task.limits, group).run()
 
     def _ready_server(self) -> ForkClient:
         for _ in range(_STARTS):
             server = self.start()
-            with suppress(ForkServerDied):
+            with suppress(WorkersLost):
                 server.wait_ready()
                 return server
         raise EngineError(

@@ -97,7 +97,6 @@ class Wait(Value):
         return _time(self.until) if self.until else ""
 
     def __str__(self) -> str:
-        """Return it as a sentence."""
         minutes = int(self.waited // 60)
         waiting = f"waited {minutes} min so far" if minutes else "waiting for it to finish"
         turn = f"; the turn comes at {self.latest} at the latest" if self.latest else ""

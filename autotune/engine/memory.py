@@ -20,11 +20,6 @@ _FAMILY_SHARE = 0.005
 """Most of one core that looking for new processes may take. It reads all of /proc."""
 
 
-def ceiling() -> int:
-    """Return the bytes that a trial which starts now may hold."""
-    return int(SHARE * available())
-
-
 def available(groups: Path = Path("/sys/fs/cgroup")) -> int:
     """Return the free bytes of the machine, or of the container if that has less."""
     free = int(psutil.virtual_memory().available)
@@ -49,9 +44,10 @@ def kernel_kills(statistics: Path = Path("/proc/vmstat")) -> int:
 class MemoryGauge:
     """Samples the memory of all processes that descend from a fork server, orphans too."""
 
-    def __init__(self, ancestor: int, most: int) -> None:
+    def __init__(self, ancestor: int, limit: int | None) -> None:
         self._ancestor = ancestor
-        self.most = most
+        most = int(SHARE * available())
+        self.most = min(limit or most, most)
         self._family: Sequence[psutil.Process] = ()
         self._next_sample = 0.0
         self._next_family = 0.0

@@ -33,7 +33,6 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, UsageError, WorkloadError
 from autotune.installed import check_installed
-from autotune.machine import Machine
 from autotune.reason import HostLost, Outcome, TooFewHosts
 
 SCHEME = "ray://"
@@ -89,9 +88,6 @@ class RayEngine(ProcessEngine):
         """Return which hosts were lost, after those got new agents that can have one."""
         self.hosts.renew()
         return self.hosts.lost
-
-    def machine(self) -> Machine:
-        return self.hosts.machine()
 
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task on every host; the answer has to be the same everywhere."""
@@ -233,9 +229,9 @@ class RemoteGroup(WorkerGroup):
         calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
         for host, call in calls.items():
             try:
-                left: dict[str, int] = answers({host: call})[host]
-                for name, size in left.items():
-                    self._bring_home(host, name, size)
+                files: dict[str, int] = answers({host: call})[host]
+                for name in files.keys() - self._folder.given().keys():
+                    self._bring_home(host, name, files[name])
                 host.ask("forget")
             except WorkersLost:
                 continue  # It was struck off, and that is the reason of the run's end.

@@ -27,7 +27,7 @@ from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, install
 from autotune.installed import VERSION
-from autotune.machine import Machine, boot_id
+from autotune.machine import boot_id, held_ports
 from autotune.reason import Reason, Unattended
 from autotune.roles import Role
 
@@ -51,15 +51,6 @@ class Link(NamedTuple):
     """Seconds there and back."""
     bandwidth: float
     """Bytes per second."""
-
-
-class HostFacts(NamedTuple):
-    """What an agent says of its host."""
-
-    machine: Machine
-    """Of this host alone."""
-    autotune: str
-    """Its version."""
 
 
 class News(NamedTuple):
@@ -89,8 +80,6 @@ class Order(NamedTuple):
 
 
 class Agent:
-    """Starts, watches and ends processes on its host."""
-
     def __init__(self, environment: Environment | None = None) -> None:
         self._engine = LocalEngine(environment)
         self._engine.start()
@@ -98,12 +87,15 @@ class Agent:
         self._ports = ExitStack()
         self._claim: Claim | None = None
         self._group: LocalGroup | None = None
-        self._folder: TrialFolder | None = None
-        self._given: frozenset[str] = frozenset()
+        self._folder = self._engine.new_folder()
         self._news = News()
         self._ending = False
         self._heard = time.monotonic()
         threading.Thread(target=self._attend, daemon=True).start()
+
+    def about(self) -> tuple[str, str]:
+        """Return the version of its autotune, and its machine's boot, which containers share."""
+        return VERSION, boot_id()
 
     def clock(self) -> float:
         self._heard = time.monotonic()
@@ -112,20 +104,12 @@ class Agent:
     def wall_clock(self) -> float:
         return time.time()
 
-    def boot(self) -> str:
-        """Return the boot of its machine, which is that of all containers on it."""
-        return boot_id()
-
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
             # Kept while it waits, because it has a place in the queue.
             self._claim = self._claim or Claim(what, seconds=seconds)
             return self._claim.take()
-
-    def facts(self) -> HostFacts:
-        with self._lock:
-            return HostFacts(self._engine.machine(), VERSION)
 
     def bring(self, code: Code) -> None:
         with self._lock:
@@ -141,7 +125,7 @@ class Agent:
     def hold(self, count: int) -> list[int]:
         """Return ports that nobody else is given until the run has ended."""
         with self._lock:
-            return [hold_port(self._ports) for _ in range(count)]
+            return self._ports.enter_context(held_ports(count))
 
     def begin(self, order: Order) -> Reason | None:
         """Start this host's processes of a run; return why the host cannot."""
@@ -174,34 +158,48 @@ class Agent:
             return self._group.last_words(member, stack=stack) if self._group else ""
 
     def end(self) -> dict[str, int]:
-        """End all processes; return the files that they have left, with their sizes."""
+        """End all processes; return the files of the run, with their sizes."""
         self._ending = True
         with self._lock:
             self._end_group()
-            return self._left()
+            files = (each for each in self._folder.path.glob("*") if each.is_file())
+            return {each.name: each.stat().st_size for each in files}
 
     def take(self, name: str, offset: int) -> bytes:
-        with self._lock:
-            if self._folder is None:
-                return b""
-            with (self._folder.path / name).open("rb") as file:
-                file.seek(offset)
-                return file.read(PIECE)
+        with self._lock, (self._folder.path / name).open("rb") as file:
+            file.seek(offset)
+            return file.read(PIECE)
 
     def forget(self) -> None:
         with self._lock:
-            if self._folder is not None:
-                shutil.rmtree(self._folder.path, ignore_errors=True)
-                self._folder = None
+            shutil.rmtree(self._folder.path, ignore_errors=True)
             self._engine.remove_caches()
 
-    def answer(self, seconds: float) -> int:
-        """Let other agents reach this one for some seconds; return the port."""
-        return answer_pings(seconds)
+    @staticmethod
+    def answer(seconds: float) -> int:
+        """Let another agent reach this one, once within some seconds; return the port."""
+        listener = socket.create_server(("", 0))
+        listener.settimeout(seconds)
+        threading.Thread(target=_serve, args=(listener,), daemon=True).start()
+        port: int = listener.getsockname()[1]
+        return port
 
-    def reach(self, address: str, port: int) -> Link | None:
-        """Return latency and bandwidth to an agent that answers there; None if none does."""
-        return measure_link(address, port)
+    @staticmethod
+    def reach(address: str, port: int) -> Link | None:
+        """Return what the network gives to an agent that answers there; None if none does."""
+        with suppress(OSError), socket.create_connection((address, port), _PATIENCE) as there:
+            there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            latency = min(_ping(there) for _ in range(_PINGS))
+            begun, sent = time.monotonic(), 0
+            while sent < _MOST and time.monotonic() - begun < _SECONDS:
+                there.sendall(_PIECE)
+                sent += len(_PIECE)
+            there.shutdown(socket.SHUT_WR)
+            there.settimeout(_PATIENCE + _SECONDS)
+            while there.recv(1):  # it closes when everything has arrived
+                pass
+            return Link(latency, sent / (time.monotonic() - begun))
+        return None
 
     def close(self) -> None:
         self._ending = True
@@ -217,14 +215,7 @@ class Agent:
             path = folder.path / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
-        self._given = frozenset(files)
         return folder
-
-    def _left(self) -> dict[str, int]:
-        if self._folder is None:
-            return {}
-        files = (each for each in self._folder.path.iterdir() if each.is_file())
-        return {each.name: each.stat().st_size for each in files if each.name not in self._given}
 
     def _latest(self) -> News:
         if self._group is None:
@@ -250,44 +241,6 @@ class Agent:
                     self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))
 
 
-def hold_port(held: ExitStack) -> int:
-    """Return a port that the kernel gives nobody else until a stack is closed.
-
-    TensorFlow's server can take it nevertheless: both say SO_REUSEADDR, and this socket does not
-    listen.
-    """
-    holder = held.enter_context(socket.socket())
-    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    holder.bind(("", 0))
-    port: int = holder.getsockname()[1]
-    return port
-
-
-def answer_pings(seconds: float) -> int:
-    """Answer whoever measures, for some seconds in the background; return the port."""
-    listener = socket.create_server(("", 0))
-    threading.Thread(target=_serve, args=(listener, seconds), daemon=True).start()
-    port: int = listener.getsockname()[1]
-    return port
-
-
-def measure_link(address: str, port: int) -> Link | None:
-    """Return what the network gives to a host that answers; None if it does not."""
-    with suppress(OSError), socket.create_connection((address, port), _PATIENCE) as there:
-        there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        latency = min(_ping(there) for _ in range(_PINGS))
-        begun, sent = time.monotonic(), 0
-        while sent < _MOST and time.monotonic() - begun < _SECONDS:
-            there.sendall(_PIECE)
-            sent += len(_PIECE)
-        there.shutdown(socket.SHUT_WR)
-        there.settimeout(_PATIENCE + _SECONDS)
-        while there.recv(1):  # it closes when everything has arrived
-            pass
-        return Link(latency, sent / (time.monotonic() - begun))
-    return None
-
-
 def _ping(there: socket.socket) -> float:
     begun = time.monotonic()
     there.sendall(b"?")
@@ -295,18 +248,8 @@ def _ping(there: socket.socket) -> float:
     return time.monotonic() - begun
 
 
-def _serve(listener: socket.socket, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    with listener:
-        while (left := deadline - time.monotonic()) > 0:
-            listener.settimeout(left)
-            with suppress(OSError):
-                there, _ = listener.accept()
-                threading.Thread(target=_receive, args=(there,), daemon=True).start()
-
-
-def _receive(there: socket.socket) -> None:
-    with there, suppress(OSError):
+def _serve(listener: socket.socket) -> None:
+    with suppress(OSError), listener, listener.accept()[0] as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         there.settimeout(_PATIENCE + _SECONDS)
         for _ in range(_PINGS):

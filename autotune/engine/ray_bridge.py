@@ -54,10 +54,9 @@ class RayAgent(Agent):
         mine = Path(ray.__file__).parent
         # Ray's own copies of some packages are found last.
         sys.path.sort(key=lambda each: mine in Path(each).parents)
-        raylet = psutil.Process().parent()
-        if raylet is not None:
-            _take_on(raylet)
-        super().__init__(_as_before(raylet.environ() if raylet else {}))
+        raylet = psutil.Process(os.getppid())
+        _take_on(raylet)
+        super().__init__(_as_before(raylet.environ()))
 
     def close(self) -> None:
         """End everything, and this process too: Ray leaves it for a minute without its head."""
@@ -76,9 +75,10 @@ class Bridge:
         self._own: dict[str, Callable[..., object]] = {"place": self._place, "drop": self._drop}
 
     def serve(self) -> None:
+        """Obey calls until there is None, or the tuner is gone."""
         with suppress(EOFError, OSError):
-            while True:
-                self._obey(self._tuner.recv())
+            while call := self._tuner.recv():
+                self._obey(call)
 
     def attend(self) -> None:
         """Leave when the cluster's head is gone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import time
@@ -14,12 +13,11 @@ from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
 from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
-from autotune.engine.ray_agent import HostFacts
 from autotune.engine.reasons import WorkersLost
+from autotune.engine.tasks.inspect import DevicesRequest
 from autotune.engine.user_code import Code, code_of
 from autotune.errors import AutotuneError, EngineError
 from autotune.installed import VERSION
-from autotune.machine import Machine
 from autotune.reason import HostLost
 from autotune.reason.sentences import reason_text
 from autotune.workload import Workload
@@ -27,7 +25,8 @@ from autotune.workload import Workload
 T = TypeVar("T")
 SILENCE_SECONDS = 5.0
 """Without an answer, after which a host counts as lost. Ray itself needs a minute."""
-_FACTS_SECONDS = 300.0
+_IMPORT_SECONDS = 300.0
+"""For an agent's first task, which waits until TensorFlow is imported."""
 _BRING_SECONDS = 60.0
 _NOTICE_SECONDS = 10.0
 """That a host may take for an agent before the user is notified."""
@@ -48,13 +47,16 @@ class RemoteHost:
         """Why it cannot be used any more."""
         self.agents = 0
         """How many it had."""
-        self._code = ""
+        self.boot = ""
+        """That of its machine, which is equal for all containers on it."""
+        self.code: Code | None = None
+        """What it was brought."""
         self._ping: Future[float] | None = None
         self._pinged = 0.0
 
     def place(self) -> None:
         """Begin to start an agent, which waits until nobody else uses the host."""
-        self.lost, self._code, self._ping = None, "", None
+        self.lost = self.code = self._ping = None
         self.agents += 1
         self._bridge.ask("", "place", self.node)
 
@@ -62,7 +64,6 @@ class RemoteHost:
         return self._bridge.ask(self.node.key, method, *arguments)
 
     def call(self, method: str, *arguments: Any, seconds: float | None = None) -> Any:
-        """Ask the agent, and wait for its answer."""
         return answers({self: self.ask(method, *arguments)}, seconds)[self]
 
     def lose(self, *, silent: float | None = None, memory: bool = False) -> WorkersLost:
@@ -89,11 +90,6 @@ class RemoteHost:
             now = ours()
             found.append((now - asked, theirs - (asked + now) / 2))
         return min(found)[1]
-
-    def lacks(self, code: Code) -> bool:
-        """Whether it has to be brought this code; it is taken to be brought now."""
-        before, self._code = self._code, code.digest
-        return before != code.digest
 
 
 def answers(
@@ -127,9 +123,10 @@ def answer(host: RemoteHost, call: Future[T]) -> T:
 
 
 def bring(workload: Workload, hosts: Sequence[RemoteHost]) -> None:
-    """Have hosts hold the user's code."""
     code = code_of(workload)
-    answers({host: host.ask("bring", code) for host in hosts if host.lacks(code)}, _BRING_SECONDS)
+    lacking = {host: host.ask("bring", code) for host in hosts if host.code != code}
+    for host in answers(lacking, _BRING_SECONDS):
+        host.code = code
 
 
 class Hosts:
@@ -139,7 +136,6 @@ class Hosts:
         self._address = address
         self._bridge: BridgeClient | None = None
         self._all: list[RemoteHost] = []
-        self._facts: dict[RemoteHost, HostFacts] = {}
         self._what = ""
         self._seconds: float | None = None
 
@@ -162,7 +158,7 @@ class Hosts:
         if self._all:
             return self.left
         bridge = self.connect()
-        nodes = sorted(bridge.nodes(), key=_order)
+        nodes = sorted(bridge.nodes(), key=lambda node: (node.address, node.key))
         if not nodes:
             raise EngineError(
                 "No machine of the Ray cluster has a core to use.",
@@ -186,10 +182,8 @@ class Hosts:
     def _report_shared(self, notify: Notify) -> None:
         """Say which hosts are one machine, as containers are and namespaces."""
         machines = defaultdict(list)
-        with loss_as_engine_error():
-            boots = answers({host: host.ask("boot") for host in self.left})
-        for host, boot in boots.items():
-            machines[boot].append(host.node.address)
+        for host in self.left:
+            machines[host.boot].append(host.node.address)
         for same in machines.values():
             if len(same) > 1:
                 notify(
@@ -210,21 +204,6 @@ class Hosts:
                     return wait.model_copy(update={"host": str(host.node)})
         return None
 
-    def machine(self) -> Machine:
-        """Return the hosts as one machine, unless they differ in their software."""
-        if not self._facts:
-            hosts = self.take()
-            with loss_as_engine_error():
-                found = answers({each: each.ask("facts") for each in hosts}, _FACTS_SECONDS)
-            _check_alike(found)
-            self._facts = found
-        first, *_ = self._facts.values()
-        named = tuple(
-            facts.machine.hosts[0].model_copy(update={"name": host.node.address})
-            for host, facts in self._facts.items()
-        )
-        return first.machine.model_copy(update={"hosts": named})
-
     def ask_left(self, method: str) -> list[Any]:
         """Return the answers of the hosts that are left; strike off those that are gone."""
         asked = {host: host.ask(method) for host in self.left}
@@ -241,7 +220,7 @@ class Hosts:
                 host.place()
                 with suppress(WorkersLost):
                     _await_return(host)
-                    host.call("facts", seconds=_FACTS_SECONDS)
+                    host.call("execute", DevicesRequest(), seconds=_IMPORT_SECONDS)
                     if self._what:
                         host.ask("reserve", self._what, self._seconds)
 
@@ -254,12 +233,12 @@ class Hosts:
         """Wait until hosts have an agent; say which are used by somebody else."""
         for host in hosts:
             host.place()
-        late = {host.ask("clock"): host for host in hosts}
+        late = {host.ask("about"): host for host in hosts}
         patience = _NOTICE_SECONDS
         while late:
             done, _ = wait(late, patience, FIRST_COMPLETED)
             for each in done:
-                _check_placed(late.pop(each).node, each)
+                _check_placed(late.pop(each), each)
             if not done:
                 names = ", ".join(str(host.node) for host in late.values())
                 notify(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
@@ -268,7 +247,6 @@ class Hosts:
 
 @contextmanager
 def loss_as_engine_error() -> Iterator[None]:
-    """Raise the loss of a host as an error of the engine."""
     try:
         yield
     except WorkersLost as exc:
@@ -285,44 +263,18 @@ def _await_return(host: RemoteHost) -> None:
     answer(host, call)
 
 
-def _check_placed(node: Node, call: Future[float]) -> None:
+def _check_placed(host: RemoteHost, call: Future[tuple[str, str]]) -> None:
+    """Raise EngineError if an agent did not come to run, or is another autotune's."""
     try:
-        call.result()
+        version, host.boot = call.result()
     except Exception as exc:
         said = str(exc).strip().splitlines() or [type(exc).__name__]
         raise EngineError(
-            f"Machine {node} cannot run autotune's agent: {said[-1]}",
+            f"Machine {host.node} cannot run autotune's agent: {said[-1]}",
             "Install the same autotune with its extra `ray` on all machines.",
         ) from exc
-
-
-def _check_alike(found: Mapping[RemoteHost, HostFacts]) -> None:
-    """Raise EngineError if a host has other software than the first one, or than the tuner."""
-    first, *_ = found
-    expected = _versions(found[first]) | {"autotune": VERSION}
-    for host, facts in found.items():
-        for name, version in _versions(facts).items():
-            if version != expected[name]:
-                raise EngineError(
-                    f"Machine {host.node} runs {name} {version}, "
-                    f"{'this one' if name == 'autotune' else first.node} {expected[name]}.",
-                    f"Install the same version of {name} on all machines.",
-                )
-
-
-def _versions(facts: HostFacts) -> dict[str, str]:
-    machine = facts.machine
-    return {
-        "Python": machine.python,
-        "TensorFlow": machine.tensorflow,
-        "Keras": machine.keras,
-        "autotune": facts.autotune,
-    }
-
-
-def _order(node: Node) -> tuple[object, ...]:
-    """Return what sorts nodes by address as people do."""
-    try:
-        return (0, int(ipaddress.ip_address(node.address)), node.key)
-    except ValueError:
-        return (1, node.address, node.key)
+    if version != VERSION:
+        raise EngineError(
+            f"Machine {host.node} runs autotune {version}, this one {VERSION}.",
+            "Install the same version of autotune on all machines.",
+        )

@@ -57,7 +57,6 @@ class WorkersLost(Exception):
 
 
 def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
-    """Return the reason for an error that a process reported."""
     text = _text(error)
     for pattern, cause in _KNOWN.items():
         if re.search(pattern, text):

@@ -39,7 +39,7 @@ def new_engine(text: str = LOCAL) -> Engine:
     """
     scheme, is_url, _ = text.partition("://")
     if ":" in text and not is_url:
-        factory = load_attribute(text, "The engine")
+        factory = load_attribute(text, GROUP)
     else:
         factory = load_plugin(GROUP, scheme, BUILTINS)
     if not callable(factory):

@@ -102,8 +102,7 @@ class TrialRun:
             case events.ANSWERED:
                 self._answered.add(member)
             case events.NAN:
-                value = str(event["value"])
-                reason = NotFinite(name=event["name"], value=value, step=event["step"])
+                reason = NotFinite(name=event["name"], value=event["value"], step=event["step"])
                 return Ending(Outcome.FAILED, reason)
         return self._progress(event) if member == 0 else None
 
@@ -189,7 +188,6 @@ class Watchdog:
             self._since = event["at"]
 
     def overdue(self, now: float) -> Overdue | None:
-        """Return which limit has passed; None if all is well."""
         seconds = {
             Phase.START: self._limits.start,
             Phase.FIRST_STEP: self._limits.first_step,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -24,13 +23,6 @@ class Code(NamedTuple):
     """By their absolute path."""
     too_many: str = ""
     """The folder that holds more than can be brought; empty where everything is here."""
-
-    @property
-    def digest(self) -> str:
-        found = hashlib.sha256(self.directory.encode())
-        for path, content in self.files.items():
-            found.update(path.encode() + hashlib.sha256(content).digest())
-        return found.hexdigest()
 
 
 def code_of(workload: Workload) -> Code:
@@ -59,18 +51,16 @@ def install(code: Code, scratch: Path) -> Path:
             f"Python files to be copied here (at most {MOST_FILES}, {MOST_BYTES >> 20} MiB).",
             "Put the code in the same place on all machines, or install it there as a package.",
         )
-    copy = scratch / f"code-{code.digest[:12]}"
     for path, content in code.files.items():
-        place = copy / Path(path).relative_to("/")
+        place = scratch / Path(path).relative_to("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
-    folder = copy / here.relative_to("/")
+    folder = scratch / here.relative_to("/")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def _roots(workload: Workload) -> list[Path]:
-    """Return the folders that a workload imports from, each once."""
     if workload.script:
         return [Path(workload.script.path).resolve().parent]
     factories = workload.factories.values()

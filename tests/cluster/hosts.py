@@ -133,7 +133,6 @@ class Hosts(Sequence[Host]):
             each.communicate()
 
     def _hold(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Start what keeps namespaces alive, until the tests end or end it."""
         command = ["setpriv", "--pdeathsig", "KILL", "unshare", *arguments]
         holder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self._holders.append(holder)

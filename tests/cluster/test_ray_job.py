@@ -28,7 +28,6 @@ LAST = "time.sleep(3600)\n"
 
 @pytest.fixture(scope="module")
 def cluster(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHosts]:
-    """Two hosts with Ray, of which the first takes jobs."""
     del namespaces
     pytest.importorskip("aiohttp_cors", reason="Ray is installed without what takes jobs.")
     with closing(Hosts(("host0", "host1"), tmp_path_factory.mktemp("hosts"))) as hosts:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from autotune.machine import Host, Machine
+import socket
+
+import pytest
+
+from autotune.machine import Host, Machine, held_ports
 from autotune.testing import FAKE_MACHINE, fake_machine
 
 SMALL = Host(cpus=2, memory=2**33, processor="x", gpus=("A",), name="one")
@@ -28,3 +32,14 @@ def test_equal_hosts_of_other_names_are_comparable() -> None:
     others = [fake_machine(hosts=2), fake_machine(cpus=3), one.model_copy(update={"keras": "4"})]
     assert len({one.fingerprint, *(each.fingerprint for each in others)}) == 4
     assert fake_machine(memory=2**33 - 2**20, free_disk=7).fingerprint == one.fingerprint
+
+
+def test_a_held_port_is_free_for_a_server_that_reuses_addresses() -> None:
+    """So does TensorFlow's; the kernel gives the port to nobody who asks for any."""
+    with held_ports(1) as [port]:
+        with socket.socket() as server:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(("", port))
+            server.listen()
+        with socket.socket() as plain, pytest.raises(OSError, match="in use"):
+            plain.bind(("", port))

@@ -15,9 +15,9 @@ from typing import Any
 import cloudpickle
 
 from autotune.engine.child.member import Member
-from autotune.engine.failure import ERROR, describe
+from autotune.engine.failure import ERROR
 from autotune.errors import FactoryFailed, FactoryNotFound
-from autotune.text import closest
+from autotune.text import hint
 
 Call = Callable[..., Any]
 _OPTIONS = {
@@ -30,7 +30,6 @@ _NAMELESS = (*_VARIABLE, inspect.Parameter.POSITIONAL_ONLY)
 
 
 def called(name: str, function: Call, **values: Any) -> Any:
-    """Return what a function of the user's returns."""
     try:
         return function(**values)
     except BaseException as exc:
@@ -114,11 +113,8 @@ def _import(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except BaseException as exc:
-        problem = describe(exc)
-        where = f" ({problem['where']})" if problem["where"] else ""
         raise FactoryNotFound(
-            f"{module} cannot be imported: {problem['kind']}: {problem['message']}{where}.",
-            _next_step(exc, module),
+            f"{module} cannot be imported: {ERROR}.", _next_step(exc, module)
         ) from exc
 
 
@@ -149,7 +145,7 @@ def _resolve(module: ModuleType, name: str) -> Call:
     for part in name.split("."):
         if not hasattr(found, part):
             raise FactoryNotFound(
-                f"{module.__name__} has no attribute {name!r}.", _suggestion(module, name)
+                f"{module.__name__} has no attribute {name!r}.", hint(name, _functions_of(module))
             )
         found = getattr(found, part)
     if not callable(found):
@@ -161,11 +157,6 @@ def _resolve(module: ModuleType, name: str) -> Call:
     return function
 
 
-def _suggestion(module: ModuleType, name: str) -> str:
-    own = [
-        each
-        for each, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", None) == module.__name__
-    ]
-    close = closest(name, own) or own[:8]
-    return f"It has {', '.join(close)}." if close else "It defines no functions."
+def _functions_of(module: ModuleType) -> list[str]:
+    own = [each for each in vars(module).items() if callable(each[1])]
+    return [name for name, it in own if getattr(it, "__module__", None) == module.__name__]

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from autotune.calls import MethodCall
 from autotune.engine.child.once import ReadOnce, reads_once
+from autotune.engine.child.returned import length_of
 
 LEFT_OUT = (
     # They end a training, which in a trial the tuner does,
@@ -45,7 +46,7 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
     """
     if reads_once(call.x):
         call.x = ReadOnce(call.x)
-    data, callbacks = _data(call.x), listed(call.callbacks)
+    data, callbacks = _data(call.x), call.all_callbacks(validates=False)
     others = [each for each in fits if each.line != line]
     # Keras does not ask for the size of batches where it is given batches.
     batch = int(data.batch or call.batch_size or 32)  # of Keras
@@ -70,15 +71,8 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
             "callbacks": bool(callbacks),
             "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
             "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
-            "alone": min((each.line for each in others), default=None),
         },
     }
-
-
-def listed(callbacks: Any) -> list[Any]:
-    if callbacks is None:
-        return []
-    return list(callbacks) if isinstance(callbacks, list | tuple) else [callbacks]
 
 
 def batch_callbacks(callbacks: Sequence[Any]) -> list[str]:
@@ -87,7 +81,6 @@ def batch_callbacks(callbacks: Sequence[Any]) -> list[str]:
 
 
 def _in_batches(callback: Any) -> bool:
-    """Whether a callback of the user's own does something before or after a batch."""
     kind = type(callback)
     if kind.__module__.startswith("keras.") and kind is not keras.callbacks.LambdaCallback:
         return False
@@ -113,7 +106,7 @@ def _data(data: Any) -> _Data:
         )
     if isinstance(data, keras.utils.PyDataset):
         batches = data.num_batches and int(data.num_batches)
-        return _Data(FitData.PY_DATASET, _length(data[0]), batches)
+        return _Data(FitData.PY_DATASET, length_of(data[0]), batches)
     if isinstance(data, ReadOnce):
         return _Data(FitData.GENERATOR, data.batch)
     return _Data(FitData.ARRAYS, partial=False)
@@ -123,8 +116,4 @@ def _batch_of(dataset: Any, shape: Any) -> int | None:
     if shape.rank and shape[0]:
         return int(shape[0])
     first = next(iter(dataset.take(1)), None)
-    return None if first is None else _length(first)
-
-
-def _length(batch: Any) -> int:
-    return int(tf.shape(keras.tree.flatten(batch)[0])[0])
+    return None if first is None else length_of(first)

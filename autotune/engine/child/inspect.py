@@ -24,7 +24,7 @@ from autotune.engine.child.returned import BATCH, Taken, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
 from autotune.engine.failure import describe
-from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
+from autotune.errors import DatasetTooSmall, FactoryFailed, WorkloadError
 
 
 def inspect(member: Member) -> None:
@@ -178,11 +178,9 @@ def _inspected_in_batches(
         ) from exc.__cause__
     except FactoryFailed as exc:
         raise other_backend(
-            ScriptFailed(
-                exc.cause,
-                "Check that the script trains by itself, and that its fit is given arrays, tables, "
-                "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
-            )
+            exc.cause,
+            "Check that the script trains by itself, and that its fit is given arrays, tables, "
+            "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
         ) from exc.__cause__
 
 
@@ -213,9 +211,7 @@ def _not_fitting(cause: str) -> WorkloadError:
 
 def _not_training(cause: str) -> WorkloadError:
     return other_backend(
-        ScriptFailed(
-            cause,
-            "Check that the script trains by itself. Here a step of it was tried without a graph "
-            "(run_eagerly=True).",
-        )
+        cause,
+        "Check that the script trains by itself. Here a step of it was tried without a graph "
+        "(run_eagerly=True).",
     )

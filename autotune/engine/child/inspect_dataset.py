@@ -53,7 +53,6 @@ class Handed:
         return dataset
 
     def facts(self, patience: float) -> list[dict[str, Any]]:
-        """Return what is known of each dataset that was handed over."""
         if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
             raise FactoryFailed(
                 "dataset_fn declares `cache`, but does not apply it to a dataset.",
@@ -209,7 +208,6 @@ def _ordered(spec: Any) -> Any:
 
 
 def _stages_of(dataset: Any, size: int) -> tuple[bool, bool, int]:
-    """Return whether a dataset holds a cache and runs Python code, and what it may hold ready."""
     try:
         return holds_cache(dataset), runs_python(dataset), prefetched(dataset, size)
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.

@@ -78,7 +78,6 @@ class InspectedModel:
             self._try_more(batch)
 
     def _try_more(self, batch: Any) -> None:
-        """Take further steps and traces, which show what one step does not."""
         rows = _rows_of(batch) or 1
         found = self._tried
         found["operations"] = self._traced(batch)
@@ -132,10 +131,8 @@ class InspectedModel:
 
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""
-        # A train_step may have optimizers of its own.
-        optimizers = {id(each): each for each in optimizers_of(self.model)}
-        for key, each in {**optimizers, id(self.model.optimizer): self.model.optimizer}.items():
-            each.apply = self._noting(key, each.apply)
+        for each in {id(each): each for each in optimizers_of(self.model)}.values():
+            each.apply = self._noting(id(each), each.apply)
 
     def _noting(self, key: int, apply: Callable[..., Any]) -> Callable[..., Any]:
         def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
@@ -159,9 +156,8 @@ def _weight_bytes(weight: Any) -> int:
 
 def _loss_name(loss: Any) -> str:
     parts = [each for each in tf.nest.flatten(loss) if each is not None]
-    named = (getattr(each, "__name__", type(each).__name__) for each in parts)
-    pairs = zip(parts, named, strict=True)
-    return ", ".join(each if isinstance(each, str) else str(name) for each, name in pairs)
+    names = (e if isinstance(e, str) else getattr(e, "__name__", type(e).__name__) for e in parts)
+    return ", ".join(names)
 
 
 def _rows_of(batch: Any) -> int | None:
@@ -200,7 +196,6 @@ def _carried_state(model: Any, batch: Any) -> str:
 
 
 def _accumulated_steps(model: Any) -> int:
-    """Return the steps whose gradients make one update."""
     own = optimizers_of(model)
     inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
     steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))

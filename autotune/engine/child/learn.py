@@ -204,7 +204,6 @@ class Gradients:
 
 
 def _clips(optimizer: Any, gradients: list[Any]) -> tf.Tensor:
-    """Return whether an optimizer would change any of some gradients."""
     clip: Callable[..., Any] | None = getattr(optimizer, "_clip_gradients", None)
     if clip is None:  # Private: where Keras has changed, nothing is promised.
         return tf.constant(value=False)

@@ -24,11 +24,6 @@ ENDLESS = 1_000_000_000
 """Epochs. The tuner ends a trial, not the program."""
 
 
-def input_of(program: ModuleType) -> str:
-    """Return the name of the function that gives a program the dataset it starts from."""
-    return "data_fn" if hasattr(program, "data_fn") else "dataset_fn"
-
-
 def execute(script: Path, text: str) -> ModuleType:
     """Run the top level of a program's text."""
     if str(FOLDER) not in sys.path:
@@ -53,10 +48,9 @@ class Member:
         request: dict[str, Any] = json.loads(self.folder.request.read_text(encoding="utf-8"))
         return request
 
-    def program(self, text: str | None = None) -> ModuleType:
-        """Run the program's top level, or that of another text in its place."""
+    def program(self) -> ModuleType:
         script = self.folder.script
-        program = execute(script, text or script.read_text(encoding="utf-8"))
+        program = execute(script, script.read_text(encoding="utf-8"))
         for name in self.request["by_value"]:
             import cloudpickle  # noqa: PLC0415 - few trials need it
 
@@ -84,13 +78,12 @@ class Member:
         """Leave an answer, which may not be the last."""
         write_whole(self.folder.answers(self.index), json.dumps(answer).encode())
 
-    def finish(self, answer: Mapping[str, Any] | None = None) -> NoReturn:
+    def finish(self, answer: Mapping[str, Any]) -> NoReturn:
         """Leave the answer, and stay until the tuner, who waits for all, ends every process.
 
         A worker that left would take its connections with it while the others still need them.
         """
-        if answer is not None:
-            self.leave(answer)
+        self.leave(answer)
         self.writer.write(events.ANSWERED)
         while True:
             time.sleep(1)

@@ -29,7 +29,6 @@ Patch = tuple[Any, str, Callable[[Any], Any]]
 
 @contextmanager
 def patched(*patches: Patch) -> Iterator[None]:
-    """Have attributes replaced meanwhile."""
     own = [(of, name, vars(of).get(name)) for of, name, _ in patches]
     for of, name, make in patches:
         setattr(of, name, make(getattr(of, name)))
@@ -139,7 +138,6 @@ def _replicas(title: str, arguments: Sequence[Any]) -> int:
 
 
 def _workers() -> int:
-    """Return how many workers the environment names."""
     try:
         cluster: Mapping[str, Any] = json.loads(os.environ.get("TF_CONFIG", ""))["cluster"]
         return sum(len(cluster.get(each, ())) for each in WORKING) or 1

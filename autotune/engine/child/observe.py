@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.child.member import Member, input_of, write_whole
+from autotune.engine.child.member import Member, write_whole
 from autotune.engine.child.passes import within
 from autotune.engine.child.script import fit_reached
 from autotune.engine.child.weight_recorder import Reference, WeightRecorder
@@ -47,8 +47,7 @@ def observe(member: Member) -> None:
     callback = WeightRecorder(member.writer, save_to)
     program.main(_arguments(member, request["calls"]), callbacks=[callback])
     write_whole(member.folder.kept(member.index), given.kept_pickle())
-    answer = {**(callback.seen or {}), "readers": given.as_json(), "replayed": given.replayed}
-    member.finish({"ranks": [answer]})
+    member.finish({"ranks": [{**(callback.seen or {}), "readers": given.as_json()}]})
 
 
 def _as_reference(member: Member) -> dict[str, Any]:
@@ -84,14 +83,17 @@ def _wrap(program: ModuleType, name: str, then: Callable[[Any], None]) -> None:
 
 
 def _whole(program: ModuleType, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Count all examples, if that is asked for and they can be distinguished."""
+    """Count all examples as far as the time lets one come; None where that is not asked for."""
     if not request["counting_seconds"]:
         return None
     with fit_reached(program) if hasattr(program, "script") else nullcontext():
         made: list[Any] = []
-        _wrap(program, input_of(program), made.append)
+        _wrap(program, "data_fn" if hasattr(program, "data_fn") else "dataset_fn", made.append)
         program.make_dataset()
-        return count_all(made[0], request["counting_seconds"], batched=request["batched"])
+        parts = _parts(made[0], batched=request["batched"])
+        progress = within(request["counting_seconds"], parts)
+        examples = Counter(chain.from_iterable(progress.values))
+        return {"examples": examples, "complete": progress.done}
 
 
 @dataclass
@@ -127,12 +129,6 @@ def fingerprints(arrays: list[Any]) -> Iterator[str]:
         yield digest.hexdigest()
 
 
-def count_all(dataset: Any, seconds: float, *, batched: bool) -> dict[str, Any]:
-    """Count the examples of a dataset, as far as the time lets one come."""
-    progress = within(seconds, _parts(dataset, batched=batched))
-    return {"examples": Counter(chain.from_iterable(progress.values)), "complete": progress.done}
-
-
 def _parts(dataset: Any, *, batched: bool) -> Iterator[list[str]]:
     for element in dataset:
         # Of scalars numpy gives numbers or bytes.
@@ -155,7 +151,7 @@ class Input:
         self._kept = kept
         self._readers: list[Readings] = []
         self._steps: list[tuple[Any, ...]] = []
-        self.replayed = False
+        self._replayed = False
         """Whether the program was given the batches that were kept."""
 
     def watch(self, strategy: Any) -> None:
@@ -169,10 +165,8 @@ class Input:
 
     def kept_pickle(self) -> bytes:
         """Return the kept batches, for each step those of all local replicas."""
-        if not self.replayed:
-            return pickle.dumps([])
-        arrays = tf.nest.map_structure(lambda leaf: leaf.numpy(), self._steps)
-        return pickle.dumps(arrays)
+        kept = self._steps if self._replayed else []
+        return pickle.dumps(tf.nest.map_structure(lambda leaf: leaf.numpy(), kept))
 
     def _watched(
         self, original: Callable[..., Any], strategy: Any, deal_out: Callable[..., Any]
@@ -182,7 +176,7 @@ class Input:
             self._read(distributed, strategy)
             if not all(isinstance(each, tf.Tensor) for each in tf.nest.flatten(self._steps)):
                 return distributed
-            self.replayed = True
+            self._replayed = True
             again = _endless([batch for step in self._steps for batch in step])
             return deal_out(lambda _: again)
 

@@ -36,7 +36,9 @@ class ReadOnce:
         """In all batches that it has given."""
         self.ended = False
         """Whether it has no more."""
-        self.batch = self._first()
+        next(self, None)
+        self.begin()
+        self.batch = self.examples
         """Examples in its first batch; 0 where it has none."""
 
     def begin(self) -> None:
@@ -50,11 +52,6 @@ class ReadOnce:
             for batch in self._again:
                 return batch
             return self._read()
-
-    def _first(self) -> int:
-        next(self, None)
-        self.begin()
-        return self.examples
 
     def _read(self) -> Any:
         if self._error:  # What has raised would seem to have ended.

@@ -184,12 +184,8 @@ def length_in(spec: Any, *, batched: bool) -> Length:
     for index, each in enumerate(tf.nest.flatten(spec)):
         length = _length(each, batched=batched)
         if length is not None:
-            return _of_component(index, length)
+            return lambda *element: length(tf.nest.flatten(element)[index])
     return lambda *_: tf.constant(0, tf.int64)
-
-
-def _of_component(index: int, length: Length) -> Length:
-    return lambda *element: length(tf.nest.flatten(element)[index])
 
 
 def _length(spec: Any, *, batched: bool) -> Length | None:

@@ -39,7 +39,7 @@ class Receivers:
             return True
         passed = call.line in self._under_way or (not call.again and call.line < self._line)
         # Of what was passed, Keras was not called.
-        if passed or self._others.has_receiver(call):
+        if passed or self._others.has(call.receiver):
             return False
         found = self._value(call.receiver, call.scopes)
         return found is None or isinstance(found, ModuleType) or _holds_keras(found)

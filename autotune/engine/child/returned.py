@@ -72,11 +72,12 @@ def has_validation(made: Any) -> bool:
     one, other = made
     if isinstance(one, tf.data.Dataset | keras.utils.PyDataset):
         return True
+    tuples = isinstance(one, tuple) and isinstance(other, tuple)
     # Features and labels would be of one length.
-    return isinstance(one, tuple) and isinstance(other, tuple) and _length(one) != _length(other)
+    return tuples and length_of(one) != length_of(other)
 
 
-def _length(arrays: Any) -> int | None:
+def length_of(arrays: Any) -> int | None:
     """Return the first dimension of the first component; None where it has none."""
     shape = getattr(keras.tree.flatten(arrays)[0], "shape", ())
     return int(shape[0]) if shape else None
@@ -85,7 +86,7 @@ def _length(arrays: Any) -> int | None:
 def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
     arguments = isinstance(data, tuple)
     try:
-        length = _length(data)
+        length = length_of(data)
         size = min(BATCH, length or BATCH)
         dataset = batches_of(*(data if arguments else [data]), batch_size=size)
     except Exception as exc:
@@ -102,7 +103,7 @@ def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
 def _from_python(data: Any, returned: dict[str, bool]) -> Taken:
     try:
         dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
-        own = _length(data[0])
+        own = length_of(data[0])
     except Exception as exc:
         raise FactoryFailed(
             f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
@@ -135,9 +136,8 @@ def _check_sizes(dataset: Any) -> None:
 
 
 def _sizes(dataset: Any, count: int) -> list[int]:
-    """Return how many examples the first batches hold."""
     batches = read_within(_LOOKING_SECONDS, dataset.take(count)).values
-    return [_length(batch) or 0 for batch in batches]
+    return [length_of(batch) or 0 for batch in batches]
 
 
 def class_of(value: Any) -> str:

@@ -94,14 +94,10 @@ class Guard:
 
 
 def _fill(copy: Path, original: Path, most: int, *, without: Path | None = None) -> None:
-    """Copy small files and link large ones, the nearest first.
+    """Copy small files and link large ones, the nearest first; folders beyond `most` entries whole.
 
-    Args:
-        copy: Into this folder.
-        original: Of this folder.
-        most: Folders beyond so many entries are linked whole.
-        without: A folder in it that has its copy already; of the others, which a script may never
-            look at, one that holds more than `most` is linked whole.
+    `without` is a folder that has its copy already; of the others, which a script may never look
+    at, one that holds more than `most` is linked whole.
     """
     folders, entries, copied = deque([original]), 0, 0
     while folders:

@@ -10,7 +10,7 @@ import argparse
 import ast
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import keras
 import tensorflow as tf
 
-from autotune.engine.child.fit_call import LEFT_OUT, facts_of, listed
+from autotune.engine.child.fit_call import LEFT_OUT, facts_of
 from autotune.engine.child.notes import ScriptNotes, line_here, patched
 from autotune.engine.child.once import lasting, reads_once
 from autotune.engine.child.receivers import Receivers
@@ -33,25 +33,6 @@ Train = Callable[[Any], None]
 NEVER = 2**62
 """Epochs between validations that a trial leaves out."""
 _KERAS_FIT = keras.Model.fit
-_MISTAKES: Sequence[tuple[type[BaseException], str, str]] = (
-    (
-        SystemExit,
-        f"The script ends before its fit: {ERROR}.",
-        "Have it come to its fit, or choose another fit by --fit.",
-    ),
-    (
-        EOFError,
-        f"The script reads standard input before its fit: {ERROR}.",
-        "Let it take the value from its command line, and pass it behind --.",
-    ),
-    (
-        MayNotChange,
-        f"The script writes into its working folder by a full path: {ERROR}.",
-        "Have it take the path from its working folder or its __file__.",
-    ),
-    (Exception, f"The script raised {ERROR} before its fit.", "Check that it runs by itself."),
-)
-"""What keeps a script from its `fit`, and what to say of it."""
 
 
 class FitReached(BaseException):
@@ -59,11 +40,7 @@ class FitReached(BaseException):
 
 
 class OwnLoopReached(BaseException):
-    """The script trains without `fit`; as above, nothing of its own stops this."""
-
-    def __init__(self, mistake: ScriptFailed) -> None:
-        super().__init__(str(mistake))
-        self.mistake = mistake
+    """The script trains without `fit`, as its error says; as above, nothing stops this."""
 
 
 def end_with_fit(program: ModuleType, *, validates: bool = False) -> None:
@@ -78,7 +55,8 @@ def _train_only(program: ModuleType, validates: bool, train: Train, **methods: A
     def train_and_leave(call: Any) -> None:
         before = _Before(call, validates=validates)
         call.validation_freq = 1 if validates else NEVER
-        kept = [each for each in listed(call.callbacks) if not isinstance(each, LEFT_OUT)]
+        own = call.all_callbacks(validates=False)
+        kept = [each for each in own if not isinstance(each, LEFT_OUT)]
         call.callbacks = [before, *kept, _After(before)]
         if reads_once(call.x):
             call.x = lasting(call.x)
@@ -238,13 +216,14 @@ class _Run:
     def _one_step(self, *arguments: Any, **options: Any) -> Any:
         """Train for one step, so that what comes later finds a model that was trained."""
         self.other_lines.update(line_here(self._program))
-        given = dict(vars(self._program.script.Call(*arguments, **options)))
+        call = self._program.script.Call(*arguments, **options)
+        given = dict(vars(call))
         given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
         if given["validation_data"] is not None or given["validation_split"]:
             given["validation_steps"] = 1
         given["callbacks"] = [
             each
-            for each in listed(given["callbacks"])
+            for each in call.all_callbacks(validates=False)
             # The script may load what was saved.
             if not isinstance(each, LEFT_OUT) or _saves_in(each, self._folder)
         ]
@@ -269,29 +248,32 @@ def _as_script_failures() -> Iterator[None]:
     except ScriptFailed:
         raise
     except OwnLoopReached as exc:
-        raise exc.mistake from None
-    except BaseException as exc:
-        mistake = _mistake(exc)
-        if mistake is None:
-            raise
-        raise mistake from exc
+        raise exc.args[0] from None
+    except SystemExit as exc:
+        next_step = "Have it come to its fit, or choose another fit by --fit."
+        raise other_backend(f"The script ends before its fit: {ERROR}.", next_step) from exc
+    except EOFError as exc:
+        raise ScriptFailed(
+            f"The script reads standard input before its fit: {ERROR}.",
+            "Let it take the value from its command line, and pass it behind --.",
+        ) from exc
+    except MayNotChange as exc:
+        raise ScriptFailed(
+            f"The script writes into its working folder by a full path: {ERROR}.",
+            "Have it take the path from its working folder or its __file__.",
+        ) from exc
+    except Exception as exc:
+        next_step = "Check that it runs by itself."
+        raise other_backend(f"The script raised {ERROR} before its fit.", next_step) from exc
 
 
-def _mistake(exc: BaseException) -> ScriptFailed | None:
-    for kind, cause, next_step in _MISTAKES:
-        if isinstance(exc, kind):
-            failed = ScriptFailed(cause, next_step)
-            return failed if kind in (EOFError, MayNotChange) else other_backend(failed)
-    return None
-
-
-def other_backend(failed: ScriptFailed) -> ScriptFailed:
+def other_backend(cause: str, next_step: str) -> ScriptFailed:
     """Return an error that says where Keras does not compute with what the script asks for."""
     asked = os.environ.get("KERAS_BACKEND", keras.backend.backend())
     if asked == keras.backend.backend():
-        return failed
+        return ScriptFailed(cause, next_step)
     return ScriptFailed(
-        f"{failed.cause} It asks for Keras's backend {asked}, which was replaced by TensorFlow: "
+        f"{cause} It asks for Keras's backend {asked}, which was replaced by TensorFlow: "
         "that is the likely cause.",
         "tf.distribute needs TensorFlow: check that it runs with KERAS_BACKEND=tensorflow.",
     )

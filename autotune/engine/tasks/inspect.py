@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from autotune.engine.base import HostTask, Limits, RunResult, write_pickles
+from autotune.engine.base import HostTask, Limits, RunResult
 from autotune.engine.events import Step
 from autotune.engine.failure import ERROR
-from autotune.engine.folder import TrialFolder
 from autotune.engine.reasons import explain
 from autotune.errors import (
     DatasetTooSmall,
@@ -33,17 +32,6 @@ _LOOKING_SECONDS = 60.0  # For all looks at the data; a slow script may take lon
 _KINDS: Mapping[str, type[WorkloadError]] = {
     kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, ScriptFailed, DatasetTooSmall)
 }
-_TOO_LONG: Mapping[str, str] = {
-    Step.STARTING: "The process that inspects the factories did not start within",
-    Step.IMPORTING: "Importing the factories took longer than",
-    Step.RUNNING: "The script did not come to its fit within",
-    Step.CALLING_DATASET: "dataset_fn did not return within",
-    Step.FIRST_EXAMPLE: "dataset_fn's dataset yielded no example within",
-    Step.CALLING_MODEL: "model_fn did not return within",
-    Step.TRYING: "One training step on a few examples took longer than",
-    Step.LOOKING: "The dataset yielded no example for more than",
-}
-"""The beginning of a sentence that ends with a number of seconds."""
 EVERYWHERE = "Put the data in the same place on all machines, or on a file system that they share."
 _SAME = {
     "element": "examples are",
@@ -69,10 +57,6 @@ class InspectionRequest(HostTask[WorkloadFacts]):
     @property
     def limits(self) -> Limits:
         return Limits(start=_START_SECONDS, window=self.seconds)
-
-    def prepare(self, folder: TrialFolder) -> None:
-        super().prepare(folder)
-        write_pickles(self.workload, folder)
 
     def payload(self) -> Mapping[str, Any]:
         workload = self.workload
@@ -115,7 +99,8 @@ class InspectionRequest(HostTask[WorkloadFacts]):
             seconds = _START_SECONDS if step == Step.STARTING else self.seconds
             where = f" It stood here:\n{result.detail}" if result.detail else ""
             return FactoryFailed(
-                f"{_TOO_LONG[step]} {seconds:g} s.", f"Check what it waits for.{where}"
+                f"The inspection came no further for {seconds:g} s while {step}.",
+                f"Check what it waits for.{where}",
             )
         failure = FactoryFailed(
             f"The process that inspects the factories {why_ended(result)} while {step}.",
@@ -190,8 +175,7 @@ class DevicesRequest(HostTask[Machine]):
             EngineError: TensorFlow cannot list its devices.
         """
         if answers:
-            found = answers[0]
-            return this_host(**{**found, "gpus": tuple(found["gpus"])})
+            return this_host(**answers[0])
         hung = result.outcome is Outcome.HUNG
         why = f"took longer than {_SECONDS:g} s" if hung else why_ended(result)
         error = EngineError(
@@ -199,3 +183,24 @@ class DevicesRequest(HostTask[Machine]):
             "Check that `tf.config.list_physical_devices()` works in this environment.",
         )
         raise with_detail(error, result.detail)
+
+    def together(self, answers: Mapping[Any, Machine]) -> Machine:
+        """Return all hosts as one machine, each by its address.
+
+        Raises:
+            EngineError: They do not have the same software.
+        """
+        first, *others = answers
+        for host in others:
+            for name in ("Python", "TensorFlow", "Keras"):
+                version, expected = (getattr(answers[h], name.lower()) for h in (host, first))
+                if version != expected:
+                    raise EngineError(
+                        f"Machine {host} runs {name} {version}, {first} {expected}.",
+                        f"Install the same version of {name} on all machines.",
+                    )
+        hosts = [
+            machine.hosts[0].model_copy(update={"name": host.address})
+            for host, machine in answers.items()
+        ]
+        return answers[first].model_copy(update={"hosts": tuple(hosts)})

@@ -66,8 +66,6 @@ class RankObservation(Value):
     """The loss that each call logged, over all replicas."""
     silenced: tuple[str, ...] = ()
     """Kinds of layers that computed as in inference, so that runs can be compared."""
-    replayed: bool = True
-    """Whether the training took the batches that were kept."""
 
 
 class Whole(Value):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autotune.config import Configuration
-from autotune.engine.base import A, Limits, RunResult, Task, write_pickles
+from autotune.engine.base import A, Limits, RunResult, Task
 from autotune.engine.folder import TrialFolder
 from autotune.machine import Machine
 from autotune.program import render
@@ -16,6 +16,7 @@ from autotune.reason import Outcome, Overdue, Phase
 from autotune.roles import Role
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
+from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
 
@@ -40,7 +41,7 @@ class TrialRequest(Task[RunResult]):
     configuration: Configuration
     script: str
     """Text of the training program; it is run unchanged."""
-    workload: Workload
+    workload: Workload = field()
     roles: tuple[Role, ...]
     folder: Path
     """On the caller's host, for logs and traces; it does not exist yet and belongs to the engine
@@ -68,7 +69,6 @@ class TrialRequest(Task[RunResult]):
 
     def prepare(self, folder: TrialFolder) -> None:
         super().prepare(folder)
-        write_pickles(self.workload, folder)
         folder.script.write_text(self.script, encoding="utf-8")
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult:
@@ -97,11 +97,6 @@ def trial_in(task: Task[Any]) -> TrialRequest | None:
     if isinstance(task, TrialTask):
         return task.trial
     return task if isinstance(task, TrialRequest) else None
-
-
-def is_over(result: RunResult) -> bool:
-    """Return whether the time of a run was up."""
-    return isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
 
 
 def trial_request(
@@ -136,7 +131,7 @@ class LearningRequest(TrialTask[Learning]):
     """For training and taking gradients together, once training has begun."""
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Learning:
-        over = is_over(result)
+        over = isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
         if answers and (result.outcome is Outcome.MEASURED or over):
             found = Learning.model_validate(answers[0])
         else:
@@ -148,3 +143,41 @@ class LearningRequest(TrialTask[Learning]):
 
     def _refused(self, why: Unpredictable) -> Learning:
         return Learning(batch=self.trial.configuration.global_batch, refused=why)
+
+
+class BetweenEpochs(Value):
+    """What a delivered program does between two epochs of training, in seconds."""
+
+    validation: float | None = None
+    """Of the validation; None where nothing validates."""
+    checkpoint: float | None = None
+    """Of a checkpoint; None where the program saves none."""
+
+    @property
+    def seconds(self) -> float:
+        """Of both together."""
+        return (self.validation or 0.0) + (self.checkpoint or 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetweenEpochsRequest(TrialTask[BetweenEpochs | None]):
+    """The program with its validation and checkpoints, in epochs of a few steps.
+
+    Workers wait for each other, so the slowest one counts.
+    """
+
+    code = "autotune.engine.child.train:between_epochs"
+
+    def payload(self) -> Mapping[str, Any]:
+        return {**super().payload(), "validates": True}
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> BetweenEpochs | None:
+        if result.outcome is not Outcome.MEASURED or not answers:
+            return None
+        each = {name: [a[name] for a in answers if a[name]] for name in BetweenEpochs.model_fields}
+        return BetweenEpochs(
+            **{name: max(sum(s) / len(s) for s in found) for name, found in each.items() if found}
+        )
+
+    def not_offered(self) -> None:
+        return None

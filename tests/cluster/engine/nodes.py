@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -12,6 +11,8 @@ from typing import Any
 
 import psutil
 import pytest
+
+from tests.waiting import happens
 
 NODE = {"num_cpus": 1, "object_store_memory": 78_643_200}
 MARK = "AUTOTUNE_TEST_CLUSTER"
@@ -53,14 +54,14 @@ class Nodes:
     def forked(self) -> list[psutil.Process]:
         return self._processes("fork_server")
 
-    def left(self, seconds: float = 60.0, *, files: bool = True) -> list[Any]:
-        deadline = time.monotonic() + seconds
-        while True:
+    def left(self, *, files: bool = True) -> list[Any]:
+        """Return what is left after a while of processes, and of files unless they go later."""
+
+        def look() -> list[Any]:
             folders = self.temporary.glob("autotune-*") if files else ()
-            found = [*self.agents(), *self.forked(), *folders]
-            if not found or time.monotonic() > deadline:
-                return found
-            time.sleep(0.1)
+            return [*self.agents(), *self.forked(), *folders]
+
+        return [] if happens(lambda: not look()) else look()
 
     def files(self) -> set[Path]:
         """Return temporary folders of agents, and what lies in the memory that all share."""

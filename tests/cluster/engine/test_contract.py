@@ -27,8 +27,6 @@ raise SystemExit
 
 
 class TestRayEngine(ProcessContract):
-    """Run the contract's tests on a cluster of two nodes."""
-
     url = "ray://"
 
     @classmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 import yaml
 
 from tests.cluster.engine.nodes import Nodes
+from tests.running import python
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1500)]
 
@@ -32,19 +32,6 @@ SPACE = {
     "strategies": ["one_device", "multi_worker_mirrored"],
     "axes": {"per_replica_batch": [32], "workers": [2], "shard_policy": ["data"]},
 }
-
-
-def python(folder: Path, *arguments: str | Path, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_a_search_runs_on_the_cluster_and_delivers_a_program(nodes: Nodes, tmp_path: Path) -> None:

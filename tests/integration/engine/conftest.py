@@ -42,7 +42,6 @@ def in_module(folder: Path, text: str, *more: str, module: str = "mine") -> Work
 
 
 def in_script(folder: Path, text: str, *arguments: str, fit: str | None = None) -> Workload:
-    """Write a script, and return the workload of its fit."""
     path = folder / "my train.py"
     path.write_text(text)
     return script_workload(script_from_text(str(path), arguments, fit))
@@ -50,8 +49,6 @@ def in_script(folder: Path, text: str, *arguments: str, fit: str | None = None) 
 
 @pytest.fixture
 def inspect_script(engine: LocalEngine, tmp_path: Path) -> Inspect:
-    """Return a function that inspects the text of a script."""
-
     def inspect(text: str, *arguments: str, fit: str | None = None) -> WorkloadFacts:
         return engine.execute(InspectionRequest(in_script(tmp_path, text, *arguments, fit=fit)))
 

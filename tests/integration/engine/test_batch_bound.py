@@ -42,8 +42,6 @@ def pairs(_, found):
 
 @pytest.fixture
 def inspect(inspect_script: Inspect) -> Inspect:
-    """Return a function that inspects a script whose model has these layers."""
-
     def inspect(
         *layers: str,
         first: str = "",

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.real
 
 
 class TestLocalEngine(ProcessContract):
-    """Run the contract's tests on processes of this machine."""
-
     @classmethod
     def new_engine(cls) -> LocalEngine:
         return LocalEngine()

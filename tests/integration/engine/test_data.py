@@ -33,7 +33,6 @@ ROWS = {
     "features": "adversaries",
     "single_tensors": "adversaries",
     "with_validation": "dense",
-    "dataset_with_validation": "dense",
     "with_remainder": "dense",
     "bucketed": "reader",
     "padded": "reader",
@@ -125,10 +124,9 @@ def test_batches_are_made_by_its_workers(told: Path, what: str) -> None:
         assert "the third batch" in errors
 
 
-@pytest.mark.parametrize("data", ["by_python", "by_processes"])
-def test_their_number_is_an_axis(engine: LocalEngine, tmp_path: Path, data: str) -> None:
+def test_their_number_is_an_axis(engine: LocalEngine, tmp_path: Path) -> None:
     """The program that is timed has that many, of the dataset's own kind, whose batch is known."""
-    given = workload(data, "dense")
+    given = workload("by_processes", "dense")
     facts = engine.execute(InspectionRequest(given))
     assert facts.py_dataset
     assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)

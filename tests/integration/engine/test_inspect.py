@@ -79,7 +79,6 @@ def inspect(engine: LocalEngine, tmp_path: Path) -> Inspect:
 
 
 def test_facts_of_plain_factories(inspect: Inspect) -> None:
-    """Sizes are counted, names are found."""
     facts = inspect()
     assert (facts.examples, facts.example_bytes) == (40, 8 * 4 + 8)
     assert (facts.weights, facts.gradient_bytes) == (21, 84)
@@ -201,7 +200,6 @@ def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
 
 
 COUNTED = {
-    "examples": f"{ONES}.filter(lambda x, y: True)",
     "lengths": f"{ONES}.map(lambda x, y: (x[:tf.random.uniform((), 1, 8, tf.int32)], y))"
     ".padded_batch(8, ([8], [1])).unbatch()",
     "names": f"{ONES}.filter(lambda x, y: True).map(lambda x, y: (dict(b=x, a=x), y))",
@@ -210,7 +208,6 @@ COUNTED = {
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_a_busy_machine_finds_no_other_workload(inspect: Inspect, name: str) -> None:
-    """What there was no time to count is unknown, and what is known is equal."""
     model = MEANS_OF_BOTH if name == "names" else MODEL
     quiet = inspect(dataset(COUNTED[name]), model)
     busy = inspect(BUSY + dataset(COUNTED[name]), model)
@@ -242,7 +239,6 @@ def test_files_that_workers_can_share(inspect: Inspect, tmp_path: Path) -> None:
 
 
 def test_factories_by_value(engine: LocalEngine) -> None:
-    """Functions that cannot be imported are called too."""
     factories = {}
     for role, text in (("model", MODEL), ("dataset", DATASET)):
         # The import goes inside, so that this process needs no TensorFlow.
@@ -260,14 +256,13 @@ NOT_IMPORTED = [
     ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
     ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
     ({"model": "import sys; sys.exit(2)\n"}, "SystemExit: 2.*__main__"),
-    ({"names": ("model_fun", "dataset_fn")}, "no attribute 'model_fun'.*It has model_fn"),
+    ({"names": ("model_fun", "dataset_fn")}, "no attribute 'model_fun'.*mean model_fn"),
     ({"model": "model_fn = 3\n"}, "is not callable \\(type int\\)"),
 ]
 FAILED = [
     ({"model": "def model_fn(): raise KeyError('x')\n"}, "model_fn raised KeyError: 'x'.*line 1"),
     ({"model": "def model_fn(): pass\n"}, "model_fn returned nothing"),
     ({"model": MODEL.replace("model.compile", "dict")}, "not compiled.*compile"),
-    ({"model": MODEL.replace("fn()", "fn(units)")}, "'units'.*--model-arg units=VALUE"),
     ({"dataset": dataset("[1]")}, "returned a list, which cannot become a dataset"),
     ({"dataset": dataset("tf.data.Dataset.range(9)")}, "cannot be trained on.*with labels"),
     (
@@ -285,10 +280,13 @@ FAILED = [
     ({"dataset": dataset(f"{ONES}.map({RAGGED})")}, "cannot be batched"),
     ({"dataset": dataset(ONES, "cache=False")}, "does not apply it"),
     ({"dataset": dataset(GENERATOR.format(DEEP))}, "failed while it was read"),
-    ({"dataset": dataset("time.sleep(1000)"), "seconds": 10}, "did not return within 10 s"),
+    (
+        {"dataset": dataset("time.sleep(1000)"), "seconds": 10},
+        "no further for 10 s while calling dataset_fn",
+    ),
     (
         {"dataset": dataset(GENERATOR.format("lambda: time.sleep(1000)")), "seconds": 10},
-        "dataset_fn's dataset yielded no example within 10 s",
+        "no further for 10 s while reading the first example",
     ),
     ({"model": "import os\ndef model_fn(): os.abort()\n"}, "killed by SIGABRT while calling model"),
     ({"model": f"import os\ndef model_fn(): {KILL}\n"}, "killed by SIGKILL while calling model"),
@@ -314,7 +312,6 @@ def test_a_factory_that_breaks_its_contract(
 
 
 def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path) -> None:
-    """A factory of callbacks must give a list of them."""
     text = f"{MODEL}{DATASET}\ndef callbacks_fn(): return keras\n"
     request = InspectionRequest(in_module(tmp_path, text, "callbacks"))
     with pytest.raises(FactoryFailed, match=r"did not return a list"):
@@ -322,7 +319,6 @@ def test_callbacks_are_checked_too(engine: LocalEngine, tmp_path: Path) -> None:
 
 
 def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
-    """A dataset that blocks after its first examples is described as far as it got."""
     source = (
         "import time\n"
         "def numbers():\n"
@@ -337,7 +333,6 @@ def test_a_dataset_that_stops_giving(inspect: Inspect) -> None:
 
 
 def test_a_file_with_the_name_of_an_installed_module(engine: LocalEngine, tmp_path: Path) -> None:
-    """A user's file that Python cannot see behind an installed module is told so."""
     shadowed = in_module(tmp_path, MODEL + DATASET, module="keras")
     with pytest.raises(FactoryNotFound, match=r"shadowed by another module.*Rename"):
         engine.execute(InspectionRequest(shadowed))

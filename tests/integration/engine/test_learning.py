@@ -9,20 +9,16 @@ import numpy as np
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import LearningRequest, TrialRequest, trial_request
-from autotune.reason import Completed, Outcome
+from autotune.engine.tasks.train import LearningRequest, trial_request
 from autotune.stats.gradients import Learning, Unpredictable
-from autotune.testing.fake import fake_learning
 
 from .conftest import in_module
 
 pytestmark = pytest.mark.real
 
 Learn = Callable[..., Learning]
-Requested = Callable[..., TrialRequest]
 TEXT = """
 import keras, numpy as np, tensorflow as tf
 draw = np.random.default_rng(0)
@@ -56,59 +52,15 @@ QUICKER = "lambda batch, logs: setattr(model.optimizer, 'learning_rate', 1e-6 * 
 
 
 @pytest.fixture
-def request_of(engine: LocalEngine, tmp_path: Path) -> Requested:
-
-    def request_of(
-        configuration: Configuration | None = None,
-        learning: Learning | None = None,
-        **changed: str,
-    ) -> TrialRequest:
-        workload = in_module(tmp_path, TEXT.format(**STILL | changed), "callbacks")
-        facts = engine.execute(InspectionRequest(workload))
-        return trial_request(
-            configuration or Configuration(),
-            workload,
-            facts.model_copy(update={"learning": learning}),
-            engine.machine(),
-            tmp_path / "run",
-        )
-
-    return request_of
-
-
-@pytest.fixture
-def learn(engine: LocalEngine, request_of: Requested) -> Learn:
+def learn(engine: LocalEngine, tmp_path: Path) -> Learn:
 
     def learn(**changed: str) -> Learning:
-        return engine.execute(LearningRequest(trial=request_of(**changed), seconds=4.0))
+        workload = in_module(tmp_path, TEXT.format(**STILL | changed), "callbacks")
+        facts, machine = engine.execute(InspectionRequest(workload)), engine.machine()
+        trial = trial_request(Configuration(), workload, facts, machine, tmp_path / "run")
+        return engine.execute(LearningRequest(trial=trial, seconds=4.0))
 
     return learn
-
-
-@pytest.mark.parametrize(
-    "distributed",
-    [
-        Configuration(
-            strategy="mirrored",
-            replicas_per_worker=2,
-            per_replica_batch=64,
-            reduction="one_device",
-        ),
-        Configuration(
-            strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
-        ),
-    ],
-    ids=lambda each: each.strategy,
-)
-def test_a_rate_is_multiplied_on_every_replica(
-    engine: LocalEngine, request_of: Requested, distributed: Configuration
-) -> None:
-    """It is a variable of several replicas there."""
-    adam = "keras.optimizers.Adam(0.001)"
-    request = request_of(distributed, fake_learning(64.0), optimizer=adam)
-    assert "LEARNING_RATE_FACTOR = 2" in request.script
-    result = engine.execute(request, lambda _: Stop(Outcome.MEASURED, Completed()))
-    assert result.outcome is Outcome.MEASURED, result.reason
 
 
 def test_gradients_that_are_known_are_found(learn: Learn) -> None:
@@ -142,7 +94,6 @@ def test_gradients_that_are_known_are_found(learn: Learn) -> None:
 def test_what_no_formula_covers_is_refused(
     learn: Learn, changed: dict[str, str], why: Unpredictable
 ) -> None:
-    """Each with its own reason."""
     assert learn(**changed).refused is why
 
 

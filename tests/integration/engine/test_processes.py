@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -20,6 +18,7 @@ from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
 from autotune.reason import Orphaned, Outcome
 from tests.trials import request_for, stop_at_once, text_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -35,13 +34,6 @@ with LocalEngine() as engine:
 """
 
 
-def wait_until(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + GENEROUS
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
-
-
 def lives(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -50,7 +42,6 @@ def lives(pid: int) -> bool:
 
 
 def pids_in(folder: Path) -> list[int]:
-    """The processes of `family.py`, once all of them are running."""
     file = folder / "pids.txt"
     return [int(pid) for pid in file.read_text().split()] if file.exists() else []
 
@@ -64,7 +55,7 @@ def tuner(tmp_path: Path) -> subprocess.Popen[bytes]:
         start_new_session=True,
         stderr=subprocess.PIPE,
     )
-    assert wait_until(lambda: len(pids_in(tmp_path / "trial")) == 3)
+    until(lambda: len(pids_in(tmp_path / "trial")) == 3)
     return process
 
 
@@ -77,8 +68,8 @@ def test_the_death_of_the_tuner_ends_all(
     os.kill(tuner.pid, number)
     tuner.communicate(timeout=GENEROUS)
     assert len(family) >= 3
-    assert wait_until(lambda: not any(lives(process.pid) for process in family))
-    assert wait_until(lambda: not any(lives(pid) for pid in pids_in(tmp_path / "trial")))
+    until(lambda: not any(lives(process.pid) for process in family))
+    until(lambda: not any(lives(pid) for pid in pids_in(tmp_path / "trial")))
 
 
 def test_what_a_trial_starts_ends_with_it(engine: LocalEngine, tmp_path: Path) -> None:
@@ -95,7 +86,6 @@ def test_what_a_trial_starts_ends_with_it(engine: LocalEngine, tmp_path: Path) -
 
 
 def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: Path) -> None:
-    """A killed fork server crashes the trial, leaves no group, and is replaced for the next one."""
     program = text_of("family").replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
     result = engine.execute(request_for(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
@@ -103,7 +93,7 @@ def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: 
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)
-    assert wait_until(lambda: not lives(near))
+    until(lambda: not lives(near))
     again = engine.execute(request_for("ticks", tmp_path / "two"), stop_at_once)
     assert again.outcome is Outcome.MEASURED
 
@@ -111,7 +101,7 @@ def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: 
 def test_a_fork_server_that_is_killed_early_is_replaced() -> None:
     """Somebody may have meant another process."""
     with LocalEngine() as engine:
-        engine.start()._process.kill()
+        engine.start().process.kill()
         assert engine.machine().cpus >= 1
 
 
@@ -138,7 +128,6 @@ channel.recv()
 
 
 def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its start and its end may come together, and are told apart."""
     monkeypatch.setattr(helper, "_PROGRAM", SERVER)
     client = ForkClient({})
     try:

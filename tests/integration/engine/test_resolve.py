@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.fleet import fleet_package
+from tests.running import python
 
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "autotune", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(folder, "-m", "autotune", *arguments, PYTHONPATH=str(package))
 
 
 def test_the_commands_run_on_an_engine_that_a_package_adds(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_dead_member_ends_the_cluster(
     engine: LocalEngine, served: Callable[..., TrialRequest], victim: str
 ) -> None:
     """TensorFlow would wait for it to come back; here the reason is told and nobody is left."""
-    family = psutil.Process(engine.start().pid)
+    family = psutil.Process(engine.start().process.pid)
     request = served()
 
     def kill(windows: Sequence[Window]) -> None:

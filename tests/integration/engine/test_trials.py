@@ -14,11 +14,11 @@ import pytest
 from autotune.engine.base import Limits, RunResult
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
-from autotune.reason import Killed, Outcome, Overdue, Phase, Raised
+from autotune.reason import Killed, Outcome, Raised
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
 from autotune.workload import Factory, Workload
-from tests.trials import request_for, stop_at_once, text_of
+from tests.trials import request_for, stop_at_once
 
 pytestmark = pytest.mark.real
 
@@ -63,7 +63,6 @@ def test_a_program_finds_what_it_would_find_by_itself(
 
 
 def test_a_factory_by_value_replaces_the_program_s(run: Run) -> None:
-    """A pickled function stands in for the global of its name."""
     word = "shipped"
     pickled = cloudpickle.dumps(lambda: word)
     factory = Factory(name="<lambda>", pickled=pickled)
@@ -77,7 +76,7 @@ def test_an_error_is_told_with_its_place(run: Run) -> None:
     result = run("raises")
     assert result.outcome is Outcome.FAILED
     assert result.reason == Raised(
-        error="ValueError", message="the labels are upside down", where="train.py line 7"
+        error="ValueError", message="the labels are upside down", where="train.py line 6"
     )
     assert "raise ValueError(msg)" in result.detail
 
@@ -87,13 +86,11 @@ def test_an_error_is_told_with_its_place(run: Run) -> None:
     [
         ("sys.exit(3)", Outcome.FAILED, "SystemExit: 3"),
         ("os._exit(0)", Outcome.CRASHED, "exited with code 0 without a result"),
-        ("raise MemoryError", Outcome.OUT_OF_MEMORY, "MemoryError"),
         ("pass", Outcome.FAILED, "Training ended before"),
         ("return syntax error", Outcome.FAILED, "SyntaxError: invalid syntax (train.py line 3)"),
     ],
 )
 def test_every_other_end_has_a_name(run: Run, body: str, outcome: Outcome, words: str) -> None:
-    """Leaving early, in whatever way, is told as what it is."""
     result = run(HEAD + f"    {body}\n")
     assert result.outcome is outcome
     assert words in reason_text(result.reason)
@@ -107,20 +104,7 @@ def test_a_fault_shows_where_it_happened(run: Run) -> None:
     assert "train.py" in result.detail
 
 
-def test_a_long_first_step_and_a_long_silence_are_hangs(run: Run) -> None:
-    """Each phase has its own limit and its own words."""
-    begin = "    for each in callbacks: each.on_train_begin()\n"
-    first = run(HEAD + begin + "    time.sleep(1000)\n", "one", limits=Limits(first_step=0.5))
-    overdue = Overdue(phase=Phase.FIRST_STEP, seconds=0.5)
-    assert (first.outcome, first.reason) == (Outcome.HUNG, overdue)
-    slow = text_of("ticks").replace("time.sleep(0.01)", "time.sleep(0.01 if batch < 1 else 1000)")
-    silent = run(slow, "two", limits=Limits(window=0.5))
-    overdue = Overdue(phase=Phase.STEADY, seconds=0.5)
-    assert (silent.outcome, silent.reason) == (Outcome.HUNG, overdue)
-
-
 def test_memory_is_counted_with_that_of_descendants(run: Run) -> None:
-    """A trial is ended at its ceiling although another process of it holds the memory."""
     child = (
         "import time; held = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(1000)"
     )
@@ -144,21 +128,13 @@ def test_no_temporary_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not list(theirs.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("module", "text", "told"),
-    [
-        ("tensorflow", "raise ImportError('no such luck')", r"no such luck.*Check that"),
-        ("keras", "class backend:\n backend = staticmethod(lambda: 'jax')\n", "computes with jax"),
-    ],
-)
 def test_what_cannot_be_imported_is_an_error_of_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, text: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what the import said, or the backend that Keras's own file of settings names."""
-    (tmp_path / f"{module}.py").write_text(text)
-    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    """With what the import said."""
+    (tmp_path / "tensorflow.py").write_text("raise ImportError('no such luck')")
     monkeypatch.syspath_prepend(tmp_path)
-    with LocalEngine() as broken, pytest.raises(EngineError, match=told):
+    with LocalEngine() as broken, pytest.raises(EngineError, match=r"no such luck.*Check that"):
         broken.machine()
 
 

@@ -20,7 +20,6 @@ class Report:
 
     @property
     def names(self) -> list[str]:
-        """What has been reported, without its fields."""
         return [name for name, _ in self.events]
 
 
@@ -61,7 +60,6 @@ def step(clock: Clock, time: Time, seconds: float, steps: int = 1, loss: object 
 
 
 def test_the_first_call_stands_alone(clock: Clock, report: Report, time: Time) -> None:
-    """The first call, which compiles, is no part of a window."""
     step(clock, time, 2.0, steps=4)
     assert report.events[-1] == ("first_step", {"steps": 4, "seconds": 2.0})
 
@@ -98,7 +96,6 @@ def test_windows_follow_one_another_without_gaps(clock: Clock, report: Report, t
 
 
 def test_training_begins_once(clock: Clock, report: Report, time: Time) -> None:
-    """A second `fit` does not start the clock again."""
     step(clock, time, 1.0)
     clock.on_train_begin()
     assert report.names.count("train_begin") == 1
@@ -108,7 +105,6 @@ def test_training_begins_once(clock: Clock, report: Report, time: Time) -> None:
 def test_a_loss_that_is_no_number_is_reported_once(
     clock: Clock, report: Report, time: Time, loss: float
 ) -> None:
-    """The report names the step by which it was seen."""
     for value in (0.1, loss, loss):
         step(clock, time, 1.0, steps=2, loss=value)
     assert [fields for name, fields in report.events if name == "nan"] == [
@@ -129,8 +125,6 @@ def test_unusual_logs_are_accepted(
 def test_the_device_is_waited_for_before_the_time_is_taken(
     clock: Clock, report: Report, time: Time
 ) -> None:
-    """A loss that is computed lazily is part of its window."""
-
     class Lazy:
         def __float__(self) -> float:
             time.now += 5
@@ -142,7 +136,6 @@ def test_the_device_is_waited_for_before_the_time_is_taken(
 
 
 def test_threads_lose_no_steps(clock: Clock, report: Report, time: Time) -> None:
-    """Calls from several threads are all counted."""
     step(clock, time, 1.0)
 
     def count() -> None:
@@ -161,7 +154,6 @@ def test_threads_lose_no_steps(clock: Clock, report: Report, time: Time) -> None
 def test_lost_updates_are_reported_with_each_window(
     clock: Clock, time: Time, report: Report
 ) -> None:
-    """What an asynchronous program says of its updates goes along; others say nothing."""
     for logs in ({"loss": 0.5}, {"loss": 0.5, "lost_updates": 0.25}, {"loss": 0.5}):
         time.now += 2 * SHORTEST_WINDOW
         clock.count(1, logs)

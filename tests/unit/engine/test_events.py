@@ -15,21 +15,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "events.jsonl"
 
 
-def test_events_are_read_once_and_in_order(path: Path) -> None:
-    """A reader returns what is new, each time."""
-    reader = EventReader(path)
-    assert reader.read() == []
-    writer = EventWriter(path)
-    writer.write("window", steps=3)
-    writer.write("nan", name="größe")
-    assert [event["event"] for event in reader.read()] == ["window", "nan"]
-    assert reader.read() == []
-    writer.write("window", steps=4)
-    assert reader.read()[0]["steps"] == 4
-
-
 def test_half_a_line_waits_for_its_other_half(path: Path) -> None:
-    """A line that a reader catches half written is returned once it is whole."""
     reader = EventReader(path)
     with path.open("wb", buffering=0) as file:
         file.write(b'{"event": "win')

@@ -35,7 +35,6 @@ def demanding(units: int, batch_size: int) -> None: ...
 def test_parameters_are_filled_by_name(
     function: Any, fixed: dict[str, Any], values: dict[str, Any]
 ) -> None:
-    """What is offered goes to who declares it; the user's own values win."""
     factory = LoadedFactory("dataset", function, fixed)
     factory.fill(OFFERED)
     assert factory.values == values
@@ -51,7 +50,6 @@ def test_parameters_are_filled_by_name(
     ],
 )
 def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], words: str) -> None:
-    """An unknown argument, or a parameter without a value, has an error with the next step."""
     with pytest.raises(FactoryFailed) as caught:
         LoadedFactory("dataset", function, fixed).fill(OFFERED)
     assert words in f"{caught.value.cause} {caught.value.next_step}"

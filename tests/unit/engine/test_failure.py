@@ -28,7 +28,6 @@ def test_the_place_is_the_innermost_of_the_user() -> None:
 
 
 def test_a_syntax_error_is_where_it_is_written() -> None:
-    """The place is the faulty line, not the import."""
     try:
         compile("a b", "/somewhere/program.py", "exec")
     except SyntaxError as exc:

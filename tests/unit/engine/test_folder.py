@@ -10,7 +10,6 @@ from autotune.engine.folder import TrialFolder
 
 
 def test_the_path_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that works elsewhere finds the same files."""
     monkeypatch.chdir(tmp_path)
     assert TrialFolder("t").script == tmp_path / "t" / "train.py"
 

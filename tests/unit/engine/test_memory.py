@@ -12,8 +12,6 @@ from autotune.engine.memory import MemoryGauge
 
 
 class Process:
-    """Stands for a process that holds some memory, partly shared, and some pages of libraries."""
-
     def __init__(self, rss: int, pss: int, shared: int = 10) -> None:
         self.rss = rss
         self.pss = pss
@@ -57,7 +55,6 @@ def test_a_container_may_have_less_than_the_machine(
 
 
 def test_kills_by_the_kernel_are_counted(tmp_path: Path) -> None:
-    """The kernel's own count is read; where it has none, none are known."""
     file = tmp_path / "vmstat"
     file.write_text("pgfault 7\noom_kill 3\n")
     assert memory.kernel_kills(file) == 3

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,7 @@ from autotune.engine.group import MemoryUse, Report
 from autotune.engine.load import Load
 from autotune.engine.lock import Holder, Wait
 from autotune.engine.ray import RayEngine, RemoteGroup
-from autotune.engine.ray_agent import (
-    HostFacts,
-    News,
-    Order,
-    answer_pings,
-    hold_port,
-    measure_link,
-)
+from autotune.engine.ray_agent import Agent, News, Order
 from autotune.engine.ray_hosts import Hosts, RemoteHost
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import InspectionRequest
@@ -36,7 +27,7 @@ from autotune.engine.trial_run import TrialRun
 from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
-from autotune.machine import Machine
+from autotune.machine import held_ports
 from autotune.reason import Exited, HostLost, Orphaned, Outcome, Reason, TooFewHosts
 from autotune.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
@@ -173,7 +164,6 @@ def test_memory_is_that_of_the_host_where_it_is_too_much(workers_of: WorkersOf) 
 def test_what_processes_leave_is_brought_home_in_pieces(
     workers_of: WorkersOf, request_of_two: TrialRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each file arrives whole, also one that takes more than one piece."""
     monkeypatch.setattr(ray, "PIECE", 4)
     left = {"output-0.txt": b"all that it printed", "answer-0.json": b"{}"}
     agents = Agents(
@@ -184,28 +174,28 @@ def test_what_processes_leave_is_brought_home_in_pieces(
     assert {name: (request_of_two.folder / name).read_bytes() for name in left} == left
 
 
-@pytest.mark.parametrize(
-    ("name", "facts"),
-    [
-        ("TensorFlow", {"machine": fake_machine().model_copy(update={"tensorflow": "2.20.0"})}),
-        ("Python", {"machine": fake_machine().model_copy(update={"python": "3.12.1"})}),
-        ("autotune", {"autotune": "0.0.1"}),
-    ],
-)
-def test_other_software_is_refused(name: str, facts: dict[str, Any]) -> None:
+OTHER = r"host1 \(10.0.0.1\) runs {0} .*Install the same version of {0}"
+
+
+@pytest.mark.parametrize("name", ["TensorFlow", "Python"])
+def test_other_software_is_refused(name: str) -> None:
     """The error names the machine, both versions, and what to do, before any trial."""
-    same = HostFacts(fake_machine(), VERSION)
-    cluster = cluster_of(Agents(facts=lambda key: same._replace(**facts) if key == "1" else same))
-    with pytest.raises(
-        EngineError, match=rf"host1 \(10.0.0.1\) runs {name} .*Install the same version of {name}"
-    ):
-        cluster.machine()
+    same = fake_machine()
+    other = same.model_copy(update={name.lower(): "2.20.0"})
+    engine = engine_of(Agents(execute=lambda key, _: other if key == "1" else same))
+    with pytest.raises(EngineError, match=OTHER.format(name)):
+        engine.machine()
+
+
+def test_another_autotune_is_refused() -> None:
+    """As soon as its agent runs."""
+    agents = Agents(about=lambda key: ("0.0.1" if key == "1" else VERSION, "boot"))
+    with pytest.raises(EngineError, match=OTHER.format("autotune")):
+        cluster_of(agents)._wait_for(remote_hosts(agents), print)
 
 
 def test_a_machine_has_all_hosts() -> None:
-    """Each by the address at which the others reach it."""
-    same = HostFacts(fake_machine(cpus=4), VERSION)
-    machine: Machine = cluster_of(Agents(facts=lambda _: same)).machine()
+    machine = engine_of(Agents(execute=lambda *_: fake_machine(cpus=4))).machine()
     assert [host.name for host in machine.hosts] == ["10.0.0.0", "10.0.0.1"]
     assert machine.cpus == 8
 
@@ -270,7 +260,6 @@ def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
 
 
 def test_a_clock_is_compared_by_the_quickest_call() -> None:
-    """A time of day that is ahead is told by how much."""
     far = Agents(wall_clock=lambda _: time.time() + 100)
     assert remote_hosts(far)[0].ahead("wall_clock", time.time) == pytest.approx(100, abs=0.5)
 
@@ -323,7 +312,6 @@ def test_hosts_with_other_data_are_refused(other: dict[str, Any], words: str) ->
 
 
 def inspected(*facts: WorkloadFacts) -> WorkloadFacts:
-    """Return what a cluster finds whose hosts find these facts."""
     engine = engine_of(Agents(execute=lambda key, *_: facts[int(key)]))
     named = Factory(name="make", module="json")
     return engine.execute(InspectionRequest(Workload(model=named, dataset=named)))
@@ -366,26 +354,13 @@ def test_code_beyond_the_limit_is_refused_where_it_is_needed(
     assert install(large, tmp_path / "scratch") == tmp_path / "home"
     with pytest.raises(UsageError, match="holds too many"):
         install(large._replace(directory="/nosuch"), tmp_path / "scratch")
-    assert module.digest != large.digest
-
-
-def test_a_held_port_is_free_for_a_server_that_reuses_addresses() -> None:
-    """So does TensorFlow's; the kernel gives the port to nobody who asks for any."""
-    with ExitStack() as held:
-        port = hold_port(held)
-        with socket.socket() as server:
-            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            server.bind(("", port))
-            server.listen()
-        with socket.socket() as plain, pytest.raises(OSError, match="in use"):
-            plain.bind(("", port))
+    assert module != large
 
 
 def test_a_link_is_measured() -> None:
-    """To a host that answers; to one that does not there is none."""
-    found = measure_link("127.0.0.1", answer_pings(5.0))
+    found = Agent.reach("127.0.0.1", Agent.answer(5.0))
     assert found is not None
     assert 0 < found.latency < 1
     assert found.bandwidth > 0
-    with ExitStack() as held:
-        assert measure_link("127.0.0.1", hold_port(held)) is None
+    with held_ports(1) as [port]:
+        assert Agent.reach("127.0.0.1", port) is None

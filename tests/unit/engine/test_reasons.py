@@ -51,7 +51,6 @@ def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) 
     ],
 )
 def test_other_errors_are_quoted(message: str, gist: str) -> None:
-    """The line that says what is wrong is shown, with its place."""
     reason = reasons.explain(error("TypeError", message, "a.py line 3"))
     assert reason == Raised(error="TypeError", message=gist, where="a.py line 3")
     assert reason_text(reason) == f"TypeError: {gist} (a.py line 3)"
@@ -69,7 +68,6 @@ def test_other_errors_are_quoted(message: str, gist: str) -> None:
     ],
 )
 def test_want_of_memory_is_seen(kind: str, message: str) -> None:
-    """Errors that mean memory, and only these, are told apart."""
     assert reasons.is_memory(error(kind, message))
     assert not reasons.is_memory(error("ValueError", "MemoryErrors are bad"))
 
@@ -112,7 +110,6 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
     ],
 )
 def test_wait_statuses_in_words(status: int, words: str) -> None:
-    """A wait status, with or without a core dump, becomes the end of a sentence."""
     assert death(reasons.exit_of(status)) == words
 
 

@@ -49,18 +49,19 @@ def test_new_engine_finds_what_a_package_adds(
     [
         ("locl", r"Unknown engine 'locl'.*Did you mean local\?"),
         ("nosuch://x", r"Unknown engine 'nosuch'.*Available: local"),
-        ("nosuch_module:Engine", r"The engine cannot be imported: .*ModuleNotFoundError"),
+        (
+            "nosuch_module:Engine",
+            r"engine 'nosuch_module:Engine' cannot be imported: .*ModuleNotFoundError",
+        ),
         ("autotune.engine.resolve:GROUP", "is not callable"),
     ],
 )
 def test_new_engine_refuses_what_it_does_not_know(text: str, told: str) -> None:
-    """The error names what there is."""
     with pytest.raises(UsageError, match=told):
         new_engine(text)
 
 
 def test_reserved_engine_leaves_the_callers_open() -> None:
-    """It is only reserved."""
     mine = FakeEngine(lambda _: 1.0)
     with reserved_engine(mine, "a search", print) as engine:
         assert engine is mine

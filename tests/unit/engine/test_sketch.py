@@ -15,13 +15,11 @@ Values = arrays(np.float32, st.integers(0, 100), elements=st.floats(-8, 8, width
 
 @given(Values)
 def test_equal_values_have_equal_sketches(values: np.ndarray) -> None:
-    """The same numbers give the same sketch, to the last bit, whatever their shape."""
     assert sketch(values) == sketch(values.copy().reshape(1, -1))
     assert len(sketch(values)) == BUCKETS
 
 
 def test_a_distance_is_kept() -> None:
-    """The distance of two sketches is about that of what they stand for."""
     draw = np.random.default_rng(1)
     one, change = draw.normal(size=(2, 3_000_000)).astype(np.float32)
     apart = math.dist(sketch(one), sketch(one + 0.1 * change))

@@ -189,7 +189,6 @@ def test_work_is_told_for_a_step_of_the_later_half() -> None:
 
 
 def test_who_says_nothing_is_not_guessed() -> None:
-    """With one worker silent nothing is told; other events are none of this."""
     steps = WorkerSteps(2)
     steps.note(0, window_of(10, 1.0))
     steps.note(1, {"event": events.STARTED, "at": 0.0})

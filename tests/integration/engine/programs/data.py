@@ -144,10 +144,6 @@ def with_validation() -> Any:
     return (X, Y), (X[:10], Y[:10])
 
 
-def dataset_with_validation() -> Any:
-    return examples(), examples()
-
-
 def single_tensors() -> Any:
     return examples().map(lambda x, _: tf.cast(x, tf.float32))
 

@@ -5,7 +5,6 @@ import time
 
 
 def main(*_: object, **__: object) -> None:
-    """Wait."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         time.sleep(1000)

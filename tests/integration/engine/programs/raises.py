@@ -2,6 +2,5 @@
 
 
 def main(*_: object, **__: object) -> None:
-    """Fail."""
     msg = "the labels are upside down"
     raise ValueError(msg)

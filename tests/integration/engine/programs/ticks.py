@@ -8,7 +8,6 @@ LOSS = 1.0
 
 
 def main(argv: object, callbacks: Any) -> None:
-    """Count steps for ever."""
     del argv
     for callback in callbacks:
         callback.set_model(SimpleNamespace(steps_per_execution=1))
