@@ -57,8 +57,7 @@ def assurance(joint: Joint, one: int, many: int, margin: float, rounds: float) -
 def variance_reduction(joint: Joint, many: int, one: int, k: int) -> float:
     """Return by how much a run of `k` lowers the variance of log(many / one)."""
     c = joint.covariance
-    value: float = (c[many, k] - c[one, k]) ** 2 / (c[k, k] + joint.noise[k])
-    return value
+    return float((c[many, k] - c[one, k]) ** 2 / (c[k, k] + joint.noise[k]))
 
 
 def _cheap(sd: Matrix) -> Matrix:

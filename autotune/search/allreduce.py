@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from autotune.axis import Trend
 from autotune.config import Configuration, axes
-from autotune.engine.base import Engine, Limits, RunResult
+from autotune.engine.base import Limits, RunResult
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.options import SCRIPT_SEED
 from autotune.reason import Outcome
 from autotune.search.request import Subject
-from autotune.search.stopping import MeasureWatch
 from autotune.stats import read, steady_from
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
@@ -26,14 +24,6 @@ from autotune.workload import Workload, WorkloadFacts, factory_from_text
 ALLREDUCE_MODULE = "autotune.exchange"
 
 Family = tuple[Scalar, ...]
-
-
-class StepTime(NamedTuple):
-    """What a step takes."""
-
-    seconds: float
-    workers: tuple[float, ...] = ()
-    """By each worker's own clock; empty where they did not all say."""
 
 
 def family(configuration: Configuration) -> Family:
@@ -57,36 +47,25 @@ def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configura
     return [max(each, key=lambda c: c.steps_per_execution) for each in large]
 
 
-def allreduce_workload(dense_gradient_bytes: int) -> Workload:
-    """Return the workload that only exchanges so many bytes of dense gradients."""
-    numbers = max(dense_gradient_bytes // 4, 1)  # in float32
-    return Workload(
-        model=factory_from_text(f"{ALLREDUCE_MODULE}:model_fn", {"numbers": numbers}),
-        dataset=factory_from_text(f"{ALLREDUCE_MODULE}:dataset_fn", {}),
-    )
-
-
 def allreduce_request(
     configuration: Configuration,
     subject: Subject,
     folder: Path,
+    gradient_bytes: int,
     limits: Limits | None = None,
-    *,
-    gradient_bytes: int | None = None,
 ) -> TrialRequest:
-    """Return the run that measures the exchange of a configuration's family.
-
-    Without `gradient_bytes` it exchanges as many as the workload's dense gradients have.
-    """
-    if gradient_bytes is None:
-        gradient_bytes = subject.facts.dense_gradient_bytes
+    """Return the run that measures the exchange of a configuration's family."""
     bare = Configuration(
         steps_per_execution=configuration.steps_per_execution,
         shard_policy="data" if configuration.workers > 1 else "auto",
         per_replica_batch=1,
         cache="memory",
     ).taking({name: configuration[name] for name in _settings()})
-    workload = allreduce_workload(gradient_bytes)
+    numbers = max(gradient_bytes // 4, 1)  # in float32
+    workload = Workload(
+        model=factory_from_text(f"{ALLREDUCE_MODULE}:model_fn", {"numbers": numbers}),
+        dataset=factory_from_text(f"{ALLREDUCE_MODULE}:dataset_fn", {}),
+    )
     # The element decides between Keras's fit and a loop, so it has to be the real one.
     facts = WorkloadFacts(
         model_takes=("numbers",), examples=4096, repeatable=True, element=subject.facts.element
@@ -100,13 +79,6 @@ def allreduce_request(
         seed=SCRIPT_SEED,
         limits=limits or Limits(),
     )
-
-
-def step_time(engine: Engine, request: TrialRequest) -> StepTime | None:
-    """Run a request, and return what its step takes, or None if it could not be measured."""
-    result = engine.execute(request, MeasureWatch())
-    seconds = seconds_of_step(result)
-    return None if seconds is None else StepTime(seconds, result.step_seconds)
 
 
 def seconds_of_step(result: RunResult) -> float | None:

@@ -6,14 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from statistics import median
 
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.search.failures import Failures
+from autotune.search.failures import chances
 from autotune.search.history import ROUGH, History
 from autotune.search.kernel import Kernel, Matrix
 from autotune.search.posterior import Joint, Posterior, Run, condensed
@@ -23,8 +22,6 @@ from autotune.trial import Trial, counting
 
 @dataclass(frozen=True, kw_only=True)
 class Belief:
-    """What is believed of the candidates."""
-
     joint: Joint
     """Their posterior; positions are positions in it."""
     configurations: tuple[Configuration, ...]
@@ -33,7 +30,6 @@ class Belief:
     works: tuple[float, ...]
     """How likely a run of each is to be measured."""
     gain: Gain
-    """What distributing gains."""
     batches: BatchPair | None = None
     """What another batch than the user's own depends on; None where nothing does."""
 
@@ -77,7 +73,8 @@ class Learner:
 
     def learn(self) -> Posterior:
         """Return the posterior of all trials so far; one at least has shown a speed."""
-        self.counting = counting(filter(self._shows, self.history.trials))
+        known = (t for t in self.history.trials if t.configuration in self.row and t.shown)
+        self.counting = counting(t for t in known if self.history.score(t))
         usual, self._began = median(t.others for t in self.counting), _began(self.counting[0])
         self.runs = [self._run(t, usual) for t in self.counting]
         every = condensed(self.runs)
@@ -86,10 +83,6 @@ class Learner:
             self._posterior.learn(every)
             self._learned = every
         return self._posterior
-
-    def _shows(self, trial: Trial) -> bool:
-        known = trial.configuration in self.row and trial.shown
-        return known and bool(self.history.score(trial))
 
     def _run(self, trial: Trial, usual: float) -> Run:
         within = (trial.error or 0.0) if trial.measured else ROUGH
@@ -123,10 +116,6 @@ class Believer:
     default: Configuration
     """Is among the candidates in any case once it was measured."""
 
-    @cached_property
-    def _failures(self) -> Failures:
-        return Failures(self.learner.row, self.learner.kernel)
-
     def belief(
         self,
         also: Sequence[Configuration] = (),
@@ -137,14 +126,14 @@ class Believer:
         Some more are candidates in any case, and only what is certified may be recommended.
         """
         trials = self.learner.history.trials
-        posterior, runs = self.learner.learn(), self.learner.runs
+        posterior, runs, row = self.learner.learn(), self.learner.runs, self.learner.row
         mean, sd = posterior.marginals()
         counts = Counter(t.configuration for t in trials if t.measured)
-        works = self._failures.works(trials, {r.row for r in runs})
+        works = chances(trials, row, self.learner.kernel, {run.row for run in runs})
         # Those that may be the best: by mean and two deviations.
         chosen = self._candidates(mean, mean + 2 * sd + np.log(works), counts)
-        rows = [*dict.fromkeys([*chosen, *(self.learner.row[c] for c in also)])]
-        about = tuple(self.learner.pool[row] for row in rows)
+        rows = [*dict.fromkeys([*chosen, *(row[c] for c in also)])]
+        about = tuple(self.learner.pool[each] for each in rows)
         joint = posterior.joint(rows)
         times = tuple(counts[c] for c in about)
         kinds = [[k for k, c in enumerate(about) if c.distributed is d] for d in (False, True)]
@@ -152,9 +141,9 @@ class Believer:
         allowed, batches = admitted(joint, kinds, own, times)
         singles, several = ([k for k in kind if k in allowed] for kind in kinds)
         entrants = Entrants(
-            singles,
-            several,
-            times,
+            singles=singles,
+            several=several,
+            runs=times,
             shown=sum(self.learner.pool[run.row].distributed for run in runs),
             modes=self._modes(trials, mean, float(joint.noise.max())),
             may=[k for k in several if self.has_hosts(about[k]) and certified(about[k])],

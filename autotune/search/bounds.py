@@ -22,18 +22,17 @@ from collections.abc import Callable, Mapping, Sequence
 from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
 from autotune.config import Configuration, axis_of
-from autotune.objective import throughput_of
 from autotune.reason import (
     AllReduceBound,
     OneDeviceBound,
     PerformanceBound,
     SharedInputBound,
 )
-from autotune.search.allreduce import Family, families, family
+from autotune.search.allreduce import Family, families, family, seconds_of_step
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
-from autotune.stats import significantly_below
+from autotune.stats import t_quantile
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
@@ -67,7 +66,7 @@ class Bounds:
 
     def why_not(self, configuration: Configuration) -> PerformanceBound | None:
         """Return the bound by which a configuration cannot win, or None."""
-        shown, baseline = self._history.observed(throughput_of), self._history.baseline
+        shown, baseline = self._history.observed, self._history.baseline
         if baseline is None or not configuration.distributed:
             return None
         best = self._score(baseline, shown[baseline])
@@ -100,7 +99,7 @@ class Bounds:
         most = self._score(configuration, rate)
         if not self._below(most, best):
             return None
-        share = math.exp(most.log_score - best.log_score)
+        share = math.exp(most.log - best.log)
         return AllReduceBound(seconds=seconds, global_batch=configuration.global_batch, share=share)
 
     def _too_much_to_read(
@@ -111,14 +110,14 @@ class Bounds:
         single, without = self._without_input
         if single not in shown or not _same_input(single, configuration):
             return None
-        step = single.global_batch / math.exp(shown[single].log_score)
+        step = single.global_batch / math.exp(shown[single].log)
         rest = without / step
         if rest >= 1:
             return None
         # Both are of one device; only the small part that is no input adds to the doubt.
         gap = self._log_offset(configuration) - self._log_offset(single) - math.log1p(-rest)
         error = math.sqrt(2) * self._history.noise.sd * rest / (1 - rest)
-        if not significantly_below(gap - self._goal, error, self._history.noise, wrong=WRONG):
+        if not self._is_significantly_negative(gap - self._goal, error):
             return None
         return SharedInputBound(
             workers=configuration.workers,
@@ -134,34 +133,33 @@ class Bounds:
             # A run that was stopped early may have been faster later on.
             if not (self._history.scores(single) and self._bounds(single, configuration)):
                 continue
-            whole = rate.log_score + math.log(configuration.global_batch / single.global_batch)
+            whole = rate.log + math.log(configuration.global_batch / single.global_batch)
             most = self._score(configuration, Observed(whole, rate.sd))
             if self._below(most, best):
                 return OneDeviceBound(
                     replicas=configuration.replicas,
                     per_replica_batch=single.per_replica_batch,
-                    share=math.exp(most.log_score - best.log_score),
+                    share=math.exp(most.log - best.log),
                 )
         return None
 
     def _score(self, configuration: Configuration, rate: Observed) -> Observed:
-        return Observed(rate.log_score + self._log_offset(configuration), rate.sd)
+        return Observed(rate.log + self._log_offset(configuration), rate.sd)
 
     def _bounds(self, single: Configuration, distributed: Configuration) -> bool:
         """Whether a step on one device is a lower bound of a step on a replica."""
-        return (
-            not single.distributed
-            and _no_longer_step(single, distributed)
-            and self._program(single) == self._program(distributed)
-        )
+        if single.distributed or not _no_longer_step(single, distributed):
+            return False
+        both = (single, distributed)
+        return len({strategy(c.strategy).training(c, self._facts) for c in both}) == 1
 
     def _below(self, most: Observed, best: Observed) -> bool:
-        gap = most.log_score - best.log_score - self._goal
-        error = math.hypot(most.sd, best.sd)
-        return significantly_below(gap, error, self._history.noise, wrong=WRONG)
+        gap = most.log - best.log - self._goal
+        return self._is_significantly_negative(gap, math.hypot(most.sd, best.sd))
 
-    def _program(self, configuration: Configuration) -> str:
-        return strategy(configuration.strategy).training(configuration, self._facts)
+    def _is_significantly_negative(self, gap: float, error: float) -> bool:
+        """Whether a difference of logarithms is below zero; its error follows from the noise."""
+        return gap + t_quantile(self._history.noise.degrees, 1 - WRONG) * error < 0
 
 
 def _no_longer_step(single: Configuration, distributed: Configuration) -> bool:
@@ -192,14 +190,15 @@ def time_exchanges(
 ) -> None:
     """Time the exchange of every family that is large enough to repay it, while time lasts."""
     # Fewer gradients take no time worth timing, beside what a strategy adds to any step.
-    if runner.subject.facts.dense_gradient_bytes < 1_000_000:
+    gradient_bytes = runner.subject.facts.dense_gradient_bytes
+    if gradient_bytes < 1_000_000:
         return
     # All together may take 15 % of the time that is left.
     most, began = 0.15 * budget.left, budget.elapsed
     for each in families(several, least=12):
         if budget.elapsed - began + runner.history.costs.seconds(each) > most:
             return
-        seconds = runner.allreduce_seconds(each)
+        seconds = runner.allreduce_seconds(each, gradient_bytes)
         if seconds is not None:
             bounds.note_allreduce(each, seconds)
 
@@ -215,6 +214,6 @@ def time_without_input(
     if not any(undivided(each, facts) for each in several):
         return
     if runner.history.costs.seconds(baseline) <= budget.left / 2:
-        found = runner.step_time(baseline, held=True)
-        if found is not None:
-            bounds.note_without_input(baseline, found.seconds)
+        seconds = seconds_of_step(runner.without_trial(baseline, held=True))
+        if seconds is not None:
+            bounds.note_without_input(baseline, seconds)

@@ -39,7 +39,6 @@ class Start(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Both together."""
         return self.processes + self.first_call
 
 
@@ -69,8 +68,7 @@ class Costs:
             configuration, start = trial.configuration, _start_of(trial)
             self._own[configuration].append(trial.wall_seconds)
             self._starts[_placement(configuration)].append(start)
-            guess = _processes(configuration)
-            late.append((start.processes - guess) / configuration.processes)
+            late.append((start.processes - _processes(configuration)) / configuration.processes)
             calls.append(_alone(start.first_call, configuration))
         rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
@@ -95,7 +93,6 @@ class Costs:
         return max(_processes(configuration) + late, 0.0) + self.first_call(configuration)
 
     def first_call(self, configuration: Configuration) -> float:
-        """Return what its first call is expected to take."""
         own = self._starts.get(_placement(configuration))
         if own:
             return median(start.first_call for start in own)
@@ -107,7 +104,6 @@ class Costs:
         return examples / self._rate if self._rate else 0.0
 
     def total(self, configurations: Sequence[Configuration]) -> float:
-        """Return the expected wall time of one trial of each."""
         return sum(self.seconds(each) for each in configurations)
 
 

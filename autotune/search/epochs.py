@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
@@ -82,12 +83,10 @@ def backlog_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
     apart = configuration.workers > 1 and configuration.shard_policy != "data"
     if apart or not facts.python_input:
         return None
-    curve = [(0.0, 0.0)]
-    for window in trial.windows:
-        examples, seconds = curve[-1]
-        more = window.steps * configuration.global_batch
-        curve.append((examples + more, seconds + window.seconds))
-    return backlog_of(curve)
+    steps = (window.steps * configuration.global_batch for window in trial.windows)
+    examples = accumulate(steps, initial=0.0)
+    seconds = accumulate((window.seconds for window in trial.windows), initial=0.0)
+    return backlog_of([*zip(examples, seconds, strict=True)])
 
 
 def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
@@ -126,7 +125,6 @@ def trial_of(
     turn: int | None,
     epoch: Epoch = UNKNOWN,
 ) -> Trial:
-    """Return the record of a run."""
     start = steady_from(result.windows, epoch)
     shown = result.windows[start:] if start is not None else ()
     if result.outcome is Outcome.PRUNED and not shown:

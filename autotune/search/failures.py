@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from autotune.checks.certify import family
 from autotune.config import Configuration, axis_of
 from autotune.reason import Outcome
 from autotune.search.kernel import Kernel, Matrix
@@ -31,7 +33,7 @@ def still_known(trials: Iterable[Trial]) -> list[Trial]:
 
 
 class RuledOut:
-    """What cannot run: what needs the memory of one that had too little, or only fails."""
+    """What cannot run, and what was certified not to train as one device does."""
 
     def __init__(self, trials: Iterable[Trial]) -> None:
         by_strategy: dict[str, list[Trial]] = defaultdict(list)
@@ -39,14 +41,19 @@ class RuledOut:
         for trial in every:
             by_strategy[trial.configuration.strategy].append(trial)
         self._full = [t.configuration for t in every if t.outcome is Outcome.OUT_OF_MEMORY]
+        self._rejected = {family(t.configuration) for t in every if t.outcome is Outcome.REJECTED}
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
         in_vain = Counter(trial.configuration for trial in _in_vain(every))
         self._failed = {each for each, times in in_vain.items() if times >= ATTEMPTS}
 
     def __contains__(self, configuration: Configuration) -> bool:
-        """Whether it failed too often, is too large, or of a strategy that only fails."""
+        """Whether it failed too often, is too large, is rejected, or its strategy only fails."""
         broken = configuration in self._failed or configuration.strategy in self._broken
-        return broken or self.too_large(configuration)
+        return broken or self.too_large(configuration) or self.rejected(configuration)
+
+    def rejected(self, configuration: Configuration) -> bool:
+        """Whether one that is distributed in the same way failed certification."""
+        return bool(self._rejected) and family(configuration) in self._rejected
 
     def too_large(self, configuration: Configuration) -> bool:
         """Whether one that needs no more memory had too little."""
@@ -73,34 +80,30 @@ def _larger(configuration: Configuration, failed: Configuration) -> bool:
     )
 
 
-class Failures:
-    """Reads off how trials ended how likely each configuration of a pool is to be measured."""
+def chances(
+    trials: Sequence[Trial], row: Mapping[Configuration, int], kernel: Kernel, ran: Collection[int]
+) -> Matrix:
+    """Return how likely each row of the pool is to be measured; some rows ran already."""
 
-    def __init__(self, row: Mapping[Configuration, int], kernel: Kernel) -> None:
-        self._row, self._kernel = row, kernel
-        self._batches = np.array([each.per_replica_batch for each in row])
+    def rows(ended: Iterable[Trial]) -> set[int]:
+        return {row[t.configuration] for t in ended if t.configuration in row}
 
-    def works(self, trials: Sequence[Trial], ran: Collection[int]) -> Matrix:
-        """Return how likely each row of the pool is to be measured; some rows ran already."""
-        good, bad = sorted(ran), self._rows(_in_vain(trials)) - {*ran}
-        full = self._rows(t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY)
-        works = self._fits(sorted(bad & full), good)
-        if broken := sorted(bad - full):
-            every = range(len(works))
-            wrong = self._kernel.likeness(every, broken).sum(1)
-            # Where nothing ran, 0.3 failures, each weighed by how alike it is, halve the chance.
-            works *= 1 - wrong / (0.3 + wrong + self._kernel.likeness(every, good).sum(1))
-        works[good] = 1.0
-        return works
+    good, bad = sorted(ran), rows(_in_vain(trials)) - {*ran}
+    full = rows(t for t in trials if t.outcome is Outcome.OUT_OF_MEMORY)
+    works = _fits(np.array([each.per_replica_batch for each in row]), sorted(bad & full), good)
+    if broken := sorted(bad - full):
+        every = range(len(works))
+        wrong = kernel.likeness(every, broken).sum(1)
+        # Where nothing ran, 0.3 failures, each weighed by how alike it is, halve the chance.
+        works *= 1 - wrong / (0.3 + wrong + kernel.likeness(every, good).sum(1))
+    works[good] = 1.0
+    return works
 
-    def _rows(self, trials: Iterable[Trial]) -> set[int]:
-        return {self._row[t.configuration] for t in trials if t.configuration in self._row}
 
-    def _fits(self, full: Sequence[int], good: Sequence[int]) -> Matrix:
-        """Return how likely each has the memory that it needs: by its batch, whatever else."""
-        batches = self._batches[:, None]
-        more = (batches >= self._batches[full]).sum(1)
-        less = (batches <= self._batches[good]).sum(1)
-        # One in twenty fits after all with other settings, where one of its size did not.
-        fits: Matrix = 1 - more / (0.05 + more + less)
-        return fits
+def _fits(batches: NDArray[np.int_], full: Sequence[int], good: Sequence[int]) -> Matrix:
+    """Return how likely each has the memory that it needs: by its batch, whatever else."""
+    more = (batches[:, None] >= batches[full]).sum(1)
+    less = (batches[:, None] <= batches[good]).sum(1)
+    # One in twenty fits after all with other settings, where one of its size did not.
+    fits: Matrix = 1 - more / (0.05 + more + less)
+    return fits

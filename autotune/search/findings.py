@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Certificate
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.load import Load
-from autotune.engine.tasks.between import BetweenEpochs
+from autotune.engine.tasks.train import BetweenEpochs
 from autotune.errors import NothingMeasured
 from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
@@ -32,8 +32,6 @@ from autotune.workload import WorkloadFacts
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What a search found."""
-
     recommended: Configuration
     decision: Decision
     baseline: Configuration
@@ -48,8 +46,6 @@ class Findings:
     facts: WorkloadFacts
     distributable: int
     """Distributed configurations that can run."""
-    tried: int
-    """Those of them that ran, or were found not to be worth it."""
     asked: bool
     """Whether any distributed one was to be compared, whether it can run or not."""
     excluded: frozenset[Configuration]
@@ -68,11 +64,6 @@ class Findings:
     """What the recommended program does between two epochs, likewise."""
 
     @property
-    def interrupted(self) -> bool:
-        """Whether the search was stopped early."""
-        return self.cut is not None
-
-    @property
     def examples_per_second(self) -> Interval:
         """Throughput of the recommended configuration."""
         mine = (e for e in self.entries if e.configuration == self.recommended)
@@ -83,81 +74,66 @@ class Findings:
 class Drawn:
     """Scores of all that has shown a speed, drawn from their posterior."""
 
-    logs: Matrix
-    """log(score), a row for each draw and a column for each configuration."""
-    entries: tuple[Entry, ...]
-    """A row of the table for each, in the same order, compared with nothing."""
+    logs: Mapping[Configuration, Matrix]
+    """Draws of log(score), the best first."""
     ratios: Mapping[tuple[Configuration, Configuration], Interval]
     """Ratios of two that the answer tells: a table of other draws would differ in their digits."""
-
-    def scores(self, configuration: Configuration) -> Matrix:
-        mine = (k for k, e in enumerate(self.entries) if e.configuration == configuration)
-        found: Matrix = self.logs[:, next(mine)]
-        return found
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return how many times better one is; None where one of them has shown nothing."""
         if (one, other) in self.ratios:
             return self.ratios[one, other]
-        if not {one, other} <= {each.configuration for each in self.entries}:
+        if not {one, other} <= self.logs.keys():
             return None
-        return ITSELF if one == other else interval_of(self.scores(one) - self.scores(other))
-
-    def entries_beside(self, baseline: Configuration) -> tuple[Entry, ...]:
-        """Return the rows compared with the best single device, the best first."""
-        order = self.logs.mean(0)
-        columns = sorted(range(len(self.entries)), key=lambda k: -order[k])
-        return tuple(
-            each.model_copy(update={"speedup": self.ratio(each.configuration, baseline)})
-            for each in (self.entries[k] for k in columns)
-        )
+        return ITSELF if one == other else interval_of(self.logs[one] - self.logs[other])
 
 
 def drawn(
-    learner: Learner,
-    scorer: Scorer | None,
-    refused: Callable[[Configuration], bool],
-    ratios: Mapping[tuple[Configuration, Configuration], Interval],
+    learner: Learner, ratios: Mapping[tuple[Configuration, Configuration], Interval]
 ) -> Drawn:
-    """Draw from the posterior of all trials so far.
-
-    The scorer tells examples per second from scores; None where the score does not follow them.
-    Ratios that the answer has told stay as they are.
-    """
+    """Draw from the posterior of all trials so far."""
     posterior = learner.learn()
     rows = [*dict.fromkeys(run.row for run in learner.runs)]
-    logs = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
-    entries = []
-    for k, row in enumerate(rows):
-        c = learner.pool[row]
+    draws = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
+    order = draws.mean(0)
+    best_first = sorted(range(len(rows)), key=lambda k: -order[k])
+    return Drawn({learner.pool[rows[k]]: draws[:, k] for k in best_first}, ratios)
+
+
+def entries_of(
+    shown: Drawn, learner: Learner, scorer: Scorer | None, baseline: Configuration
+) -> tuple[Entry, ...]:
+    """Return the rows of the table, compared with the best single device.
+
+    The scorer tells examples per second from scores; None where the score does not follow them.
+    """
+    history, found = learner.history, []
+    for c, logs in shown.logs.items():
         runs = [each for each in learner.counting if each.configuration == c]
         rate = (
-            learner.history.throughput(c)
+            history.throughput(c)
             if scorer is None
-            else sustained(interval_of(logs[:, k] - scorer.log_offset(c)), runs)
+            else sustained(interval_of(logs - scorer.log_offset(c)), runs)
         )
-        entries.append(
+        found.append(
             Entry(
                 configuration=c,
                 examples_per_second=rate,
-                speedup=None,
-                outcome=Outcome.REJECTED if refused(c) else runs[-1].outcome,
+                speedup=shown.ratio(c, baseline),
+                outcome=Outcome.REJECTED if history.ruled_out.rejected(c) else runs[-1].outcome,
                 runs=len(runs),
             )
         )
-    return Drawn(logs, tuple(entries), ratios)
+    return tuple(found)
 
 
 def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evidence:
-    """Return what the verdict of a search rests on."""
     history, found = findings.history, findings.value
     value, low, high = map(objective.short, (found.value, found.low, found.high))
     return Evidence(
         outcome=outcome(findings),
         decision=findings.decision,
         default=findings.default,
-        tried=findings.tried,
-        distributable=findings.distributable,
         noise=history.noise,
         quantity=objective.title,
         adjective=objective.adjective,
@@ -168,7 +144,6 @@ def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evi
 
 
 def outcome(findings: Findings) -> VerdictOutcome:
-    """Return how a search came to its verdict."""
     decision = findings.decision
     if decision.verdict is Verdict.DISTRIBUTE:
         return VerdictOutcome.GAIN

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
@@ -20,10 +21,9 @@ ROUGH = 0.15
 
 
 class Observed(NamedTuple):
-    """A score, with how well it is known."""
+    """The logarithm of a throughput or a score, with how well it is known."""
 
-    log_score: float
-    """Its natural logarithm."""
+    log: float
     sd: float
     """Its standard error, the noise between runs included."""
 
@@ -43,23 +43,17 @@ class History:
         self.score = score
         self._trials: list[Trial] = []
         self._scores: dict[Configuration, list[float]] = defaultdict(list)
-        self._noise: Noise | None = None
-        self._observed: dict[int, dict[Configuration, Observed]] = {}
         self._start = start
-        self._costs: Costs | None = None
-        self._ruled_out: RuledOut | None = None
         for trial in trials:
             self.add(trial)
 
     def add(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
         self._trials.append(trial)
-        self._costs = self._ruled_out = None
-        self._observed.clear()
         score = self.score(trial)
         if trial.measured and score:
             self._scores[trial.configuration].append(score)
-            self._noise = None
+        for derived in ("noise", "observed", "ruled_out", "costs"):
+            self.__dict__.pop(derived, None)
 
     def revise(self, how: Callable[[Trial], Trial]) -> None:
         """Replace all trials, because more is known of what they have shown."""
@@ -89,12 +83,10 @@ class History:
         """Return the score of each run of a configuration that was measured."""
         return tuple(self._scores.get(configuration, ()))
 
-    @property
+    @cached_property
     def noise(self) -> Noise:
         """Between-run noise, from configurations that were measured more than once."""
-        if self._noise is None:
-            self._noise = pooled_noise(self.repeated)
-        return self._noise
+        return pooled_noise(self.repeated)
 
     @property
     def repeated(self) -> Collection[Sequence[float]]:
@@ -112,18 +104,13 @@ class History:
         rates = [rate for t in counting(mine) if (rate := t.examples_per_second)]
         return mean_rate(rates, self.noise)
 
-    def observed(self, score: Score | None = None) -> dict[Configuration, Observed]:
-        """Return what every configuration has shown that ran long enough, by a score."""
-        score = score or self.score
-        if id(score) not in self._observed:
-            self._observed[id(score)] = self._observe(score)
-        return self._observed[id(score)]
-
-    def _observe(self, score: Score) -> dict[Configuration, Observed]:
-        shown = [t for t in self._trials if t.shown and score(t)]
+    @cached_property
+    def observed(self) -> Mapping[Configuration, Observed]:
+        """The throughput of every configuration that ran long enough to show one."""
+        shown = [t for t in self._trials if t.shown and t.examples_per_second]
         logs: dict[Configuration, list[float]] = defaultdict(list)
         for trial in counting(shown):
-            logs[trial.configuration].append(math.log(score(trial) or 1.0))
+            logs[trial.configuration].append(math.log(trial.examples_per_second or 1.0))
         whole = {trial.configuration for trial in shown if trial.measured}
         sd = self.noise.sd
         return {
@@ -135,20 +122,14 @@ class History:
 
     @property
     def baseline(self) -> Configuration | None:
-        """The best single-device configuration so far, by its own runs."""
+        """The best single-device configuration so far, by the scores of its own runs."""
         mine = [c for c in self._scores if not c.distributed]
         return max(mine, key=lambda c: fmean(map(math.log, self._scores[c])), default=None)
 
-    @property
+    @cached_property
     def ruled_out(self) -> RuledOut:
-        """What cannot run, by how trials failed."""
-        if self._ruled_out is None:
-            self._ruled_out = RuledOut(self._trials)
-        return self._ruled_out
+        return RuledOut(self._trials)
 
-    @property
+    @cached_property
     def costs(self) -> Costs:
-        """What further trials are expected to take."""
-        if self._costs is None:
-            self._costs = Costs(self._trials, self._start)
-        return self._costs
+        return Costs(self._trials, self._start)

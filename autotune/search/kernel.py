@@ -63,8 +63,7 @@ class Kernel:
 
     def alike(self, these: Sequence[int], those: Sequence[int]) -> Matrix:
         """Return how alike two lists of configurations are: the strategy first, then each axis."""
-        found = [axis.alike(these, those) for axis in (self._strategy, *self._axes)]
-        return np.array(found)
+        return np.array([axis.alike(these, those) for axis in (self._strategy, *self._axes)])
 
     def likeness(self, these: Sequence[int], those: Sequence[int]) -> Matrix:
         """Return exp(-number of axes that differ) for two lists of configurations."""
@@ -110,8 +109,7 @@ class _Axis:
         found = list(dict.fromkeys(values))
         self.varies = len(found) > 1
         self._table = np.array([[_likeness(a, b) for b in found] for a in found])
-        place = {value: index for index, value in enumerate(found)}
-        self._index = np.array([place[value] for value in values])
+        self._index = np.array([found.index(value) for value in values])
 
     def alike(self, these: Sequence[int], those: Sequence[int]) -> Matrix:
         """Return it, from 0 to 1."""

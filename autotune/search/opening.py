@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
 
@@ -19,39 +17,19 @@ from optuna.storages import BaseStorage, RDBStorage
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
+from autotune.engine.folder import flocked
 from autotune.errors import OutputError, StudyMismatch, UsageError
-from autotune.objective import Scorer
+from autotune.objective import Objective
 from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
+from autotune.search.request import Subject, TuningRequest
 from autotune.search.study import Notify, Study
 from autotune.trial import Trial
 
 FACTORIES = "factories"
 """Key of the part of an identity that an edit of the user's code changes."""
 
-Identity = Mapping[str, str]
-"""What must be equal for two searches to share a study: what it is, and its fingerprint.
-
-An empty one is not known, and so equals every other.
-"""
 Claim = Callable[[str], None]
 """Takes the study of a name for this search; raises UsageError where another search has it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Which study to open."""
-
-    storage: str | BaseStorage
-    """An SQLAlchemy URL, or where Optuna keeps studies."""
-    name: str | None
-    """The study's name; None takes `base`, numbered where it exists already."""
-    base: str
-    resume: bool
-    """Go on with an existing study."""
-    identity: Identity
-    """What a study that is resumed must have been made for."""
-    scorer: Scorer
-    """Gives each trial the value that the study declares."""
 
 
 @contextmanager
@@ -67,16 +45,15 @@ def claims(folder: Path) -> Iterator[Claim]:
 def _lock(path: Path, study: str, held: ExitStack) -> None:
     try:
         file = held.enter_context(path.open("a"))
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not flocked(file.fileno()):
+            raise UsageError(
+                f"Study {study!r} in {path.parent} is in use by another search.",
+                "Wait until it ends, or omit --resume to create a new study.",
+            )
         if os.fstat(file.fileno()).st_nlink:
             held.callback(_remove, path)  # While it is still locked.
         else:  # The search that held it has removed it meanwhile.
             _lock(path, study, held)
-    except BlockingIOError as exc:
-        raise UsageError(
-            f"Study {study!r} in {path.parent} is in use by another search.",
-            "Wait until it ends, or omit --resume to create a new study.",
-        ) from exc
     except OSError as exc:
         raise OutputError(
             f"{path} cannot be locked: {exc.strerror or exc}.", "Choose another --out."
@@ -89,9 +66,17 @@ def _remove(path: Path) -> None:
 
 
 def open_study(
-    wanted: Wanted, pool: Sequence[Configuration], claim: Claim, notify: Notify
+    request: TuningRequest,
+    subject: Subject,
+    identity: Mapping[str, str],
+    pool: Sequence[Configuration],
+    claim: Claim,
+    notify: Notify,
 ) -> Study:
     """Return a new study, or the one to go on with, claimed before its trials are read.
+
+    The identity names what must be equal for two searches to share a study, each with its
+    fingerprint; an empty one is not known, and so equals every other.
 
     Raises:
         UsageError: Another search is using the study.
@@ -99,13 +84,25 @@ def open_study(
         OutputError: The database cannot be opened.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with _storage_errors(wanted.storage):
-        storage = wanted.storage
-        if isinstance(storage, str):
-            storage = _database(storage)
+    given = request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}"
+    named, base, scorer = request.study, _plain(subject.workload.name), subject.scorer
+    try:
+        storage = _database(given) if isinstance(given, str) else given
         names = optuna.get_all_study_names(storage)
-        opened = _existing if wanted.resume else _new
-        return Study(opened(storage, names, wanted, claim), pool, notify, wanted.scorer.value)
+        if request.resume:
+            study = _existing(storage, names, named or _latest(names, base), claim)
+            _check_identity(study, identity)
+        else:
+            study = _new(storage, [named] if named else _free(names, base), scorer.objective)
+            claim(study.study_name)
+            study.set_user_attr(RECORD, dict(identity))
+        return Study(study, pool, notify, scorer.value)
+    except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
+        named = given if isinstance(given, str) else type(given).__name__
+        raise OutputError(
+            f"The study's database {named} cannot be opened: {root_cause(exc)}.",
+            "Check that it is writable, or choose another --storage or --out.",
+        ) from exc
 
 
 def made_for(storage: str, name: str) -> str:
@@ -138,31 +135,19 @@ def _database(url: str) -> RDBStorage:
         return RDBStorage(url, waits)
 
 
-@contextmanager
-def _storage_errors(storage: str | BaseStorage) -> Iterator[None]:
-    try:
-        yield
-    except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
-        named = storage if isinstance(storage, str) else type(storage).__name__
-        raise OutputError(
-            f"The study's database {named} cannot be opened: {root_cause(exc)}.",
-            "Check that it is writable, or choose another --storage or --out.",
-        ) from exc
-
-
-def _existing(
-    storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim
-) -> optuna.Study:
-    name = wanted.name or _latest(names, wanted.base)
+def _existing(storage: BaseStorage, names: Sequence[str], name: str, claim: Claim) -> optuna.Study:
     if name not in names:
         raise StudyMismatch(
             f"There is no study {name!r} to resume.",
             f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
         )
     claim(name)
-    study = optuna.load_study(study_name=name, storage=storage)
-    saved = study.user_attrs.get(RECORD, {})
-    for what, value in wanted.identity.items():
+    return optuna.load_study(study_name=name, storage=storage)
+
+
+def _check_identity(study: optuna.Study, identity: Mapping[str, str]) -> None:
+    saved, name = study.user_attrs.get(RECORD, {}), study.study_name
+    for what, value in identity.items():
         if saved.get(what) != value and "" not in (value, saved.get(what)):
             raise StudyMismatch(
                 f"Study {name!r} was created with a different workload: the factories, their "
@@ -171,26 +156,25 @@ def _existing(
                 else f"Study {name!r} was created with a different {what}.",
                 "Omit --resume to create a new study, or restore the original.",
             )
-    return study
 
 
-def _new(storage: BaseStorage, names: Sequence[str], wanted: Wanted, claim: Claim) -> optuna.Study:
-    objective, name = wanted.scorer.objective, wanted.name or _free(names, wanted.base)
-    try:
-        study = optuna.create_study(storage=storage, study_name=name, direction=objective.direction)
-    except DuplicatedStudyError as exc:
-        if wanted.name is None:  # another search took it in this moment
-            return _new(storage, [*names, name], wanted, claim)
-        raise StudyMismatch(
-            f"Study {name!r} already exists.",
-            "Pass --resume to continue it, or choose another --study.",
-        ) from exc
-    claim(study.study_name)
-    study.set_user_attr(RECORD, dict(wanted.identity))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)
-        study.set_metric_names([f"{objective.title} ({objective.unit})"])
-    return study
+def _new(storage: BaseStorage, names: Iterable[str], objective: Objective) -> optuna.Study:
+    """Return a study of the first name that is free: another search may take one at any time."""
+    taken, direction = "", objective.direction
+    for name in names:
+        try:
+            study = optuna.create_study(storage=storage, study_name=name, direction=direction)
+        except DuplicatedStudyError:
+            taken = name
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            study.set_metric_names([f"{objective.title} ({objective.unit})"])
+        return study
+    raise StudyMismatch(
+        f"Study {taken!r} already exists.",
+        "Pass --resume to continue it, or choose another --study.",
+    )
 
 
 def _latest(names: Sequence[str], base: str) -> str:
@@ -200,6 +184,11 @@ def _latest(names: Sequence[str], base: str) -> str:
     return max(found, key=lambda name: int(found[name][1] or 1), default=base)
 
 
-def _free(names: Sequence[str], base: str) -> str:
+def _free(names: Sequence[str], base: str) -> Iterator[str]:
     numbered = (f"{base}-{number}" for number in count(2))
-    return next(name for name in chain([base], numbered) if name not in names)
+    return (name for name in chain([base], numbered) if name not in names)
+
+
+def _plain(name: str) -> str:
+    """A study's name from a factory's: `digits` from `digits:model_fn`."""
+    return re.sub(r"\W*[^\w.-]\W*", "-", name.partition(":")[0]).strip("-.") or "autotune"

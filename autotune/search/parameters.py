@@ -53,7 +53,6 @@ class Parameters:
         self.distributions = {
             name: CategoricalDistribution(tuple(found)) for name, found in choices.items()
         } | dict(declared)
-        self._strategies = tuple(values)
         self._known = {_key(self.of(each)): each for each in pool}
 
     def of(self, configuration: Configuration) -> dict[str, Scalar]:
@@ -72,7 +71,7 @@ class Parameters:
 
     def suggested(self, trial: optuna.trial.Trial) -> Configuration | None:
         """Return the configuration that a trial suggests; None where there is none of the kind."""
-        strategy = next(iter(self._strategies), "")
+        strategy = next(iter(self._axes), "")
         found: dict[str, Scalar] = {}
         if STRATEGY in self.distributions:
             strategy = str(self._suggest(trial, STRATEGY))

@@ -97,8 +97,6 @@ def _median(runs: Sequence[Run]) -> Run:
 class Joint:
     """The posterior of some configurations, together: a mixture of normal distributions."""
 
-    rows: tuple[int, ...]
-    """The configurations, by their positions in the pool."""
     means: Matrix
     """By hypothesis, then configuration."""
     covariances: Matrix
@@ -126,9 +124,8 @@ class Joint:
         """Return mean and standard deviation of log(one / other) under each hypothesis."""
         c = self.covariances
         variance = c[:, one, one] + c[:, other, other] - 2 * c[:, one, other]
-        return self.means[:, one] - self.means[:, other], np.sqrt(
-            np.maximum(variance, LEAST_VARIANCE)
-        )
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return self.means[:, one] - self.means[:, other], sd
 
     def draw(self, count: int, seed: int, known: Sequence[int]) -> Matrix:
         """Draw log scores of all of them: about `count` rows; some positions were measured.
@@ -138,8 +135,8 @@ class Joint:
         because what no kernel knows of a workload bounds its fast configurations together.
         """
         random = np.random.default_rng(seed)
-        ran = list(known)
-        others = np.setdiff1d(np.arange(len(self.rows)), ran)
+        ran, size = list(known), self.means.shape[1]
+        others = np.setdiff1d(np.arange(size), ran)
         each = -(-count // len(self.means))
         # Variance beyond what rounding takes of it; its deviation of 0.01 % changes no answer.
         jitter = 1e-8 * np.eye(len(ran))
@@ -148,11 +145,11 @@ class Joint:
         own = np.diagonal(self.covariances, axis1=1, axis2=2)[:, others] - (across**2).sum(1)
         normal = random.standard_normal((len(self.means), each, len(ran)))
         common = random.standard_normal((len(self.means), each, 1))
-        rows = np.empty((len(self.means), each, len(self.rows)))
+        rows = np.empty((len(self.means), each, size))
         rows[..., ran] = self.means[:, None, ran] + normal @ np.swapaxes(lower, 1, 2)
         spread = np.sqrt(np.maximum(own, 0.0))[:, None]
         rows[..., others] = self.means[:, None, others] + normal @ across + common * spread
-        return rows.reshape(-1, len(self.rows))
+        return rows.reshape(-1, size)
 
 
 class Posterior:
@@ -168,8 +165,6 @@ class Posterior:
         self._walkers = self._middle + self._spread * np.clip(normal, -FARTHEST, FARTHEST)
         self._logs = -0.5 * (normal**2).sum(1)
         """Log posterior of each walker by the runs that it has seen."""
-        self.weights: Matrix = np.zeros(0)
-        """Of each run: one, and smaller the more it was disturbed."""
 
     def learn(self, runs: Sequence[Run]) -> None:
         """Take in all runs so far, at least one."""
@@ -182,7 +177,7 @@ class Posterior:
         logs = np.array([run.log_score for run in runs])
         self._offset = float(logs.mean())
         self._shown = logs - self._offset
-        self.weights = np.ones(len(runs))
+        self._weights = np.ones(len(runs))
         for _ in range(2):
             # What is new is weighed by what was believed before it came.
             self._reweigh()
@@ -242,7 +237,7 @@ class Posterior:
         drift = np.exp(2 * walkers[:, 2])[:, None, None] * self._alike_in_time
         signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift
         noise = self._sds(walkers, self._rows)
-        errors = (noise**2 / self.weights + self._errors**2) / self._counts
+        errors = (noise**2 / self._weights + self._errors**2) / self._counts
         return signal, errors, self._shown - self._kernel.means(self._rows, walkers[:, KNOWN:])
 
     def _sds(self, walkers: Matrix, rows: Sequence[int]) -> Matrix:
@@ -251,7 +246,7 @@ class Posterior:
         return found
 
     def _reweigh(self) -> None:
-        """Weigh each run by how far it lies from what all runs let expect of it."""
+        """Weigh each run by how far it lies from what all runs let expect of it: at most one."""
         signal, errors, rest = self._parts(self._walkers)
         white = _whitening(signal, errors)
         half = signal @ np.swapaxes(white, 1, 2)
@@ -261,7 +256,7 @@ class Posterior:
         squares = (off**2 + np.maximum(variance, 0.0)) / noise**2
         squares *= self._counts
         weights = (DEGREES + WHOLE**2) / (DEGREES + squares.mean(0))
-        self.weights = np.minimum(weights, 1.0)
+        self._weights = np.minimum(weights, 1.0)
 
     def marginals(self) -> tuple[Matrix, Matrix]:
         """Return mean and standard deviation of every configuration of the pool.
@@ -298,7 +293,7 @@ class Posterior:
         means += _by(across, self._solved)
         half = across @ np.swapaxes(self._white, 1, 2)
         covariances = prior - half @ np.swapaxes(half, 1, 2)
-        return Joint(tuple(rows), means, covariances, self._sds(self._walkers, chosen) ** 2)
+        return Joint(means, covariances, self._sds(self._walkers, chosen) ** 2)
 
 
 def _whitening(signal: Matrix, errors: Matrix) -> Matrix:

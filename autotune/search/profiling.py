@@ -16,7 +16,6 @@ from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_ev
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
 from autotune.config import Configuration
-from autotune.events import Observer, Preparing
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
@@ -79,8 +78,7 @@ def _with_patch(findings: Findings, runner: Runner) -> Findings:
     script, fit = subject.workload.script, subject.facts.fit
     if script is None or fit is None:
         return findings
-    changed, steps = findings.patch.changed, chosen.steps_per_execution
-    program = program_of(script.path, script.arguments, changed, fit, steps)
+    program = program_of(script.path, script.arguments, findings.patch.changed, fit)
     result = runner.changed(chosen, program)
     if result.outcome is Outcome.FAILED:
         why = f"The changed script does not train: {reason_text(result.reason)}"
@@ -99,7 +97,6 @@ class Profiler:
 
     runner: Runner
     budget: Budget
-    observer: Observer
     candidates: Candidates
     _broken: set[Variant] = field(default_factory=set, init=False)
     _own: dict[Configuration, tuple[float, ...]] = field(default_factory=dict, init=False)
@@ -172,7 +169,7 @@ class Profiler:
             steps,
             more,
             gradient_bytes=subject.facts.dense_gradient_bytes,
-            bandwidth=self.runner.bandwidth(),
+            bandwidth=self.runner.engine.bandwidth(),
         )
 
     def _is_spread(self, configuration: Configuration) -> bool:
@@ -220,7 +217,6 @@ class Profiler:
         full = self.runner.history.ruled_out.too_large(what.configuration)
         if what in self._broken or not affordable or (full and what.only_bytes is None):
             return None
-        self.observer(Preparing(what="Profiling the step time"))
         seconds = self._measured(what)
         if seconds is None:
             self._broken.add(what)
@@ -229,16 +225,16 @@ class Profiler:
     def _measured(self, what: Variant) -> float | None:
         configuration = what.configuration
         if what.only_bytes is not None:
-            return self.runner.allreduce_seconds(configuration, gradient_bytes=what.only_bytes)
-        found = self.runner.step_time(configuration, held=what.held, exchanges=what.exchanges)
-        if found and not what.exchanges:
-            self._own[configuration] = found.workers
-        return found and found.seconds
+            return self.runner.allreduce_seconds(configuration, what.only_bytes)
+        result = self.runner.without_trial(configuration, held=what.held, exchanges=what.exchanges)
+        seconds = seconds_of_step(result)
+        if seconds and not what.exchanges:
+            self._own[configuration] = result.step_seconds
+        return seconds
 
 
 def _challenger(findings: Findings) -> list[Configuration]:
     """Return the best distributed configuration that showed a speed, in a list if there is one."""
     if findings.decision.challenger is not None:
         return [findings.decision.challenger]
-    shown = {c: s.log_score for c, s in findings.history.observed().items() if c.distributed}
-    return [max(shown, key=lambda c: shown[c])] if shown else []
+    return [e.configuration for e in findings.entries if e.configuration.distributed][:1]

@@ -47,7 +47,6 @@ class SlowerThanOneDevice(BasePruner):
         """Upper bound on log(run / one device) of the run that was looked at last."""
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Return whether the run has shown that it is slower."""
         reference = self._reference()
         if reference is None or not _is_due(trial):
             return False

@@ -139,10 +139,10 @@ class Entrants(NamedTuple):
         runs: How often each was measured.
         shown: Runs of any distributed one that have shown a speed.
         modes: Runs of worker groups that agree, and those that lie in another mode.
-        may: Those of several replicas that may be recommended; None where all may.
+        may: Those of several replicas that may be recommended.
+        works: How likely each is to run at all, 1 where it did.
         wider: Those on one device that ran with another batch, which may not be recommended.
         other: Those of several replicas with another batch, which have to beat these as well.
-        works: How likely each is to run at all, 1 where it did; None where all do.
     """
 
     singles: Sequence[int]
@@ -150,10 +150,10 @@ class Entrants(NamedTuple):
     runs: Sequence[int]
     shown: int
     modes: tuple[int, int]
-    may: Sequence[int] | None = None
+    may: Sequence[int]
+    works: Matrix
     wider: Sequence[int] = ()
     other: Sequence[int] = ()
-    works: Matrix | None = None
 
     def best(self, mean: Matrix, *, wide: bool = False) -> int:
         """Return the best measured one on one device, by some means."""
@@ -232,8 +232,6 @@ def _able(drawn: Matrix, entrants: Entrants) -> Matrix:
 
     One draw holds for all: where a batch does not fit, a larger one does not either.
     """
-    if entrants.works is None:
-        return drawn
     random = np.random.default_rng(2).random(len(drawn))
     found: Matrix = np.where(random[:, None] < entrants.works, drawn, -np.inf)
     return found
@@ -241,10 +239,9 @@ def _able(drawn: Matrix, entrants: Entrants) -> Matrix:
 
 def _ahead(drawn: Matrix, entrants: Entrants) -> dict[int, Matrix]:
     """Return log(each / best on one device) of the measured ones that may be recommended."""
-    able = entrants.several if entrants.may is None else entrants.may
     best_one = drawn[:, list(entrants.singles)].max(1)
     any_one = drawn[:, [*entrants.singles, *entrants.wider]].max(1)
-    measured = (k for k in able if entrants.runs[k])
+    measured = (k for k in entrants.may if entrants.runs[k])
     return {k: drawn[:, k] - (any_one if k in entrants.other else best_one) for k in measured}
 
 

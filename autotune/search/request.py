@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
+from autotune.events import Preparing
 from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
 else:
-    BasePruner = BaseSampler = BaseStorage = (
-        Any  # Importing optuna takes longer than all the rest of a command that fails.
-    )
-
-
-_SQLITE = "sqlite:///"
+    # Importing optuna takes longer than all the rest of a command that fails.
+    BasePruner = BaseSampler = BaseStorage = Any
 
 
 def _having(method: str, what: str, kind: type | None = None) -> BeforeValidator:
@@ -88,6 +85,13 @@ class Subject:
         return Scorer(objective=self.objective, facts=self.facts, machine=self.machine)
 
 
+def calling(workload: Workload) -> Preparing:
+    """Return what is told while a workload is inspected."""
+    script = workload.script
+    what = f"Running {script.file} up to its fit" if script else "Calling model_fn and dataset_fn"
+    return Preparing(what=what)
+
+
 def check(request: TuningRequest) -> None:
     """Make sure that a search can begin, and that its output folder is there.
 
@@ -114,10 +118,6 @@ def check(request: TuningRequest) -> None:
         _check_storage(request.storage)
     _check_output(request.out)
     check_room(request.out, RESULT_BYTES + (STUDY_BYTES if request.storage is None else 0))
-    if isinstance(request.storage, str) and request.storage.startswith(_SQLITE):
-        folder = Path(request.storage.removeprefix(_SQLITE)).parent
-        if folder.is_dir():  # Without it the database cannot be opened, which is told.
-            check_room(folder, STUDY_BYTES)
 
 
 def check_names(request: TuningRequest) -> None:
@@ -166,6 +166,7 @@ def _check_storage(url: str) -> None:
                 f"The study's database {place} cannot be opened: it is not writable.",
                 "Choose another --storage.",
             )
+        check_room(place.parent, STUDY_BYTES)
 
 
 def named_space(request: TuningRequest) -> Space | None:

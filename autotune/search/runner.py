@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from autotune.checks.certificate import Certificate
-from autotune.checks.certify import Candidate, certify
+from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
-from autotune.engine.tasks.between import BetweenEpochs, BetweenEpochsRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, TrialRequest
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.search.allreduce import StepTime, allreduce_request, step_time
-from autotune.search.costs import expected_start
+from autotune.search.allreduce import allreduce_request, seconds_of_step
+from autotune.search.costs import REFERENCE_RUNS, expected_start
 from autotune.search.epochs import as_it_lasts, backlog_in, epoch_of, fill_of, trial_of
-from autotune.search.failures import still_known
+from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, Budget, MeasureWatch
@@ -35,14 +35,8 @@ from autotune.trial import Stage, Trial, lacks_host
 class Runner:
     """Makes trials, one at a time, and keeps each in a study.
 
-    Args:
-        engine: Runs them.
-        subject: What is tuned.
-        study: Keeps them.
-        folder: Holds a folder for each.
-        budget: Bounds how long a phase may take.
-        observer: Is told of each.
-        most_memory: GiB that the processes of each may hold; None: most of what is free.
+    The budget bounds how long a phase may take. The processes of each may hold `most_memory` GiB,
+    or most of what is free.
     """
 
     def __init__(  # noqa: PLR0913 - each comes from another part
@@ -56,7 +50,7 @@ class Runner:
         observer: Observer,
         most_memory: float | None = None,
     ) -> None:
-        self._engine = engine
+        self.engine = engine
         self.subject = subject
         self.study = study
         self._folder = folder
@@ -103,13 +97,13 @@ class Runner:
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
-        result = self._engine.execute(self._request(configuration, folder), watch)
+        result = self.engine.execute(self._request(configuration, folder), watch)
         if isinstance(result.reason, Overdue) and self._budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
             result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
         trial = trial_of(number, stage, configuration, result, turn, epoch)
-        if load := self._engine.load():
+        if load := self.engine.load():
             self.loads.append(load)
             trial = trial.model_copy(update={"others": load.share})
         trial = self._keep(trial, asked)
@@ -134,7 +128,7 @@ class Runner:
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""
-        lost, machine = self._engine.lost_hosts(), self.subject.machine
+        lost, machine = self.engine.lost_hosts(), self.subject.machine
         if not lost:
             return None
         roles = strategy(configuration.strategy).roles(configuration, machine)
@@ -142,50 +136,35 @@ class Runner:
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
     def notify(self, text: str) -> None:
-        """Tell the user a sentence."""
         self._observer(Notice(text=text))
 
-    def bandwidth(self) -> float | None:
-        """Return the bytes per second from one host to another; None if that cannot be told."""
-        return self._engine.bandwidth()
-
-    def allreduce_seconds(
-        self, configuration: Configuration, *, gradient_bytes: int | None = None
-    ) -> float | None:
-        """Return the seconds in which the replicas of a configuration exchange their gradients.
-
-        Without `gradient_bytes` these are the workload's. None if it could not be measured.
-        """
+    def allreduce_seconds(self, configuration: Configuration, gradient_bytes: int) -> float | None:
+        """Return the seconds in which its replicas exchange gradients; None if not measured."""
         replicas = configuration.replicas
         self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
         with tempfile.TemporaryDirectory() as folder:
-            request = allreduce_request(
-                configuration,
-                self.subject,
-                Path(folder) / "exchange",
-                self._limits(configuration),
-                gradient_bytes=gradient_bytes,
-            )
-            found = step_time(self._engine, request)
-        return found and found.seconds
+            path, limits = Path(folder) / "exchange", self._limits(configuration)
+            request = allreduce_request(configuration, self.subject, path, gradient_bytes, limits)
+            return seconds_of_step(self.engine.execute(request, MeasureWatch()))
 
-    def step_time(
+    def without_trial(
         self, configuration: Configuration, *, held: bool, exchanges: bool = True
-    ) -> StepTime | None:
-        """Return what a step takes, without keeping a trial; None if it could not be measured.
+    ) -> RunResult:
+        """Run a configuration for as long as it takes to time a step, and keep no trial.
 
         Where the batch is held, every step gets the same one, from memory.
         """
+        self._observer(Preparing(what="Profiling the step time"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
-            return step_time(self._engine, replace(request, exchanges=exchanges))
+            return self.engine.execute(replace(request, exchanges=exchanges), MeasureWatch())
 
     def changed(self, configuration: Configuration, program: str) -> RunResult:
         """Run another program than a configuration's own, for as long as it takes to time it."""
         self._observer(Preparing(what="Running the changed script"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
-            return self._engine.execute(
+            return self.engine.execute(
                 replace(request, script=program, fill=None),
                 MeasureWatch(epoch=epoch_of(configuration, self.subject)),
             )
@@ -200,7 +179,7 @@ class Runner:
             left = max(self._budget.unspent, 0.0)
             limits = replace(trial.limits, window=left, whole=left)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
-            return self._engine.execute(request)
+            return self.engine.execute(request)
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.
@@ -215,12 +194,11 @@ class Runner:
             facts=subject.facts,
             machine=subject.machine,
             rate=self.history.throughput(configuration).value,
-            seed=SCRIPT_SEED,
             limits=self._limits(configuration),
         )
         # Not among the traces of the trials: it holds copies of examples.
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
-            certificate = certify(self._engine, candidate, Path(folder))
+            certificate = certify(self.engine, candidate, Path(folder))
         lost = any(lacks_host(each.reason) for each in certificate.failures)
         if lost or (certificate.failures and self._budget.left <= 0):
             # The limits were cut to the budget; a process that was ended by them proves nothing.
@@ -247,7 +225,7 @@ class Runner:
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
-        ended_at = self._budget.zero + self._engine.now()
+        ended_at = self._budget.zero + self.engine.now()
         trial = ended.model_copy(update={"ended_at": ended_at})
         if asked is None:
             self.study.append(trial)
@@ -258,7 +236,7 @@ class Runner:
         return trial
 
     def _notify_lost_hosts(self) -> None:
-        lost, every = self._engine.lost_hosts(), len(self.subject.machine.hosts)
+        lost, every = self.engine.lost_hosts(), len(self.subject.machine.hosts)
         if lost != self._lost_hosts:
             self._lost_hosts = lost
             left = f"{every - len(lost)} of {plural(every, 'machine')}"
@@ -310,3 +288,39 @@ class Runner:
                 configuration, subject.workload, subject.facts, subject.machine, held=held
             ).train
         return self._scripts[known]
+
+
+class Certification:
+    """Certifies what is about to win; what the history holds as wrong is not tried again."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._certificates: dict[Configuration, Certificate | None] = {}
+        self._attempts = Counter[Configuration]()
+
+    def certify(self, configuration: Configuration) -> bool:
+        """Return whether a configuration may win, and look into it if nobody has."""
+        if self._is_open(configuration):
+            self._attempts[family(configuration)] += 1
+            self._certificates[family(configuration)] = self._runner.certify(configuration)
+        return self.passed(configuration)
+
+    def _is_open(self, configuration: Configuration) -> bool:
+        """Whether nothing was found of it; what a lost host has ended is tried once more."""
+        tried = self.of(configuration) or self._attempts[family(configuration)] >= ATTEMPTS
+        return not tried and not self._runner.history.ruled_out.rejected(configuration)
+
+    def passed(self, configuration: Configuration) -> bool:
+        """Whether it was looked into and may win."""
+        certificate = self.of(configuration)
+        return certificate is not None and not certificate.failures
+
+    def of(self, configuration: Configuration) -> Certificate | None:
+        return self._certificates.get(family(configuration))
+
+    def seconds(self, configuration: Configuration) -> float:
+        """Return the time that certifying is expected to take; none where nothing is left to do."""
+        costs, baseline = self._runner.history.costs, self._runner.history.baseline
+        if baseline is None or not self._is_open(configuration):
+            return 0.0
+        return costs.seconds(configuration) + REFERENCE_RUNS * costs.seconds(baseline)

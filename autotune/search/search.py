@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from optuna.pruners import BasePruner
@@ -19,15 +20,13 @@ from autotune.result.verdict import Decision
 from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.belief import Belief, Believer, Learner
 from autotune.search.bounds import Bounds, time_exchanges, time_without_input
-from autotune.search.certification import Certification
 from autotune.search.costs import FEW_ROUNDS, with_profile
 from autotune.search.design import groups, one_factor_at_a_time, own_default, plain
 from autotune.search.failures import HOPELESS
-from autotune.search.findings import Findings, drawn, nothing_measured
-from autotune.search.history import History
+from autotune.search.findings import Findings, drawn, entries_of, nothing_measured
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
-from autotune.search.runner import Runner
+from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
 from autotune.search.stopping import (
     INTERRUPTIONS,
@@ -72,6 +71,7 @@ class Search:
         pruner: BasePruner | None = None,
     ) -> None:
         self._runner, self._budget, self._options = runner, budget, options
+        self._history = runner.history
         self._singles = candidates.one_device
         self._several = candidates.distributed
         self._candidates = candidates
@@ -105,8 +105,6 @@ class Search:
             sampler or PosteriorSampler(self._parameters_proposed),
             pruner or SlowerThanOneDevice(self._reference),
         )
-        self.hurried = False
-        """Whether an interrupt came while the findings were put together."""
 
     # --- what is run
 
@@ -131,8 +129,7 @@ class Search:
             cut = interruption(exc)
         with uninterrupted() as came:
             findings = self.findings(cut)
-        self.hurried = bool(came)
-        return findings
+        return replace(findings, cut=cut or KeyboardInterrupt()) if came else findings
 
     def begin(self) -> None:
         """Measure the user's own configuration, or the next one on one device that works.
@@ -140,8 +137,7 @@ class Search:
         Raises:
             NothingMeasured: The first few all failed, or the budget ended before.
         """
-        history = self._history
-        earlier = len(history.trials)
+        history, earlier = self._history, len(self._history.trials)
         for each in one_factor_at_a_time(self._default, self._singles):
             if history.baseline is not None:
                 return
@@ -153,10 +149,6 @@ class Search:
                 self._try(each)
         if history.baseline is None:
             raise nothing_measured(history.trials, earlier, self._budget.elapsed)
-
-    @property
-    def _history(self) -> History:
-        return self._runner.history
 
     def _run_initial_design(self) -> None:
         """Make the runs that no model is needed for, and time what bounds rest on."""
@@ -208,7 +200,7 @@ class Search:
 
     def _next(self) -> Configuration | None:
         """Return what to run; None where the question is answered, or there is no time."""
-        if self._spent or self._runner.study.failure:
+        if self._trials_left <= 0 or self._runner.study.failure:
             return None
         now = self._belief()
         if now.gain.faster >= LIKELY:
@@ -235,7 +227,6 @@ class Search:
         return self._reported_besides(now) if decided else self._asked_again(now)
 
     def _belief(self) -> Belief:
-        """Return what is believed after the trials so far."""
         count = len(self._history.trials)
         if self._now is None or self._believed_of != count:
             self._now, self._believed_of = self._believer.belief(), count
@@ -275,7 +266,8 @@ class Search:
 
     def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
         """Return what another sampler proposes, and what that is taken to be worth."""
-        offered = self._runner.study.proposal(self._refuses)
+        pool = self._learner.row
+        offered = self._runner.study.proposal(lambda c: c not in pool or self._excluded(c))
         if offered is None:
             return 0.0, None
         now = self._believer.belief(also=[offered])
@@ -285,18 +277,10 @@ class Search:
         # What another sampler proposes is taken to be worth a per cent at least.
         return value if decided else max(value, 0.01), offered
 
-    def _refuses(self, configuration: Configuration) -> bool:
-        """Whether what is proposed cannot run or win, or has a batch that is not compared."""
-        return configuration not in self._learner.row or self._excluded(configuration)
-
     @property
     def _trials_left(self) -> float:
         most = self._options.max_trials
         return math.inf if most is None else most - self._history.ran
-
-    @property
-    def _spent(self) -> bool:
-        return self._trials_left <= 0
 
     def _promising(self, now: Belief) -> tuple[float, Configuration | None]:
         """Return what raises the best most for its time, and by how much."""
@@ -369,7 +353,7 @@ class Search:
         return self._certification.seconds(many) if many and now.gain.leads else 0.0
 
     def _affords(self, configuration: Configuration, beside: float = 0.0) -> bool:
-        if self._spent or not self._may_run(configuration):
+        if self._trials_left <= 0 or not self._may_run(configuration):
             return False
         return self._history.costs.seconds(configuration) + beside <= self._budget.left
 
@@ -380,11 +364,8 @@ class Search:
 
     def _excluded(self, configuration: Configuration) -> bool:
         """Whether a configuration fails, trains otherwise, or is proved to be no better."""
-        return bool(
-            self._certification.refused(configuration)
-            or configuration in self._history.ruled_out
-            or (self._has_bounds and self._bounds.why_not(configuration))
-        )
+        failing = configuration in self._history.ruled_out
+        return failing or (self._has_bounds and self._bounds.why_not(configuration) is not None)
 
     # --- what is said at the end
 
@@ -405,9 +386,9 @@ class Search:
             bound = None if each in self._history.tried else self._bounds.why_not(each)
             if bound is None:
                 continue
-            known = found.setdefault((each.strategy, type(bound).__name__), (each, bound))
-            if bound.share > known[1].share:
-                found[each.strategy, type(bound).__name__] = each, bound
+            kind = each.strategy, type(bound).__name__
+            if kind not in found or bound.share > found[kind][1].share:
+                found[kind] = each, bound
         for each, bound in found.values():
             self._runner.skip(each, bound)
 
@@ -466,10 +447,7 @@ class Search:
         rated = scorer if self._has_bounds else None
         ratio = None if many is None else interval_of(gain.draws)
         ratios = {(many, now.one): ratio} if many and ratio else {}
-        shown = drawn(self._learner, rated, self._certification.refused, ratios)
-        untried = [
-            c for c in self._several if c not in self._history.tried and not self._excluded(c)
-        ]
+        shown = drawn(self._learner, ratios)
         limited = any(limit.strategy != ONE_DEVICE for limit in self._candidates.limits)
         return Findings(
             recommended=recommended,
@@ -481,19 +459,17 @@ class Search:
                 none=gain.none,
                 staying=gain.staying,
                 distributing=min(gain.distributing, 1.0),
-                certified=passed,
                 hosts_lost=any(map(self._runner.why_impossible, self._several)),
                 more_seconds=self._needed(now) if verdict is Verdict.UNDECIDED else None,
             ),
             baseline=now.one,
             default=self._default,
-            entries=shown.entries_beside(now.one),
-            value=scorer.values(interval_of(shown.scores(recommended))),
+            entries=entries_of(shown, self._learner, rated, now.one),
+            value=scorer.values(interval_of(shown.logs[recommended])),
             gain_over_yours=shown.ratio(recommended, self._default),
             history=self._history,
             facts=self._runner.subject.facts,
             distributable=len(self._several),
-            tried=len(self._several) - len(untried),
             asked=limited or bool(self._several),
             excluded=frozenset(self._candidates.excluded),
             certificate=self._certification.of(recommended),

@@ -85,7 +85,6 @@ class MeasureWatch:
         return self._prune(windows) or (_unstable(windows) if start is None else None)
 
     def _shown(self, windows: Sequence[Window], start: int) -> bool:
-        """Whether a run has shown enough."""
         steady = windows[start:]
         if not _enough(steady):
             return False
@@ -144,14 +143,10 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
 
 
 class Budget:
-    """Time that a search may still spend.
+    """Time that a search may still spend; what is left from now on is for trials.
 
-    Args:
-        options: Holds the bound.
-        now: The engine's clock, so that a virtual machine has virtual time.
-        began: When the search began, by that clock; what is left from now on is for trials.
-        held: Tells the seconds that are kept for others.
-        zero: When the engine's clock was zero, in seconds since 1970; None: by the clock of now.
+    Its clock is the engine's, so that a virtual machine has virtual time; `zero` is when that was
+    zero, in seconds since 1970. Some seconds are held for others.
     """
 
     def __init__(
@@ -172,12 +167,9 @@ class Budget:
         # What the preparation took is nobody's share.
         self._prepared = self.elapsed
 
-    def within(self, options: SearchOptions, held: Callable[[], float]) -> Budget:
-        """Return the budget of those who may spend all but some seconds of this one.
-
-        These may change as more is known.
-        """
-        return Budget(options, self._now, self._began, held, self.zero)
+    def within(self, held: Callable[[], float]) -> Budget:
+        """Return the budget of those who may spend all but some seconds, as many as are kept."""
+        return Budget(self._options, self._now, self._began, held, self.zero)
 
     def take_held(self) -> bool:
         """Take the seconds that are kept for others, for good; return whether there were any."""

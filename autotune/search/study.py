@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -112,14 +113,12 @@ class Study:
             if RECORD in each.user_attrs
         ]
 
-    def use(self, sampler: BaseSampler | None = None, pruner: BasePruner | None = None) -> None:
+    def use(self, sampler: BaseSampler, pruner: BasePruner) -> None:
         """Let these propose and prune."""
-        self._live.sampler = sampler or self._live.sampler
-        self._live.pruner = pruner or self._live.pruner
+        self._live.sampler, self._live.pruner = sampler, pruner
 
     @property
     def name(self) -> str:
-        """The study's name in its storage."""
         return self._kept.study_name if self._kept else ""
 
     @property
@@ -130,15 +129,10 @@ class Study:
 
     @learning.setter
     def learning(self, learning: Learning) -> None:
-        if self._kept is None:
-            return
-        try:
-            self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
-        except (SQLAlchemyError, OptunaError, RuntimeError) as exc:
-            self._notify(
-                f"What was learned of other batch sizes could not be saved ({root_cause(exc)}); a "
-                "search that is resumed finds it out again."
-            )
+        # What cannot be saved is found out again by a search that is resumed.
+        with suppress(SQLAlchemyError, OptunaError, RuntimeError):
+            if self._kept:
+                self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
 
     @property
     def trials(self) -> Sequence[Trial]:
@@ -185,7 +179,6 @@ class Study:
         return Asked(trial=trial, configuration=configuration, prunes=prunes, study=self)
 
     def tell(self, asked: Asked, trial: Trial) -> None:
-        """Take in how a run has ended."""
         value = self.value(trial) if trial.measured else None
         self._live.tell(asked.trial, value, state_of(trial, value))
         self.append(trial, self._live.trials[asked.trial.number].intermediate_values)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
@@ -27,9 +25,9 @@ from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
 from autotune.search.learning import foreknown, learned
-from autotune.search.opening import FACTORIES, Claim, Wanted, claims, open_study
+from autotune.search.opening import FACTORIES, Claim, claims, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
-from autotune.search.request import Subject, TuningRequest, check, named_space
+from autotune.search.request import Subject, TuningRequest, calling, check, named_space
 from autotune.search.runner import Runner
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
@@ -47,7 +45,6 @@ from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
 from autotune.text import plural, sentence
 from autotune.trial import Trial
-from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
@@ -104,10 +101,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
     """Search, decide, and write the files if they are wanted.
 
-    Args:
-        request: What to tune.
-        engine: Runs the trials; reserve it before, if others may be timing there.
-        observer: Is told of each.
+    Reserve the engine before, if others may be timing there.
 
     Raises:
         UsageError: The request is wrong; nothing was run.
@@ -139,10 +133,12 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
             findings = search.findings(cut) if cut else search.run()
             patch = patch_of(findings.recommended, prepared.subject)
             findings = replace(findings, patch=patch)
-            if request.options.diagnose and not (findings.interrupted or search.hurried):
-                profiler = Profiler(runner, whole, observer, prepared.found)
-                trial = partial(tried, runner=runner, budget=whole)
-                findings = _followed(findings, (trial, profiler.run))
+            if request.options.diagnose and findings.cut is None:
+                try:
+                    findings = tried(findings, runner, whole)
+                    findings = Profiler(runner, whole, prepared.found).run(findings)
+                except INTERRUPTIONS as exc:
+                    interruption(exc)  # What was found is handed over all the same.
             with uninterrupted():
                 load = together(runner.loads)
                 result = session.recommendation(
@@ -167,7 +163,7 @@ class _Session:
     def search(self, prepared: _Prepared) -> tuple[Runner, Search]:
         """Return a search that goes on from all trials of the study."""
         options = self.request.options
-        budget = self.whole.within(options, lambda: reserved_seconds(options, runner.history))
+        budget = self.whole.within(lambda: reserved_seconds(options, runner.history))
         runner = Runner(
             self.engine,
             prepared.subject,
@@ -194,34 +190,31 @@ class _Session:
         """
         if prepared.weighs and prepared.subject.facts.learning is None:
             try:
-                known = prepared.knowing(self._looked(prepared))
-                self._notify_left_out(prepared, known)
+                runner, search = self.search(prepared)
+                search.begin()
+                learning = learned(
+                    self.request,
+                    prepared.subject,
+                    prepared.default,
+                    self.engine,
+                    self.observer,
+                    first_call=runner.history.costs.first_call(prepared.default),
+                    left=self.whole.left,
+                )
+                known = prepared.knowing(learning)
+                self._notify_left_out(prepared, known, learning.batch)
                 prepared = known
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
-        if prepared.weighs and (learning := prepared.subject.facts.learning):
-            self.study.learning = learning
+        if found := prepared.subject.facts.learning:
+            self.study.learning = found
             self.study.value = prepared.subject.scorer.value
         return prepared, None
 
-    def _looked(self, prepared: _Prepared) -> Learning:
-        runner, search = self.search(prepared)
-        search.begin()
-        return learned(
-            self.request,
-            prepared.subject,
-            prepared.default,
-            self.engine,
-            self.observer,
-            first_call=runner.history.costs.first_call(prepared.default),
-            left=self.whole.left,
-        )
-
-    def _notify_left_out(self, before: _Prepared, after: _Prepared) -> None:
+    def _notify_left_out(self, before: _Prepared, after: _Prepared, batch: int) -> None:
         out = len(before.found.configurations) - len(after.found.configurations)
-        learning = after.subject.facts.learning
-        if out and learning:
-            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch))
+        if out:
+            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=batch))
             are = "is" if out == 1 else "are"
             text = f"{plural(out, 'configuration')} {are} left out: {sentence(why)}"
             self.observer(Notice(text=text))
@@ -266,23 +259,13 @@ class _Session:
             prepared_seconds=ready,
             tracing_seconds=sum(each.first_step_seconds or 0.0 for each in trials[kept:]),
             measuring_seconds=sum(w.seconds for each in trials[kept:] for w in each.windows),
-            interrupted=findings.interrupted,
+            interrupted=findings.cut is not None,
             certificate=findings.certificate,
             space=request.space if isinstance(request.space, str) else None,
             options=request.options,
             margin=request.options.margin,
             seed=request.options.seed,
         )
-
-
-def _followed(findings: Findings, steps: Sequence[Callable[[Findings], Findings]]) -> Findings:
-    """Return the findings after further steps; what interrupts these ends nothing else."""
-    try:
-        for step in steps:
-            findings = step(findings)
-    except INTERRUPTIONS as exc:
-        interruption(exc)
-    return findings
 
 
 def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:
@@ -300,11 +283,7 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
-    script = request.workload.script
-    calling = (
-        f"Running {script.file} up to its fit" if script else "Calling model_fn and dataset_fn"
-    )
-    observer(Preparing(what=calling))
+    observer(calling(request.workload))
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
     data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
     workload = request.workload.model_copy(update=data)
@@ -364,46 +343,34 @@ def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOpti
 
 def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
     mine = [c for c in found.configurations if c.strategy == name]
-    found_values: dict[str, dict[Scalar, None]] = {}
-    for configuration in mine:
-        for axis, value in configuration.values().items():
-            found_values.setdefault(axis, {})[value] = None
+    axes = dict.fromkeys(axis for configuration in mine for axis in configuration.values())
+    values = {axis: tuple(dict.fromkeys(each[axis] for each in mine)) for axis in axes}
     return StrategyPlan(
         name=name,
         title=strategy(name).title,
         configurations=len(mine),
         axes=tuple(
-            AxisPlan(name=axis, values=tuple(values), meaning=describe(axis))
-            for axis, values in found_values.items()
-            if len(values) > 1
+            AxisPlan(name=axis, values=several, meaning=describe(axis))
+            for axis, several in values.items()
+            if len(several) > 1
         ),
         limits=tuple(limit for limit in found.limits if limit.strategy == name),
     )
 
 
 def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:
-    subject = prepared.subject
-    wanted = Wanted(
-        storage=request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}",
-        name=request.study,
-        base=_plain(subject.workload.name),
-        resume=request.resume,
-        identity={
-            FACTORIES: subject.workload.identity,
-            "workload": prepared.fingerprint,
-            "number of examples": str(subject.facts.certain("examples") or ""),
-            "number of input files": str(subject.facts.certain("file_shards") or ""),
-            "machine": subject.machine.fingerprint,
-            "space": prepared.space.identity,
-            "set of bounds": request.options.bounds,
-            "objective": request.options.objective,
-        },
-        scorer=subject.scorer,
+    subject, found = prepared.subject, prepared.found
+    identity = {
+        FACTORIES: subject.workload.identity,
+        "workload": prepared.fingerprint,
+        "number of examples": str(subject.facts.certain("examples") or ""),
+        "number of input files": str(subject.facts.certain("file_shards") or ""),
+        "machine": subject.machine.fingerprint,
+        "space": prepared.space.identity,
+        "set of bounds": request.options.bounds,
+        "objective": request.options.objective,
+    }
+    pool = (*found.configurations, *found.batch_matched.values())
+    return open_study(
+        request, subject, identity, pool, claim, lambda text: observer(Notice(text=text))
     )
-    pool = (*prepared.found.configurations, *prepared.found.batch_matched.values())
-    return open_study(wanted, pool, claim, lambda text: observer(Notice(text=text)))
-
-
-def _plain(name: str) -> str:
-    """A study's name from a factory's: `digits` from `digits:model_fn`."""
-    return re.sub(r"\W*[^\w.-]\W*", "-", name.partition(":")[0]).strip("-.") or "autotune"

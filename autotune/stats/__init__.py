@@ -11,7 +11,6 @@ from autotune.stats.intervals import (
     Noise as Noise,
     mean_rate as mean_rate,
     pooled_noise as pooled_noise,
-    significantly_below as significantly_below,
     squared_residuals as squared_residuals,
     t_quantile as t_quantile,
     unpaired_ratio as unpaired_ratio,

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
-from autotune.stats.intervals import Interval
+from autotune.stats.intervals import Interval, around
 from autotune.value import Value
 
 SDS = 1.96
@@ -36,8 +36,7 @@ class Efficiency(Value):
 
     @property
     def examples(self) -> Interval:
-        half = SDS * self.sd
-        return Interval(low=_exp(self.log - half), value=_exp(self.log), high=_exp(self.log + half))
+        return around(self.log, SDS * self.sd)
 
 
 def examples_needed(learning: Learning, batch: int) -> Interval | None:
@@ -71,7 +70,7 @@ def learning_rate_factor(learning: Learning, batch: int) -> float:
     if needed is None:
         return 1.0
     # The gain of plain steps is that by which they need more examples less than k times as many.
-    return math.sqrt(k) if learning.rule is UpdateRule.NORMALIZED else k / _exp(needed.log)
+    return math.sqrt(k) if learning.rule is UpdateRule.NORMALIZED else k / needed.examples.value
 
 
 def warm_up_examples(learning: Learning) -> int:
@@ -111,8 +110,3 @@ def _of_probe(probe: GradientProbe, learning: Learning, batch: int) -> Efficienc
     if value is None or len(known) < len(parts):
         return None
     return Efficiency(log=value, sd=math.sqrt((len(known) - 1) * float(np.var(known))))
-
-
-def _exp(log: float) -> float:
-    """Return e to it, within what is as good as nothing and as good as infinite."""
-    return math.exp(min(max(log, -300.0), 300.0))

@@ -42,8 +42,10 @@ class Interval(Value):
 def around(mean: float, half: float) -> Interval:
     """Return the interval of exp(x) for an x within `half` of `mean`."""
     # Beyond e^300 the figure is meaningless anyway, and exp must not overflow.
-    low, high = max(mean - half, -300.0), min(mean + half, 300.0)
-    return Interval(low=math.exp(low), value=math.exp(mean), high=math.exp(high))
+    low, value, high = (
+        math.exp(min(max(log, -300.0), 300.0)) for log in (mean - half, mean, mean + half)
+    )
+    return Interval(low=low, value=value, high=high)
 
 
 def t_quantile(degrees: float, probability: float) -> float:
@@ -101,11 +103,3 @@ def unpaired_ratio(a: Interval, b: Interval) -> Interval:
     """Return a ratio of two independent figures: errors of logarithms add as squares."""
     half = math.hypot(math.log(a.high / a.value), math.log(b.high / b.value))
     return around(math.log(a.value / b.value), half)
-
-
-def significantly_below(gap: float, error: float, noise: Noise, *, wrong: float) -> bool:
-    """Return whether a difference of logarithms is significantly negative.
-
-    Its error follows from the noise; `wrong` is how often this may be said of a gap of zero.
-    """
-    return gap + t_quantile(noise.degrees, 1 - wrong) * error < 0

@@ -40,7 +40,6 @@ class Turns:
         self._runner = runner
         self._budget = budget
         self._arms = list(arms)
-        self._learner = Learner(runner.history, self._arms)
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self.taken = 0
         """Rounds so far."""
@@ -48,11 +47,9 @@ class Turns:
         """Runs that were not measured, oldest first."""
 
     def affords(self) -> bool:
-        """Whether there is time for another round."""
         return self._runner.history.costs.total(self._arms) <= self._budget.left
 
     def take(self) -> None:
-        """Run each once."""
         for each in self._random.sample(self._arms, len(self._arms)):
             trial = self._runner.run(each, Stage.REPEAT, turn=self.taken)
             if not (trial.measured and self._runner.subject.scorer(trial)):
@@ -60,27 +57,13 @@ class Turns:
         self.taken += 1
 
     def measured(self, configuration: Configuration) -> list[Trial]:
-        """Return the runs of a configuration that were measured."""
         trials = self._runner.history.trials
         return [t for t in trials if t.configuration == configuration and t.measured]
 
-    def rounds(self, *arms: Configuration) -> int:
-        """Return how often all of some configurations were measured."""
-        return min(len(self.measured(each)) for each in arms)
-
-    def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
-        """Return how many times better one is; None before both were measured twice."""
-        return interval_of(self._gaps(one, other)) if self.rounds(one, other) > 1 else None
-
-    def chance(self, one: Configuration, other: Configuration, least: float) -> float:
-        """Return how likely one is at least so many times as good as the other."""
-        return float(np.mean(self._gaps(one, other) > math.log(least)))
-
-    def _gaps(self, one: Configuration, other: Configuration) -> Matrix:
-        rows = [self._arms.index(each) for each in (one, other)]
-        drawn = self._learner.learn().joint(rows).draw(DRAWS, 0, [0, 1])
-        gaps: Matrix = drawn[:, 0] - drawn[:, 1]
-        return gaps
+    @property
+    def rounds(self) -> int:
+        """How often all of them were measured."""
+        return min(len(self.measured(each)) for each in self._arms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +104,7 @@ class Contest:
         self._runner = runner
         self._arms = [winner, *([question.challenger] if question else [])]
         self._turns = Turns(runner, budget, self._arms, seed=seed)
+        self._learner = Learner(runner.history, self._arms)
         self._winner = winner
         self._question = question
 
@@ -134,8 +118,8 @@ class Contest:
         return compared(answer, ground).model_copy(
             update={
                 "challenger": question and question.challenger,
-                "ratio": question and self._turns.ratio(*self._arms),
-                "pairs": self._turns.rounds(*self._arms) if question else 0,
+                "ratio": question and self._ratio,
+                "pairs": self._turns.rounds if question else 0,
                 "examples_per_second": throughput and sustained(throughput, measured),
                 "trials": tuple(self._runner.history.trials),
             }
@@ -148,11 +132,22 @@ class Contest:
         return out >= ATTEMPTS or self._answer(self._question) is not Answer.UNCLEAR
 
     @property
+    def _ratio(self) -> Interval | None:
+        """How many times better than its challenger it is; None before both were measured twice."""
+        return interval_of(self._gaps) if self._turns.rounds > 1 else None
+
+    @property
+    def _gaps(self) -> Matrix:
+        """Draws of log(recommended / challenger)."""
+        drawn = self._learner.learn().joint([0, 1]).draw(DRAWS, 0, [0, 1])
+        gaps: Matrix = drawn[:, 0] - drawn[:, 1]
+        return gaps
+
+    @property
     def _broken(self) -> list[Trial]:
         return [t for t in self._turns.unmeasured[self._winner] if t.outcome in BROKEN]
 
     def _answered(self) -> tuple[Answer, str]:
-        """Return the answer of the runs, and its ground."""
         broken, ran = self._broken, bool(self._turns.measured(self._winner))
         if len(broken) >= ATTEMPTS or (broken and not ran):
             return Answer.FAILS, _unmeasured("the recommended configuration", broken[0])
@@ -171,7 +166,7 @@ class Contest:
         )
 
     def _against(self, question: Question) -> tuple[Answer, str]:
-        pairs, ratio = self._turns.rounds(*self._arms), self._turns.ratio(*self._arms)
+        pairs, ratio = self._turns.rounds, self._ratio
         if ratio is None:
             missing = self._turns.unmeasured[question.challenger]
             why = _unmeasured("its challenger", missing[0]) if missing else _too_few(pairs)
@@ -183,12 +178,10 @@ class Contest:
         return answer, text + question.consequences.get(answer, "")
 
     def _answer(self, question: Question) -> Answer:
-        if self._turns.rounds(*self._arms) < FEWEST:
+        if self._turns.rounds < FEWEST:
             return Answer.UNCLEAR
-        above, below = (
-            self._turns.chance(self._winner, question.challenger, bound)
-            for bound in (question.holds_above, question.fails_below)
-        )
+        gaps, bounds = self._gaps, (question.holds_above, question.fails_below)
+        above, below = (float(np.mean(gaps > math.log(bound))) for bound in bounds)
         if 1 - below > SURE_GAIN:
             return Answer.FAILS
         return Answer.HOLDS if above > SURE_GAIN else Answer.UNCLEAR

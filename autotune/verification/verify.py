@@ -12,13 +12,13 @@ from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
-from autotune.events import Observer, Preparing, nobody, notice_of
+from autotune.events import Observer, Preparing, as_notices, nobody
 from autotune.installed import VERSION
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.search.request import Subject
+from autotune.search.request import Subject, calling
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
@@ -82,9 +82,8 @@ def verify(
     options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
     check_factories(known.workload)
     name = known.workload.name
-    with reserved_engine(
-        engine, name, lambda what: observer(notice_of(what)), seconds=options.budget
-    ) as running:
+    notify = as_notices(observer)
+    with reserved_engine(engine, name, notify, seconds=options.budget) as running:
         return _Check(known, running, observer, running.now()).run(options)
 
 
@@ -115,10 +114,7 @@ class _Check:
         saved = self.saved
         if not all(each.module or each.pickled for each in saved.workload.factories.values()):
             return saved.facts
-        what = "Calling model_fn and dataset_fn"
-        if script := saved.workload.script:
-            what = f"Running {script.file} up to its fit"
-        self.observer(Preparing(what=what))
+        self.observer(calling(saved.workload))
         own = saved.configuration.for_factories()
         facts = self.engine.execute(InspectionRequest(saved.workload, offered=own))
         return facts.model_copy(update={"learning": saved.facts.learning})
@@ -163,8 +159,9 @@ class _Check:
 def question_of(saved: SavedConfiguration, where: Situation) -> Question | None:
     """Return what to ask, or None where there is nothing to compare with."""
     challenger, margin = _challenger(saved), saved.margin
-    legal = challenger is not None and where.why_illegal(challenger) is None
-    if challenger and legal and saved.configuration.distributed:
+    if challenger is None or where.why_illegal(challenger):
+        return None if saved.configuration.distributed else _against_defaults(saved, where)
+    if saved.configuration.distributed:
         return Question(
             challenger=challenger,
             holds_above=1.0,
@@ -173,20 +170,18 @@ def question_of(saved: SavedConfiguration, where: Situation) -> Question | None:
             theirs="the best single device",
             consequences={Answer.FAILS: f", a gain of less than {margin:.0%}"},
         )
-    if challenger and legal:
-        bound = 1 / (1 + margin)
-        return Question(
-            challenger=challenger,
-            holds_above=bound,
-            fails_below=bound,
-            mine="one device is",
-            theirs="the best distributed configuration",
-            consequences={
-                Answer.HOLDS: f", so distribution gains less than {margin:.0%}",
-                Answer.FAILS: f", so distribution gains more than {margin:.0%}",
-            },
-        )
-    return None if saved.configuration.distributed else _against_defaults(saved, where)
+    bound = 1 / (1 + margin)
+    return Question(
+        challenger=challenger,
+        holds_above=bound,
+        fails_below=bound,
+        mine="one device is",
+        theirs="the best distributed configuration",
+        consequences={
+            Answer.HOLDS: f", so distribution gains less than {margin:.0%}",
+            Answer.FAILS: f", so distribution gains more than {margin:.0%}",
+        },
+    )
 
 
 def _challenger(saved: SavedConfiguration) -> Configuration | None:

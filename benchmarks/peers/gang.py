@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Timer
 
 from autotune.config import Configuration
-from autotune.machine import free_ports
+from autotune.machine import held_ports
 from autotune.result.files import write_program
 from autotune.roles import Role, tf_config
 from autotune.strategies import strategy
@@ -81,12 +81,13 @@ def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subproce
 
 def _environments(job: Job, configuration: Configuration) -> Iterator[dict[str, str]]:
     roles = strategy(configuration.strategy).roles(configuration, job.machine)
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(len(roles))]
-    for role in roles:
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", **_visible(role)}
-        if len(roles) > 1:
-            environment["TF_CONFIG"] = tf_config(roles, addresses, role)
-        yield environment
+    with held_ports(len(roles)) as ports:
+        addresses = [f"127.0.0.1:{port}" for port in ports]
+        for role in roles:
+            environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", **_visible(role)}
+            if len(roles) > 1:
+                environment["TF_CONFIG"] = tf_config(roles, addresses, role)
+            yield environment
 
 
 def _visible(role: Role) -> dict[str, str]:

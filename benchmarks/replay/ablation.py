@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 from autotune.result import Verdict
-from autotune.search import kernel
+from autotune.search import belief, kernel
 from autotune.search.bounds import Bounds
-from autotune.search.failures import Failures
 from autotune.search.posterior import WALKERS, Posterior
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
@@ -76,7 +75,7 @@ def _everywhere(**values: object) -> None:
 
 
 def _instead(owner: object, **members: object) -> None:
-    """Give a class, or one of it, other members."""
+    """Give a class, one of it, or a module other members."""
     for name, value in members.items():
         setattr(owner, name, value)
 
@@ -122,7 +121,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "what a run takes of the probability of an answer": lambda: _everywhere(ANSWER=0.0),
     "designed first runs": lambda: _instead(Search, _first=lambda _: iter(())),
     "the chance that a run fails": lambda: _instead(
-        Failures, works=lambda self, *_: np.ones(len(self._row))
+        belief, chances=lambda _, row, *__: np.ones(len(row))
     ),
     "proofs": lambda: _instead(Bounds, why_not=lambda *_: None),
     "its own proposals (random ones instead)": _at_random,

@@ -113,7 +113,10 @@ class Recording:
             for number, configuration in enumerate(families(self._found.distributed)):
                 if family(configuration) not in known:
                     request = allreduce_request(
-                        configuration, self._subject, Path(folder) / str(number)
+                        configuration,
+                        self._subject,
+                        Path(folder) / str(number),
+                        self._subject.facts.dense_gradient_bytes,
                     )
                     watch = MeasureWatch()
                     run = run_of(configuration, EXCHANGE, self._engine.execute(request, watch))

@@ -8,9 +8,11 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.search.allreduce import allreduce_request, allreduce_workload, step_time
+from autotune.search.allreduce import allreduce_request, seconds_of_step
 from autotune.search.request import Subject
+from autotune.search.stopping import MeasureWatch
 from autotune.workload import WorkloadFacts
+from tools.docs.samples import WORKLOAD
 
 pytestmark = pytest.mark.real
 
@@ -26,9 +28,8 @@ GANG = Configuration(
 def test_replicas_exchange(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration, size: int
 ) -> None:
-    """Replicas of one process, and workers of a gang, exchange any number of gradients."""
-    facts = WorkloadFacts(dense_gradient_bytes=size)
-    subject = Subject(workload=allreduce_workload(size), facts=facts, machine=engine.machine())
-    found = step_time(engine, allreduce_request(configuration, subject, tmp_path / "run"))
-    assert found is not None
-    assert found.seconds > 0
+    subject = Subject(workload=WORKLOAD, facts=WorkloadFacts(), machine=engine.machine())
+    request = allreduce_request(configuration, subject, tmp_path / "run", size)
+    seconds = seconds_of_step(engine.execute(request, MeasureWatch()))
+    assert seconds is not None
+    assert seconds > 0

@@ -102,7 +102,6 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
 
 
 def test_a_sleeping_step_sets_the_rate(timed: Timed) -> None:
-    """Two hundred milliseconds a step make 40 examples a second."""
     rate = timed(step=0.2).examples_per_second or 0
     assert 25 < rate <= BATCH / 0.2 * 1.05
 

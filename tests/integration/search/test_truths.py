@@ -16,6 +16,7 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
+from autotune.search.allreduce import seconds_of_step
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
@@ -38,8 +39,6 @@ TakeApart = Callable[..., Breakdown]
 
 @pytest.fixture
 def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
-    """Return a function that takes a step of one of the programs apart, in one round of runs."""
-
     def take_apart(
         configuration: Configuration, dataset: str = "dataset_fn", **values: float
     ) -> Breakdown:
@@ -63,9 +62,12 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         for each in telling(configuration):
             what = variant(configuration, each, facts)
             assert what is not None
-            found = runner.step_time(what.configuration, held=what.held, exchanges=what.exchanges)
-            assert found is not None, each
-            made[each] = found.seconds
+            result = runner.without_trial(
+                what.configuration, held=what.held, exchanges=what.exchanges
+            )
+            seconds = seconds_of_step(result)
+            assert seconds is not None, each
+            made[each] = seconds
         return breakdown(configuration, made, EXPECTED, otherwise=0.0)
 
     return take_apart

@@ -21,6 +21,7 @@ from autotune.testing import Ending, FakeEngine
 from autotune.testing.fake import Speed
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
+from tests.trials import ended_trial
 
 SPACE = parse_space(
     {
@@ -41,8 +42,6 @@ Tuner = Callable[..., Result]
 
 
 def speed(*, distributed: float = 1.0) -> Speed:
-    """Larger batches and more steps per call are faster; distribution multiplies by a factor."""
-
     def rate(configuration: Configuration) -> float:
         base = 10_000 * configuration.global_batch**0.3
         base *= configuration.steps_per_execution**0.1
@@ -80,19 +79,9 @@ def ended(
     rate: float | None = 100.0,
     **more: Any,
 ) -> Trial:
-    kept: dict[str, Any] = {
-        "stage": Stage.EXPLORE,
-        "reason": Message(text=""),
-        "wall_seconds": 5.0,
-        "ended_at": 10.0 * number,
-    }
-    return Trial(
-        number=number,
-        configuration=configuration,
-        outcome=outcome,
-        examples_per_second=rate,
-        **kept | more,
-    )
+    kept = {"stage": Stage.EXPLORE, "wall_seconds": 5.0, "ended_at": 10.0 * number, **more}
+    which = {"configuration": configuration, "outcome": outcome, "examples_per_second": rate}
+    return ended_trial(number, **which, **kept)
 
 
 class Failing(FakeEngine):
@@ -117,8 +106,6 @@ def kept_in() -> BaseStorage | None:
 
 @pytest.fixture
 def tuner(tmp_path: Path, workload: Workload, kept_in: BaseStorage | None) -> Tuner:
-    """Runs a search with some speeds, options and request fields."""
-
     def run(
         truth: Speed,
         *,

@@ -20,8 +20,8 @@ from autotune.tuning import Tuner as Caller
 
 from .conftest import Failing, Tuner, speed
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-GONE = (errno.EROFS, errno.EIO, errno.ENOENT)
+KINDS = (errno.ENOSPC, errno.EIO, errno.ENOENT)
+"""The disk is full, or fails, or the folder is gone."""
 
 
 def failing(at: int, number: int) -> Failing:
@@ -29,7 +29,7 @@ def failing(at: int, number: int) -> Failing:
     return Failing(at, OSError(number, os.strerror(number)))
 
 
-@pytest.mark.parametrize("number", FULL + GONE)
+@pytest.mark.parametrize("number", KINDS)
 def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int) -> None:
     result = tuner(speed(), engine=failing(4, number))
     assert len(result.trials) == 4
@@ -41,12 +41,10 @@ def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int
     assert (tmp_path / "out" / "train.py").read_text() == result.script
 
 
-@pytest.mark.parametrize("number", [FULL[0], GONE[0]])
-def test_a_disk_without_anything_measured_is_an_error_that_names_it(
-    tmp_path: Path, number: int
-) -> None:
-    with pytest.raises(OutputError, match=os.strerror(number)):
-        Caller(engine=failing(0, number)).tune("json:loads", "json:dumps", out=tmp_path / "out")
+def test_a_disk_without_anything_measured_is_an_error_that_names_it(tmp_path: Path) -> None:
+    engine = failing(0, errno.EROFS)
+    with pytest.raises(OutputError, match=os.strerror(errno.EROFS)):
+        Caller(engine=engine).tune("json:loads", "json:dumps", out=tmp_path / "out")
 
 
 def test_another_error_of_the_system_is_not_the_disks(tuner: Tuner) -> None:

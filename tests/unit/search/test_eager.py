@@ -18,7 +18,6 @@ from .conftest import Tuner, speed
 
 
 def searched(tuner: Tuner, **facts: Any) -> Result:
-    """Search where eager steps take ten times as long."""
     rates = speed(distributed=0.5)
 
     def truth(configuration: Configuration) -> float | Ending:

@@ -175,7 +175,6 @@ def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> Non
 
 
 def test_what_is_promised_knows_of_lengths(tuner: Tuner) -> None:
-    """The throughput's interval holds them; that of the gain does not, as both train alike."""
     lengths = {"lengths": tuple(map(float, range(10, 26))), "length_scatter": 0.25}
     first = read(5_000_000, 100.0)
     plain, varied = (

@@ -24,7 +24,6 @@ LARGE = FAKE_FACTS.model_copy(update={"operations": 2300})
 
 
 def engine(facts: WorkloadFacts, *, faster: float = 1.0) -> FakeEngine:
-    """Return a machine on which a model takes long to trace."""
     return FakeEngine(speed(distributed=faster), facts=facts, tracing=TRACING, between=0.03)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 import pytest
+from optuna.samplers import RandomSampler
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
@@ -45,7 +46,7 @@ def windows(
 def asked() -> Asked:
     """A trial whose pruner compares it with one device at `RATE`."""
     study = Study(pool=[ONE])
-    study.use(pruner=SlowerThanOneDevice(lambda: Reference(math.log(RATE), 0.05)))
+    study.use(RandomSampler(), SlowerThanOneDevice(lambda: Reference(math.log(RATE), 0.05)))
     return study.ask(ONE, prunes=True)
 
 

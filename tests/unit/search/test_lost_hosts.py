@@ -79,7 +79,6 @@ class Losing(FakeEngine):
 
 
 def speed(*, two: float, three: float) -> Speed:
-    """Worker groups are so many times as fast as one device."""
     factors = {1: 1.0, 2: two, 3: three}
     return lambda c: 1000.0 * factors[c.workers]
 

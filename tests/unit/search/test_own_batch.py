@@ -21,7 +21,6 @@ DEFAULT = SearchOptions().objective
 
 
 def unasked(tuner: Tuner, *, distributed: float = 0.5, **facts: Any) -> Result:
-    """Search without an estimate, where larger batches are much faster."""
     truth = steep(speed(distributed=distributed))
     engine = FakeEngine(truth, between=0.03, facts=FAKE_FACTS.model_copy(update=facts))
     return tuner(truth, engine=engine, options={"objective": DEFAULT, "budget": 400.0})

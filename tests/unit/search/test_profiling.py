@@ -191,7 +191,7 @@ def test_an_engine_that_cannot_take_the_exchange_away_leaves_it_unexplained(tune
     assert result.diagnosis is not None
     found = result.diagnosis.distributed
     assert found is not None
-    assert not found.has_share(Part.EXCHANGE)
+    assert not found.share(Part.EXCHANGE)
     assert found.unexplained is not None
     assert sum(not request.exchanges for request in engine.requests) == 1
 

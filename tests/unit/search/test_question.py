@@ -22,11 +22,24 @@ def rough_posterior() -> None:
 def joint(means: list[float], sds: list[float], noise: float = 0.03) -> Joint:
     """One hypothesis, whose configurations are independent."""
     return Joint(
-        rows=tuple(range(len(means))),
         means=np.array([means]),
         covariances=np.diag(np.square(sds))[None],
         noises=np.full((1, len(means)), noise**2),
     )
+
+
+def entrants(
+    singles: list[int],
+    several: list[int],
+    runs: tuple[int, ...],
+    *,
+    shown: int = 3,
+    modes: tuple[int, int] = (20, 0),
+    works: list[float] | None = None,
+) -> Entrants:
+    """All that is distributed may be recommended, and runs where nothing else is said."""
+    able = np.ones(len(runs)) if works is None else np.array(works)
+    return Entrants(singles, several, runs, shown, modes, may=several, works=able)
 
 
 def asked(
@@ -37,8 +50,8 @@ def asked(
     modes: tuple[int, int] = (20, 0),
     shown: int = 3,
 ) -> Gain:
-    entrants = Entrants([0], [1], runs, shown, modes)
-    return gain_of(joint([0.0, gain], [sd / math.sqrt(2)] * 2), entrants, MARGIN)
+    both = entrants([0], [1], runs, shown=shown, modes=modes)
+    return gain_of(joint([0.0, gain], [sd / math.sqrt(2)] * 2), both, MARGIN)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +71,6 @@ def test_the_answer_follows_from_the_gain(gain: float, sd: float, verdict: Verdi
 
 
 def test_no_single_run_decides() -> None:
-    """However far apart, there are two of what is distributed, and two on one device."""
     once = asked(0.5, 0.02, runs=(2, 1))
     assert (once.verdict, once.lacks) == (Verdict.UNDECIDED, 1)
     assert asked(0.5, 0.02, runs=(1, 2)).lacks == 0
@@ -66,8 +78,8 @@ def test_no_single_run_decides() -> None:
 
 
 def test_two_configurations_of_one_device_stand_for_each_other() -> None:
-    entrants = Entrants([0, 1], [2], (1, 1, 2), 2, (20, 0))
-    found = gain_of(joint([0.0, 0.0, 0.5], [0.02] * 3), entrants, MARGIN)
+    three = entrants([0, 1], [2], (1, 1, 2), shown=2)
+    found = gain_of(joint([0.0, 0.0, 0.5], [0.02] * 3), three, MARGIN)
     assert (found.verdict, found.lacks) == (Verdict.DISTRIBUTE, None)
 
 
@@ -89,8 +101,8 @@ def test_what_an_answer_costs_if_it_is_wrong() -> None:
 
 
 def test_an_untried_one_that_may_be_fast_keeps_the_question_open() -> None:
-    entrants = Entrants([0], [1, 2], (3, 3, 0), shown=3, modes=(20, 0))
-    found = gain_of(joint([0.0, -0.3, 0.0], [0.01, 0.01, 0.2]), entrants, MARGIN)
+    three = entrants([0], [1, 2], (3, 3, 0))
+    found = gain_of(joint([0.0, -0.3, 0.0], [0.01, 0.01, 0.2]), three, MARGIN)
     assert found.verdict is Verdict.UNDECIDED
 
 
@@ -103,7 +115,7 @@ def test_what_hardly_runs_does_not_hold_up_the_answer() -> None:
     """What is unknown of a batch that does not fit matters as little as it is likely to fit."""
     known = joint([0.0, 0.2, 0.0], [0.02, 0.02, 0.5])
     found = [
-        gain_of(known, Entrants([0, 2], [1], (3, 3, 0), 3, (20, 0), works=np.array(works)), MARGIN)
+        gain_of(known, entrants([0, 2], [1], (3, 3, 0), works=works), MARGIN)
         for works in ([1.0, 1.0, 0.01], [1.0, 1.0, 1.0])
     ]
     assert [each.verdict for each in found] == [Verdict.DISTRIBUTE, Verdict.UNDECIDED]
@@ -112,7 +124,7 @@ def test_what_hardly_runs_does_not_hold_up_the_answer() -> None:
 def test_staying_is_not_said_while_what_was_measured_on_one_device_is_far_behind() -> None:
     """That an untried one is surely better than what leads has to be seen first."""
     known = joint([0.0, 2.0, 5.0], [0.02, 0.02, 0.3])
-    found = gain_of(known, Entrants([0, 2], [1], (3, 3, 0), 3, (20, 0)), MARGIN)
+    found = gain_of(known, entrants([0, 2], [1], (3, 3, 0)), MARGIN)
     assert (found.none > 0.95, found.verdict, found.lacks) == (True, Verdict.UNDECIDED, 2)
 
 

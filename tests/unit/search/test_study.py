@@ -229,7 +229,6 @@ class Interleaved(FakeEngine):
 
 
 def test_two_searches_never_share_a_study(tuner: Tuner) -> None:
-    """The second one is refused, and may go on once the first has ended."""
     engine = Interleaved(tuner, resume=True)
     first = tuner(speed(), engine=engine, options=SHORT)
     assert engine.refused

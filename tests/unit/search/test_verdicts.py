@@ -112,7 +112,6 @@ def test_without_anything_to_distribute_the_answer_is_one_device(
 
 
 def test_what_cannot_win_needs_no_run(tuner: Tuner) -> None:
-    """Where one device proves that two replicas are too slow, it stays at one device."""
     result = tuner(much_faster_alone, space=FASTER_ALONE, options={"max_global_batch": 512})
     assert result.verdict is Verdict.ONE_DEVICE
     assert {t.outcome for t in result.trials if t.configuration.distributed} == {Outcome.SKIPPED}

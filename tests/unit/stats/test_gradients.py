@@ -16,7 +16,6 @@ BATCH = 32
 
 
 def probed(micro_batches: int, seed: int = 0) -> GradientProbe:
-    """Return what so many micro-batches of normal gradients tell."""
     draw, sums = np.random.default_rng(seed), GradientSums(ELEMENTS, BATCH)
     for _ in range(micro_batches):
         sums.add(draw.normal(MEAN, SD / math.sqrt(BATCH)))
@@ -26,7 +25,6 @@ def probed(micro_batches: int, seed: int = 0) -> GradientProbe:
 
 
 def test_the_trace_is_that_of_one_example() -> None:
-    """The trace is that of the covariance of one example's gradient, whatever the micro-batch."""
     assert probed(256).whole.trace == pytest.approx((SD**2).sum(), rel=0.02)
 
 

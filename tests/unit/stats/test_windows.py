@@ -45,7 +45,6 @@ def test_a_run_that_keeps_changing_never_settles() -> None:
 
 @pytest.mark.parametrize("seconds", [0.15, 0.2, 0.3, 0.4, 0.6])
 def test_short_epochs_settle(seconds: float) -> None:
-    """Epochs of two windows, of which the second ends it slowly, are steady from the start."""
     epochs = [Window(2, seconds), Window(2, 1.8 * seconds, ends=1)] * 8
     start = warmed_up_from(epochs)
     assert start is not None

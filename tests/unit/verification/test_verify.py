@@ -102,7 +102,6 @@ def check(save: Save) -> Check:
     ],
 )
 def test_the_truth_decides(check: Check, verdict: Verdict, pair: float, answer: Answer) -> None:
-    """A clear difference confirms or refutes each verdict, before the time is spent."""
     found = check(verdict, pair=pair)
     assert found.answer is answer
     assert found.seconds < 40
