@@ -73,7 +73,7 @@ class Straggler(Value):
     """Of the worker; empty where all have the same."""
     factor: float
     """What it takes for a step, as a multiple of the median of the others."""
-    seconds: tuple[float, ...] = ()
+    seconds: tuple[float, ...]
     """For each worker: of a step by itself where `without` is known, else core seconds."""
     without: Interval | None = None
     """Examples per second of the others alone, predicted as a multiple of those of all; None where
@@ -115,10 +115,6 @@ class Breakdown(Value):
         """Return whether a part takes much of the step, and is not noise alone."""
         mine = (each.share for each in self.shares if each.part is part)
         return any(share.value >= LIMITS and share.low >= SIGNIFICANT for share in mine)
-
-    def has_share(self, part: Part) -> bool:
-        """Return whether a part has a share of its own."""
-        return any(each.part is part for each in self.shares)
 
     def spent(self, part: Part) -> float:
         """Return the milliseconds of a part."""

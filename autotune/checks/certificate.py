@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
-from pydantic import computed_field, model_validator
+from pydantic import ConfigDict, computed_field
 
 from autotune.reason import CheckKind, Seen
 from autotune.reason.sentences import check_text
@@ -26,6 +25,8 @@ class Finding(StrEnum):
 class Check(Value):
     """One question and its answer."""
 
+    model_config = ConfigDict(extra="ignore")  # Its sentence is made anew when it is read back.
+
     name: str
     """What was checked, in two or three words, as in "Certified: disjoint examples"."""
     finding: Finding
@@ -35,13 +36,6 @@ class Check(Value):
     @property
     def sentence(self) -> str:
         return " ".join(map(check_text, self.seen))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_sentence(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        return {name: each for name, each in data.items() if name != "sentence"}
 
 
 class Certificate(Value):

@@ -14,13 +14,14 @@ from pathlib import Path
 from autotune.axis import Place
 from autotune.checks import replicas
 from autotune.checks.certificate import Certificate, Check, Finding, failed, see, undecided
-from autotune.checks.trajectory import NAME, Steps, check_trajectory
+from autotune.checks.trajectory import NAME, check_trajectory
 from autotune.config import Configuration, axes, default_of
 from autotune.engine.base import Engine, Limits
 from autotune.engine.reasons import is_memory
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
+from autotune.options import SCRIPT_SEED
 from autotune.reason import CheckKind, Raised, Reason, Seen
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts
@@ -38,8 +39,6 @@ MOST_BYTES = 128 * 2**20
 """Of examples that are read, and again of those that are kept."""
 COUNTING_SECONDS = 4.0
 """For counting the whole dataset, where only that can tell duplicates from overlap."""
-_EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
-"""Relative size of a rounding in the types in which gradients are computed, if not in float32."""
 
 
 def family(configuration: Configuration) -> Configuration:
@@ -62,7 +61,6 @@ class Candidate:
     machine: Machine
     rate: float
     """Examples per second, as measured."""
-    seed: int = 0
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -111,14 +109,7 @@ def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, ste
     if (why := alone.failure) is not None:
         found = failed if _refuses(why) else undecided
         return found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
-    configuration = candidate.configuration
-    taken = Steps(
-        count=steps,
-        batch=configuration.global_batch,
-        replicas=configuration.replicas,
-        epsilon=_EPSILON.get(configuration.precision, 0.0),
-    )
-    return check_trajectory(seen.ranks[0], alone.ranks, taken)
+    return check_trajectory(seen.ranks[0], alone.ranks, candidate.configuration, steps)
 
 
 def _refuses(why: Reason) -> bool:
@@ -169,7 +160,7 @@ def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> 
         facts,
         candidate.machine,
         folder,
-        seed=candidate.seed,
+        seed=SCRIPT_SEED,
         limits=candidate.limits,
     )
 

@@ -130,7 +130,6 @@ def advise(
 
 
 def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
-    """Return whether a remedy means anything for a workload."""
     meant = {
         Remedy.PARALLEL_CALLS: not facts.py_dataset,
         Remedy.DATASET_WORKERS: facts.py_dataset,

@@ -189,10 +189,9 @@ def _drift(
     variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int
 ) -> Seen:
     apart = max(math.dist(column[0], each) for each in column)
-    moved = math.dist(column[0], begun) if begun else math.hypot(*column[0])
-    if not moved:
-        return see(CheckKind.DIVERGED_UNMOVED, steps=steps, name=variable.name)
-    return see(CheckKind.DIVERGED, steps=steps, name=variable.name, share=apart / moved)
+    moved = max(math.dist(each, begun) if begun else math.hypot(*each) for each in column)
+    share = apart / (moved or math.inf)  # Zero where one that is not finite stands beside it.
+    return see(CheckKind.DIVERGED, steps=steps, name=variable.name, share=share)
 
 
 def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:

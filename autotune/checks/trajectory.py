@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.tasks.observe import RankObservation, Variable
+from autotune.config import Configuration
+from autotune.engine.tasks.observe import RankObservation
 from autotune.reason import CheckKind, Seen
 from autotune.value import Scalar
 
@@ -26,6 +27,8 @@ MISTAKE = 0.25
 gradient or twice of it, which leads half of that way astray at least; this is half of that."""
 CLEAR = 0.01
 """Share of its own way by which roundings may move a variable that is checked by itself."""
+EPSILON = {"mixed_bfloat16": 2.0**-7, "mixed_float16": 2.0**-10}
+"""Relative size of a rounding in the types in which gradients are computed, if not in float32."""
 FIGURE = 0.005
 """Share by which a logged loss must differ to be shown with another figure."""
 
@@ -60,34 +63,27 @@ class Deviation:
         return clear and self.delta > max(self.tolerance, MISTAKE * self.moved)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steps:
-    count: int
-    batch: int
-    """Examples in each, over all replicas."""
-    replicas: int
-    epsilon: float = 0.0
-    """Relative size of a rounding in what computes gradients; that of the variables, if smaller."""
-
-
 def check_trajectory(
-    rank: RankObservation, references: Sequence[RankObservation], taken: Steps
+    rank: RankObservation,
+    references: Sequence[RankObservation],
+    configuration: Configuration,
+    steps: int,
 ) -> Check:
     """Return whether the weights of the first replica went where one device brings them.
 
     The first of the references is one device unchanged, the others have other roundings.
     """
-    steps = taken.count
     if unlike := _unlike(rank, references):
         return undecided(NAME, see(unlike))
-    parts = _deviations(rank, references, taken)
+    parts = _deviations(rank, references, configuration, steps)
     whole = _sum([part for part, kind in parts if kind == "trainable"])
     if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
         return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
     wrong = [each for each, _ in [(whole, ""), *parts] if each.plain_mistake]
     if wrong:
-        figures = {**wrong[0].figures, "name": wrong[0].name, "replicas": taken.replicas}
-        return failed(NAME, see(CheckKind.ASTRAY, steps=steps, **figures))
+        figures = {**wrong[0].figures, "name": wrong[0].name}
+        replicas = configuration.replicas
+        return failed(NAME, see(CheckKind.ASTRAY, steps=steps, replicas=replicas, **figures))
     if whole.tolerance >= MISTAKE * whole.moved:
         kind = CheckKind.UNCLEAR if whole.moved else CheckKind.UNMOVED
         return undecided(NAME, see(kind, steps=steps, **whole.figures))
@@ -101,10 +97,15 @@ def check_trajectory(
 
 
 def _deviations(
-    rank: RankObservation, references: Sequence[RankObservation], taken: Steps
+    rank: RankObservation,
+    references: Sequence[RankObservation],
+    configuration: Configuration,
+    steps: int,
 ) -> list[tuple[Deviation, str]]:
     """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
     mine, runs = rank.copies[0].end, [each.copies[0] for each in references]
+    coarse = EPSILON.get(configuration.precision, 0.0)
+    sums = math.log2(configuration.global_batch + 1)
     found: list[tuple[Deviation, str]] = []
     for index, variable in enumerate(rank.variables):
         if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
@@ -117,17 +118,12 @@ def _deviations(
             name=variable.name,
             delta=math.dist(mine[index], end),
             spread=max((math.dist(each, end) for each in others), default=0.0),
-            rounding=_rounding(variable, size, moved, taken),
+            # Each update rounds the weight, each gradient its sums.
+            rounding=steps * variable.epsilon * size + max(coarse, variable.epsilon) * sums * moved,
             moved=moved,
         )
         found.append((deviation, variable.kind))
     return found
-
-
-def _rounding(variable: Variable, size: float, moved: float, taken: Steps) -> float:
-    """Return what roundings may do: each update rounds the weight, each gradient its sums."""
-    gradient = max(taken.epsilon, variable.epsilon) * math.log2(taken.batch + 1)
-    return taken.count * variable.epsilon * size + gradient * moved
 
 
 def _sum(parts: Sequence[Deviation]) -> Deviation:

@@ -270,7 +270,6 @@ class CheckKind(StrEnum):
     NO_RANDOM = "no random numbers"
     OWN_RANDOM = "own random numbers"
     DIVERGED = "diverged"
-    DIVERGED_UNMOVED = "diverged without change"
     EQUAL_REPLICAS = "equal replicas"
     OUTSIDE_SCOPE = "outside of the scope"
     ON_ALL_REPLICAS = "on all replicas"

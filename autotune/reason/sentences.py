@@ -50,7 +50,6 @@ def reason_text(reason: Reason) -> str:
 
 
 def check_text(seen: Seen) -> str:
-    """Return in words what a check of a distributed training saw."""
     figures = dict(seen.figures)
     tiny = {f"{name}_tiny": _tiny(f) for name, f in seen.figures if isinstance(f, float)}
     why = reason_text(seen.reason) if seen.reason else ""
@@ -58,7 +57,6 @@ def check_text(seen: Seen) -> str:
 
 
 def rule_text(rule: Rule) -> str:
-    """Return in words why a configuration cannot run."""
     if rule.kind is RuleKind.STRATEGY:
         return rule.text
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"

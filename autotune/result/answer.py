@@ -64,6 +64,7 @@ def _figures(result: ResultData) -> dict[str, str]:
     decision, alone = result.evidence.decision, why_alone(result.facts)
     own, seconds = result.evidence.default.global_batch, decision.more_seconds
     adjective = result.evidence.adjective
+    better, worse = _compared(adjective)
     return {
         "why": rule_text(alone) if alone else "",
         "name": title(decision.challenger) if decision.challenger else "",
@@ -76,8 +77,8 @@ def _figures(result: ResultData) -> dict[str, str]:
         "stay": _side("stay on one device", decision.none),
         "margin": f"{result.margin:.0%}",
         "adjective": adjective,
-        "better": _compared(adjective, "more"),
-        "worse": _compared(adjective, "less"),
+        "better": better,
+        "worse": worse,
         "own": f"{own:,}",
         "at_own": f" at a global batch of {own:,}" if result.facts.learning else "",
         "more": f"continue with a budget of {at_least(seconds)} (--resume)"
@@ -102,16 +103,12 @@ def _small(share: float) -> str:
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
-def _compared(adjective: str, degree: str) -> str:
-    """Return how much of a quality something has beside something else, such as `faster`."""
+def _compared(adjective: str) -> list[str]:
+    """Return what is said of what is better and of what is worse: `faster`, `slower`."""
     word, *rest = adjective.split(" ", 1)
-    return " ".join([_COMPARED.get((word, degree), f"{degree} {word}"), *rest])
+    both = _COMPARED.get(word, (f"more {word}", f"less {word}"))
+    return [" ".join([each, *rest]) for each in both]
 
 
-_COMPARED = {
-    ("fast", "more"): "faster",
-    ("fast", "less"): "slower",
-    ("cheap", "more"): "cheaper",
-    ("cheap", "less"): "dearer",
-}
+_COMPARED = {"fast": ("faster", "slower"), "cheap": ("cheaper", "dearer")}
 LEAST_SHARE = 0.001

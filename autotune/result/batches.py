@@ -5,7 +5,7 @@ Configurations are compared that are equal in all other settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
@@ -41,24 +41,6 @@ def own_arm(configuration: Configuration, own: int) -> Configuration:
     """Return the same settings with another batch behind each update."""
     replicas = update_batch(configuration) // configuration.per_replica_batch
     return configuration.taking({"per_replica_batch": max(own // replicas, 1)})
-
-
-def rows(entries: Iterable[Entry]) -> Mapping[Configuration, Entry]:
-    """Return the measured row of each configuration."""
-    return {each.configuration: each for each in entries if each.outcome is Outcome.MEASURED}
-
-
-def _arms_of(
-    configuration: Configuration, shown: Mapping[Configuration, Entry], own: int
-) -> Arms | None:
-    """Return the comparison of a configuration's batch with the own; None if one was not measured.
-
-    `shown` is the measured row of each configuration, `own` the user's own global batch.
-    """
-    other, same = shown.get(configuration), shown.get(own_arm(configuration, own))
-    if other is None or same is None or other == same:
-        return None
-    return Arms(other, same) if update_batch(same.configuration) == own else None
 
 
 class Gain(NamedTuple):
@@ -97,8 +79,7 @@ def gain(arms: Arms, learning: Learning) -> Gain | None:
     needed = examples_needed(learning, batch)
     if needed is None:
         return None
-    factor = learning_rate_factor(learning, batch)
-    return Gain(arms, needed, factor)
+    return Gain(arms, needed, learning_rate_factor(learning, batch))
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:
@@ -132,12 +113,13 @@ def batches(result: ResultData) -> Mapping[int, Arms]:
     known = result.facts.learning
     if known is None:
         return {}
-    shown = rows(result.compared)
+    shown = {e.configuration: e for e in result.compared if e.outcome is Outcome.MEASURED}
     others = sorted(shown, key=lambda c: (c.distributed, -shown[c].examples_per_second.value))
     found: dict[int, Arms] = {}
     for each in (result.config, *others):
-        if arms := _arms_of(each, shown, known.batch):
-            found.setdefault(update_batch(each), arms)
+        other, own = shown.get(each), shown.get(own_arm(each, known.batch))
+        if other and own and other != own and update_batch(own.configuration) == known.batch:
+            found.setdefault(update_batch(each), Arms(other, own))
     return found
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from autotune.result.batches import batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
-from autotune.result.view import Row
+from autotune.result.view import Figure, Row, figure
 from autotune.stats import Interval
 from autotune.text import plural
 
@@ -52,8 +51,6 @@ class Reach(NamedTuple):
     at: str
     low: str
     high: str
-    sure: bool
-    """Whether there is no interval to draw."""
 
 
 class Scale(NamedTuple):
@@ -67,8 +64,7 @@ class Scale(NamedTuple):
         return _percent(self._place(value))
 
     def reach(self, interval: Interval) -> Reach:
-        low, high = interval.low, interval.high
-        return Reach(self.at(interval.value), self.at(low), self.at(high), low == high)
+        return Reach(self.at(interval.value), self.at(interval.low), self.at(interval.high))
 
     def ticks(self) -> list[Tick]:
         """Return some round values of the axis, so far apart that their letters do not touch."""
@@ -114,26 +110,18 @@ def _percent(value: float) -> str:
     return f"{value:.2f}%"
 
 
-class Mark(StrEnum):
-    """How a configuration is drawn; no two differ by colour alone."""
-
-    ALONE = "alone"
-    DISTRIBUTED = "distributed"
-    PRUNED = "pruned"
-
-    @property
-    def meaning(self) -> str:
-        return {
-            Mark.ALONE: "one device",
-            Mark.DISTRIBUTED: "distributed",
-            Mark.PRUNED: "stopped early, significantly slower",
-        }[self]
+MARKS: Mapping[str, str] = {
+    "alone": "one device",
+    "distributed": "distributed",
+    "pruned": "stopped early, significantly slower",
+}
+"""How configurations are drawn, and what that means; no two marks differ by colour alone."""
 
 
-def mark_of(entry: Entry) -> Mark:
+def mark_of(entry: Entry) -> str:
     if entry.outcome is not Outcome.MEASURED:
-        return Mark.PRUNED
-    return Mark.DISTRIBUTED if entry.configuration.distributed else Mark.ALONE
+        return "pruned"
+    return "distributed" if entry.configuration.distributed else "alone"
 
 
 class Throughput(NamedTuple):
@@ -146,13 +134,12 @@ class Throughput(NamedTuple):
     scale: Scale
 
     @property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> dict[str, str]:
         used = {mark_of(each.entry) for each in self.rows}
-        return [mark for mark in Mark if mark in used]
+        return {mark: meaning for mark, meaning in MARKS.items() if mark in used}
 
 
 def throughput(rows: Sequence[Row]) -> Throughput:
-    """Return the figure of all that was measured, the best first."""
     first = {*sorted(range(len(rows)), key=lambda i: not rows[i].compared)[:SHOWN]}
     drawn = [each for i, each in enumerate(rows) if i in first]
     shown = [each.entry.speedup for each in drawn if each.entry.speedup]
@@ -293,10 +280,8 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
 
 
 class Threshold(NamedTuple):
-    what: str
-    figure: Interval
-    value: str
-    interval: str
+    figure: Figure
+    drawn: Interval
     scale: Scale
     here: float | None = None
     """What was measured; None where nothing was."""
@@ -318,11 +303,10 @@ def pays(diagnosis: Diagnosis | None) -> Pays | None:
 def _thresholds(found: BreakEven) -> Iterator[Threshold]:
     if found.batch:
         here = found.configuration.per_replica_batch
-        value, _, interval = threshold(found.batch, form=",.0f").partition(" ")
-        scale = scale_for([found.batch], here, found.farthest)
-        yield Threshold("per-replica batch size", found.batch, value, interval[1:-1], scale, here)
+        text = figure(threshold(found.batch, form=",.0f"), "per-replica batch size")
+        yield Threshold(text, found.batch, scale_for([found.batch], here, found.farthest), here)
     if found.bandwidth:
         what = "Mbit/s between machines like this one"
-        value, _, interval = threshold(found.bandwidth, MEGABIT, ",.3g").partition(" ")
-        scale = scale_for([found.bandwidth], *(MEGABIT * each for each in NETWORKS))
-        yield Threshold(what, found.bandwidth, value, interval[1:-1], scale)
+        text = figure(threshold(found.bandwidth, MEGABIT, ",.3g"), what)
+        drawn = Interval(**{end: each / MEGABIT for end, each in found.bandwidth})
+        yield Threshold(text, drawn, scale_for([drawn], *NETWORKS))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
-from autotune.engine.tasks.between import BetweenEpochs
+from autotune.engine.tasks.train import BetweenEpochs
 from autotune.library import modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, linear_regression
 
 from autotune.checks.breakdown import LIMITS
-from autotune.config import Configuration
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
 from autotune.program import epoch_in_words
@@ -32,14 +31,7 @@ from autotune.strategies import in_short, strategy, title, update_batch
 from autotune.text import plural, rate, size
 from autotune.trial import Trial
 
-FAILURES = (
-    Outcome.OUT_OF_MEMORY,
-    Outcome.CRASHED,
-    Outcome.HUNG,
-    Outcome.FAILED,
-    Outcome.UNSTABLE,
-    Outcome.REJECTED,
-)
+FAILURES = {*Outcome} - {Outcome.MEASURED, Outcome.PRUNED, Outcome.SKIPPED, Outcome.UNFINISHED}
 ALIKE = ("strategy", "workers", "servers", "replicas_per_worker", "cache", "precision")
 """Axes in which configurations have to agree for their memory to differ by the batch alone."""
 LEAST_GROWTH = 0.1
@@ -57,13 +49,10 @@ def explanations(result: ResultData, *elsewhere: Explain) -> Iterator[str]:
 def learning_rate(optimizer: str, factor: float) -> str:
     """Return what usually becomes of the learning rate with so many times the global batch."""
     change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
-    name = optimizer or "the optimizer"
+    how = f"divided by about {1 / change:.2g}"
     if change >= 1:
-        return (
-            f"usually the learning rate of {name} is multiplied by about {change:.2g}, with a "
-            "warm-up over the first epochs"
-        )
-    return f"usually the learning rate of {name} is divided by about {1 / change:.2g}"
+        how = f"multiplied by about {change:.2g}, with a warm-up over the first epochs"
+    return f"usually the learning rate of {optimizer or 'the optimizer'} is {how}"
 
 
 def _current(result: ResultData) -> list[Trial]:
@@ -72,12 +61,13 @@ def _current(result: ResultData) -> list[Trial]:
     The loss of a host is no failure of theirs, and is reported.
     """
     last = {t.configuration: t.number for t in result.trials if t.measured}
-
-    def counts(t: Trial) -> bool:
-        later = t.number < last.get(t.configuration, -1)
-        return not later or t.interrupted or t.outcome is Outcome.REJECTED
-
-    return list(filter(counts, result.trials))
+    return [
+        t
+        for t in result.trials
+        if t.number >= last.get(t.configuration, 0)
+        or t.interrupted
+        or t.outcome is Outcome.REJECTED
+    ]
 
 
 def _eager(result: ResultData) -> Iterator[str]:
@@ -120,23 +110,20 @@ def _asynchronous(result: ResultData) -> Iterator[str]:
     """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
     several = (result.config, *(each.configuration for each in result.compared))
     found = next((each for each in several if strategy(each.strategy).asynchronous), None)
-    lost = _lost_updates(result, found) if found else None
-    share = f"{lost:.0%} of the updates were lost from optimizer.iterations" if lost else ""
-    if found and found == result.config:
+    if found is None:
+        return
+    mine = (trial.lost_updates for trial in result.trials if trial.configuration == found)
+    lost, share = [each for each in mine if each is not None], ""
+    if any(lost):
+        share = f"{fmean(lost):.0%} of the updates were lost from optimizer.iterations"
+    if found == result.config:
         yield (
             f"{strategy(found.strategy).title} trains asynchronously: workers do not wait for each "
             f"other, so gradients may be stale.{f' {share}.' if share else ''} Compare the trained "
             "model with single-device training before relying on it."
         )
-    elif found and share:
+    elif share:
         yield f"With {in_short(found)}, {share}."
-
-
-def _lost_updates(result: ResultData, configuration: Configuration) -> float | None:
-    """Return the mean share of updates that the trials of a configuration lost, if it can."""
-    mine = (trial.lost_updates for trial in result.trials if trial.configuration == configuration)
-    shares = [each for each in mine if each is not None]
-    return fmean(shares) if shares else None
 
 
 def _callbacks(result: ResultData) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
-from autotune.installed import needed
+from autotune.installed import check_installed
 from autotune.library import modules_for
 from autotune.reason.sentences import reason_text
 from autotune.result.leaderboard import Leaderboard
@@ -107,7 +107,9 @@ def trials_csv(trials: Sequence[Trial]) -> str:
 
 def trials_frame(trials: Sequence[Trial], leaderboard: Leaderboard) -> DataFrame:
     """Return the columns of trials.csv, one for each axis, and the ratio to one device."""
-    pandas = needed("pandas", by="result.trials_frame()", extra="notebook")
+    check_installed("pandas", by="result.trials_frame()", extra="notebook")
+    import pandas as pd  # noqa: PLC0415 - an optional package
+
     rows = [
         _figures(trial)
         | {COMPARED: leaderboard.speedup_of(trial), "configuration": in_short(trial.configuration)}
@@ -115,7 +117,7 @@ def trials_frame(trials: Sequence[Trial], leaderboard: Leaderboard) -> DataFrame
         for trial in trials
     ]
     names = [*COLUMNS, COMPARED, "configuration", *axes()]
-    frame: DataFrame = pandas.DataFrame(rows, columns=None if rows else names)
+    frame = pd.DataFrame(rows, columns=None if rows else names)
     return frame.set_index("number")
 
 

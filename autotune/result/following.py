@@ -76,7 +76,7 @@ def _best(leaderboard: Leaderboard) -> Stacked:
             # The first column says already that it is one device.
             name = row.name if distributed else row.name.partition(", ")[2]
             lines.append(Line((kind, row.rate, row.speedup), Text(name)))
-    return Stacked(("|best so far", ">examples/s", ">vs one device"), "configuration", lines, LEAST)
+    return Stacked(("|best so far", ">examples/s", ">vs one device"), lines, LEAST)
 
 
 def _latest(leaderboard: Leaderboard) -> Stacked:
@@ -84,7 +84,7 @@ def _latest(leaderboard: Leaderboard) -> Stacked:
     heads = (">trial", "|outcome", ">examples/s", ">vs one device")
     latest = reversed(leaderboard.trials[-LATEST:])
     lines = [_trial_line(trial_row(each, leaderboard)) for each in latest]
-    return Stacked(heads, "configuration", lines, LEAST)
+    return Stacked(heads, lines, LEAST)
 
 
 def _trial_line(row: TrialRow) -> Line:

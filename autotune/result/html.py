@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -22,7 +22,6 @@ from pygments.lexers import BashLexer, DiffLexer, PythonLexer, YamlLexer
 from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.library import NAMES
-from autotune.reason.sentences import reason_text
 from autotune.result import charts
 from autotune.result.answer import settings
 from autotune.result.data import ResultData
@@ -31,7 +30,6 @@ from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
-from autotune.trial import Stage, Trial
 from autotune.workload import Factory
 
 STYLE, SCRIPT = "style.css", "script.js"
@@ -40,7 +38,6 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uf
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 _CODE = re.compile(r"`(?P<code>[^`\n]+)`|(?<![\w-])(?P<option>--[a-z][a-z-]*)")
 _LEXERS = {"patch": DiffLexer, "py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
-_STAGES = {Stage.BASELINE: "one device", Stage.EXPLORE: "distributed", Stage.REPEAT: "repeat"}
 
 
 def page(result: ResultData, written: datetime | None = None) -> str:
@@ -91,7 +88,7 @@ def parts(result: ResultData) -> dict[str, Any]:
             # Its modules are the same in every delivery.
             if text and Path(name).stem not in NAMES
         },
-        **_trials(result.trials, result.leaderboard()),
+        **_trials(result.leaderboard()),
     }
 
 
@@ -100,13 +97,13 @@ def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
     return {
         "result": None,
         "throughput": charts.throughput([row_of(each) for each in leaderboard.rows()]),
-        **_trials(leaderboard.trials, leaderboard),
+        **_trials(leaderboard),
     }
 
 
-def _trials(trials: Sequence[Trial], leaderboard: Leaderboard) -> dict[str, Any]:
-    rows = [trial_row(each, leaderboard) for each in trials]
-    return {"endings": endings(trials), "trials": rows, "leaderboard": leaderboard}
+def _trials(leaderboard: Leaderboard) -> dict[str, Any]:
+    rows = [trial_row(each, leaderboard) for each in leaderboard.trials]
+    return {"endings": endings(leaderboard.trials), "trials": rows, "leaderboard": leaderboard}
 
 
 def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
@@ -197,14 +194,13 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    made.globals |= {"describe": describe, "mark_of": charts.mark_of, "stages": _STAGES}
+    made.globals |= {"describe": describe, "mark_of": charts.mark_of}
     made.filters |= {
         "coded": coded,
         "highlighted": highlighted,
         "in_short": in_short,
         "rate_with_error": rate_with_error,
         "ratio": share,
-        "reason": reason_text,
     }
     return made
 

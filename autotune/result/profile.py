@@ -175,10 +175,10 @@ def _hidden(found: Breakdown) -> Iterator[str]:
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
     exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
-    saved = (found.configuration.replicas - 1) * computing
-    known = found.has_share(Part.COMPUTE)
-    beside = f"; computing them takes {_ms(computing)}" if known else ""
-    more = ", so it costs more than the other replicas save" if known and exchange > saved else ""
+    beside = f"; computing them takes {_ms(computing)}" if computing else ""
+    more = ""
+    if 0 < (found.configuration.replicas - 1) * computing < exchange:
+        more = ", so it costs more than the other replicas save"
     return (
         f"Exchanging the gradients{_size(facts)} adds {_ms(exchange)} to each step{beside}{more}: "
         "a larger per-replica batch would exchange them less often."
@@ -196,11 +196,10 @@ def _waiting(found: Straggler) -> str:
     each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
     if found.without is not None:
         return _without(found, each, found.without)
-    figures = f" ({each} ms of CPU time by worker)" if each else ""
     return (
-        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per "
-        f"step{figures}, and the others are idle for about {found.waiting:.0%} of that. Check its "
-        "input and what else runs on its machine."
+        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per step "
+        f"({each} ms of CPU time by worker), and the others are idle for about {found.waiting:.0%} "
+        "of that. Check its input and what else runs on its machine."
     )
 
 
@@ -217,7 +216,8 @@ def _without(found: Straggler, each: str, gain: Interval) -> str:
 
 def _sequential(found: Breakdown, fixed: Interval) -> str:
     # Where it is not known what a call takes by itself, that may be the cause as well.
-    model = found.has_share(Part.CALL) and found.share(Part.CALL) < LIMITS
+    call = found.share(Part.CALL)
+    model = call and call < LIMITS
     chain = (
         "the model is a sequence of small operations" if model else "most of a step is fixed cost"
     )

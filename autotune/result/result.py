@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import ValidationError, computed_field, model_validator
+from pydantic import ValidationError, computed_field
 
-from autotune.errors import ConfigurationError, UsageError, first_mistake, in_words
+from autotune.errors import ConfigurationError, UsageError, first_mistake
 from autotune.result.answer import summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
 from autotune.result.files import put_texts, trials_csv, trials_frame
-from autotune.result.saved import PICKLES, RESULT, configuration_text
+from autotune.result.saved import PICKLES, RESULT, configuration_text, parsed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,6 +23,7 @@ TRIALS = "trials.jsonl"
 """From this and result.json a result can be read back."""
 WINDOWS = {"trials": {"__all__": {"windows"}}}
 """What JSON for people leaves out; trials.jsonl holds it."""
+WRITTEN = "Name a folder that `autotune tune` or `result.save()` has written, or search again."
 
 
 class Result(ResultData):
@@ -39,14 +40,6 @@ class Result(ResultData):
     def reasons(self) -> tuple[str, ...]:
         """Why, one sentence each, the most important first."""
         return tuple(explanations(self))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_sentences(cls, data: Any) -> Any:
-        """Drop what is made anew from the values."""
-        if not isinstance(data, dict):
-            return data
-        return {name: each for name, each in data.items() if name not in ("summary", "reasons")}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-serializable data, the same as `autotune tune --json`."""
@@ -96,26 +89,15 @@ class Result(ResultData):
             ConfigurationError: It is not there, cannot be read, or is damaged.
         """
         folder = Path(path).parent if Path(path).name == RESULT else Path(path)
+        kept = parsed(folder / RESULT, json.loads, WRITTEN)
+        trials = parsed(folder / TRIALS, _lines, WRITTEN)
+        fields = kept if isinstance(kept, dict) else {}
         try:
-            kept = json.loads((folder / RESULT).read_text("utf-8"))
-            # Not `splitlines`: what a trial printed may hold other characters that end a line.
-            with (folder / TRIALS).open(encoding="utf-8") as lines:
-                trials = [json.loads(line) for line in lines]
-            return cls.model_validate_json(json.dumps({**kept, "trials": trials}))
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigurationError(
-                f"{folder} holds no result that can be read: {in_words(exc)}.",
-                "Name a folder that `autotune tune` or `result.save()` has written.",
-            ) from exc
+            return cls.model_validate_json(json.dumps({**fields, "trials": trials}))
         except ValidationError as exc:
             raise ConfigurationError(
                 f"{folder / RESULT} is no saved result: {first_mistake(exc)}.",
                 "Read it with the version of autotune that wrote it, or search again.",
-            ) from exc
-        except (ValueError, TypeError) as exc:
-            raise ConfigurationError(
-                f"{folder / RESULT} or {TRIALS} is damaged: {' '.join(str(exc).split())}.",
-                "Search again.",
             ) from exc
 
     def report(self) -> str:
@@ -184,3 +166,8 @@ class Result(ResultData):
         from autotune.result.html import cell  # noqa: PLC0415 - as above
 
         return cell(self)
+
+
+def _lines(text: str) -> list[Any]:
+    # Not `splitlines`: what a trial printed may hold other characters that end a line.
+    return [json.loads(line) for line in text.split("\n") if line]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
@@ -30,12 +30,13 @@ HEADER = """\
 # configuration too; `autotune verify FILE` measures it again. Both need the facts in `result`.
 """
 SUFFIXES = (".yaml", ".yml")
-DIGITS = 4
-"""Significant digits of a figure that people read."""
 
 
 class SavedConfiguration(Value):
     """The part of a result that a check or another rendering needs."""
+
+    # A result.json holds more: all of a result, with sentences that are made anew from its values.
+    model_config = ConfigDict(extra="ignore")
 
     schema_version: Literal[1] = 1
     autotune: str = VERSION
@@ -88,7 +89,7 @@ def _decided(saved: SavedConfiguration) -> Iterator[tuple[str, Any]]:
     yield "objective", saved.objective
     for name in ("examples_per_second", "gain_over_yours", "best_distributed_speedup"):
         if interval := getattr(saved, name):
-            yield name, {end: _rounded(each) for end, each in interval}
+            yield name, {end: float(f"{each:.4g}") for end, each in interval}
     if saved.certificate:
         yield "certificate", saved.certificate.line
     yield "workload", dict(_workload(saved.workload))
@@ -101,10 +102,6 @@ def _settings(found: Configuration) -> dict[str, Any]:
     own = {"arguments": dict(found.arguments)} if found.arguments else {}
     always = {name: found[name] for name in ("strategy", "workers", "per_replica_batch")}
     return {**always, **changed, **own}
-
-
-def _rounded(figure: float) -> float:
-    return float(f"{figure:.{DIGITS}g}")
 
 
 def _workload(workload: Workload) -> Iterator[tuple[str, Any]]:
@@ -164,15 +161,15 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
         ConfigurationError: A file cannot be read, or is not what it should be.
     """
     path = Path(path)
-    given = _parsed(path, yaml.safe_load, "Fix this line, or save the configuration again.")
+    given = parsed(path, yaml.safe_load, "Name another file, or fix this one.")
     if not isinstance(given, dict) or not {"configuration", "workload", "result"} <= given.keys():
         raise ConfigurationError(
             f"{path} is not a saved configuration.", "Create one with `autotune tune`."
         )
     facts = path.parent / str(given["result"])
-    kept = _parsed(facts, json.loads, f"Keep it where `result` in {path} says, or search again.")
+    kept = parsed(facts, json.loads, f"Keep it where `result` in {path} says, or search again.")
     try:
-        saved = SavedConfiguration.model_validate(_fields_of(kept))
+        saved = SavedConfiguration.model_validate(kept)
         configuration = _configuration(given["configuration"])
     except ValidationError as exc:
         raise ConfigurationError(
@@ -186,21 +183,14 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
     return saved if configuration == saved.configuration else _changed(saved, configuration)
 
 
-def _parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:
+def parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:
     try:
         return parse(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as exc:
-        where = "Check the path." if parse is yaml.safe_load else next_step
-        raise ConfigurationError(f"{path} cannot be read: {in_words(exc)}.", where) from exc
+        raise ConfigurationError(f"{path} cannot be read: {in_words(exc)}.", next_step) from exc
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
         raise ConfigurationError(f"{path} cannot be parsed: {text}.", next_step) from exc
-
-
-def _fields_of(kept: Any) -> Any:
-    """Return what a result.json holds of a saved configuration."""
-    names = SavedConfiguration.model_fields
-    return {n: kept[n] for n in names if n in kept} if isinstance(kept, dict) else kept
 
 
 def _configuration(given: Any) -> Configuration:

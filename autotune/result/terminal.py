@@ -24,7 +24,6 @@ from autotune.result.files import MEANINGS, written
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size
-from autotune.value import Scalar
 from autotune.workload import FitFacts, WorkloadFacts
 
 HEAD = "bold dim"
@@ -77,15 +76,13 @@ class Line(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """Short columns and a text beside them, or below them where it would be squeezed."""
+    """Short columns and a configuration beside them, or below where it would be squeezed."""
 
     heads: Sequence[str]
     """Of the short columns, as for `columns`; none of them may fold."""
-    last: str
-    """Heading of the text."""
     rows: Sequence[Line]
     least: int
-    """Columns that the text needs to stand beside the others."""
+    """Columns that the configuration needs to stand beside the others."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = [tuple(head.lstrip(">|") for head in self.heads), *(r.cells for r in self.rows)]
@@ -99,7 +96,7 @@ class Stacked(NamedTuple):
             yield Padding(Text(style=row.style).append_text(row.text), (0, 0, 0, 2))
 
     def _beside(self) -> Table:
-        table = columns(*self.heads, self.last)
+        table = columns(*self.heads, "configuration")
         for row in self.rows:
             table.add_row(*row.cells, row.text, style=row.style)
         return table
@@ -223,17 +220,12 @@ def _axes(plan: Plan) -> Table:
     every = [axis for each in plan.strategies for axis in each.axes]
     for name in dict.fromkeys(axis.name for axis in every):
         mine = [axis for axis in every if axis.name == name]
-        values = _in_order({value: None for axis in mine for value in axis.values})
-        text = Text(", ".join(map(str, values)))
+        values = dict.fromkeys(value for axis in mine for value in axis.values)
+        # Numbers by size, and anything else as it comes.
+        ordered = sorted(values, key=lambda each: each if type(each) is int else 0)
+        text = Text(", ".join(map(str, ordered)))
         table.add_row(name, text.append(f"  {mine[0].meaning}", style="dim"))
     return table
-
-
-def _in_order(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
-    """Return numbers by size, and anything else as it comes."""
-    every = tuple(values)
-    numbers = [each for each in every if type(each) is int]
-    return tuple(sorted(numbers)) if len(numbers) == len(every) else every
 
 
 def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> RenderableType:
@@ -281,7 +273,7 @@ def _answer(view: ResultView) -> Iterator[RenderableType]:
     yield Text.assemble(("Settings: ", "bold"), settings(view.result))
     yield Text()
     heads = ("|outcome", ">examples/s", ">vs one device")
-    yield Stacked(heads, "configuration", [_line(row) for row in view.best], LEAST)
+    yield Stacked(heads, [_line(row) for row in view.best], LEAST)
     yield Text(view.counts, style="dim")
 
 
@@ -308,11 +300,7 @@ def _others(ending: Ending) -> str:
 
 def _files(files: Mapping[str, Path], folder: Path) -> Iterator[RenderableType]:
     yield Text.assemble(("files in ", HEAD), (str(folder), "bold"), overflow="fold")
-    table = columns("|", "")
-    table.show_header = False
-    for name in files:
-        table.add_row(f"  {name}", Text(MEANINGS[name], style="dim"))
-    yield table
+    yield named(((name, MEANINGS[name]) for name in files), indent="  ")
 
 
 def _command(step: NextStep) -> RenderableType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from autotune.objective import Objective
@@ -18,11 +18,14 @@ _DIGITS = 4
 def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
     """Return all trials as JSON: when each ran, for what its time went, and what it showed.
 
+    Times are in seconds after the first one began; several may have run side by side.
     `value` is a trial's figure by the objective; `best` the best one of a measured trial so far.
     """
     minimized, best = objective.direction == "minimize", 0.0
-    found = []
-    for trial, began in _placed(leaderboard.trials):
+    begins = [(each.ended_at or 0.0) - each.wall_seconds for each in leaderboard.trials]
+    first, found = min(begins, default=0.0), []
+    for trial, begin in zip(leaderboard.trials, begins, strict=True):
+        began = begin - first
         score = leaderboard.score(trial)
         best = max(best, score or 0.0) if trial.measured else best
         found.append(
@@ -44,19 +47,6 @@ def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
 
 def _figure(score: float | None, *, minimized: bool) -> float | None:
     return (1 / score if minimized else score) if score else None
-
-
-def _placed(trials: Sequence[Trial]) -> Iterator[tuple[Trial, float]]:
-    """Yield each trial with when it began, in seconds after the first one did.
-
-    Several may have run side by side; those that no clock was kept of follow each other.
-    """
-    first = min((each.ended_at - each.wall_seconds for each in trials if each.ended_at), default=0)
-    free = 0.0
-    for trial in trials:
-        began = trial.ended_at - trial.wall_seconds - first if trial.ended_at else free
-        yield trial, began
-        free = began + trial.wall_seconds
 
 
 def _phases(trial: Trial, began: float) -> Iterator[tuple[str, float, float]]:

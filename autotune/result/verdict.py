@@ -39,8 +39,6 @@ class Decision(Value):
     """What staying on one device is expected to lose, as a share."""
     distributing: float = 0.0
     """What distributing is expected to lose."""
-    certified: bool = True
-    """Whether the challenger was checked before it could win."""
     hosts_lost: bool = False
     """Whether there are distributed configurations for which hosts were lost."""
     more_seconds: float | None = None
@@ -77,10 +75,6 @@ class Evidence(Value):
     decision: Decision
     default: Configuration
     """One device with Keras's own settings, as far as the space has them."""
-    tried: int = 0
-    """Distributed configurations that ran, or were known without a run to be no faster."""
-    distributable: int = 0
-    """Distributed configurations that there are."""
     noise: Noise = EXPECTED
     """Between-run noise."""
     quantity: str = "throughput"

@@ -38,16 +38,10 @@ from autotune.trial import Stage, Trial
 MOST_ROWS = 3
 """Rows of a table, where only the best are shown."""
 TIMES = "\N{MULTIPLICATION SIGN}"
-OWN = "your own"
 WHOSE = {
     Origin.SCRIPT: "as the script by itself",
     Origin.AUTO_STRATEGY: "as AutoStrategy would",
 }
-PRUNED_OR_SKIPPED = {
-    Outcome.PRUNED: "stopped early: significantly slower than one device",
-    Outcome.SKIPPED: "not started: cannot be faster, or cannot run here",
-}
-"""What belongs to a search that goes well stands below what went wrong."""
 PHASES: Mapping[Stage, str] = {
     Stage.BASELINE: "Searching for the best settings on one device",
     Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
@@ -134,7 +128,7 @@ def row_of(
     entry: Entry, *, chosen: bool = False, own: bool = False, challenger: bool = False
 ) -> Row:
     origins = (each for each in entry.origins if not own or each is not Origin.SCRIPT)
-    whose = ", ".join([*([OWN] if own else []), *(WHOSE[each] for each in origins)])
+    whose = ", ".join([*(["your own"] if own else []), *(WHOSE[each] for each in origins)])
     ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
     runs = plural(entry.runs, "run") if entry.runs > 1 else ""
     baseline = "the baseline" if entry.speedup == ITSELF else ""
@@ -198,40 +192,19 @@ class Ending(NamedTuple):
 
     @property
     def bad(self) -> bool:
-        """Whether it calls for attention."""
-        return self.outcome not in PRUNED_OR_SKIPPED
+        """Whether it calls for attention, unlike what belongs to a search that goes well."""
+        return self.outcome not in (Outcome.PRUNED, Outcome.SKIPPED)
 
 
-class Endings(NamedTuple):
-    """What gave no figure to be compared: pruned, skipped and failed, and why."""
-
-    sentence: str
-    causes: Sequence[Ending]
-    """Those first that call for attention."""
-
-
-def endings(trials: Sequence[Trial]) -> Endings:
-    """Return why trials gave no figure, or none to be compared."""
+def endings(trials: Sequence[Trial]) -> list[Ending]:
+    """Return what gave no figure to be compared, first what calls for attention."""
     groups: dict[tuple[Outcome, str], list[Trial]] = {}
     for trial in trials:
         if not trial.measured:
             key = trial.outcome, sentence(reason_text(trial.reason))
             groups.setdefault(key, []).append(trial)
-    causes = [Ending(outcome, reason, mine) for (outcome, reason), mine in groups.items()]
-    order = tuple(PRUNED_OR_SKIPPED)
-    causes.sort(key=lambda each: 0 if each.bad else order.index(each.outcome) + 1)
-    return Endings(_ended(Counter(t.outcome for t in trials if not t.measured)), causes)
-
-
-def _ended(found: Counter[Outcome]) -> str:
-    bad = sum(count for each, count in found.items() if each not in PRUNED_OR_SKIPPED)
-    failed = [f"{plural(bad, 'trial')} failed"] if bad else []
-    said = [
-        f"{plural(found[each], 'trial')} {each} ({meaning})"
-        for each, meaning in PRUNED_OR_SKIPPED.items()
-        if each in found
-    ]
-    return f"{'; '.join(failed + said)}."
+    found = [Ending(outcome, reason, mine) for (outcome, reason), mine in groups.items()]
+    return sorted(found, key=lambda each: (not each.bad, each.outcome is Outcome.SKIPPED))
 
 
 class NextStep(NamedTuple):
@@ -279,7 +252,7 @@ class ResultView:
 
     @cached_property
     def failures(self) -> list[Ending]:
-        return [each for each in endings(self.result.trials).causes if each.outcome in FAILURES]
+        return [each for each in endings(self.result.trials) if each.outcome in FAILURES]
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from autotune.checks import replicas, trajectory
 from autotune.checks.certificate import Certificate, Finding
-from autotune.checks.certify import RUN, Candidate, certify
+from autotune.checks.certify import Candidate, certify
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.reason.sentences import check_text
@@ -111,8 +111,6 @@ TAKEN = {"data": (), "unlike": ("batch_size", "input_context")}
     [
         # A factory that asks for its share and ignores it gives every worker the same.
         ("right", "ignoring", SOURCE, replicas.EXAMPLES, "read the same 128 of 256 examples"),
-        # A training that cannot be looked at may not win.
-        ("right", "deadly", SOURCE, RUN, "Worker 1 was killed by SIGKILL"),
         # Gradients that together are twice too large are found, even where the steps hide it.
         ("wrong_average", "data", MIRRORED, trajectory.NAME, ""),
         # A generator that is made too late to be told apart draws the same on every replica.

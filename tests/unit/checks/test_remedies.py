@@ -27,7 +27,6 @@ def advice(
     configurations: tuple[Configuration, ...] = EVERY,
     rules: tuple[Rule, ...] = (),
 ) -> Advice:
-    """Return what is said of a remedy."""
     limits = tuple(Limit(strategy="one_device", rule=each, configurations=1) for each in rules)
     found = Candidates(configurations=configurations, limits=limits, batch_matched={})
     [mine] = [each for each in advise(facts, found, rates or {}) if each.remedy is remedy]

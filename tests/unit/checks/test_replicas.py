@@ -154,7 +154,6 @@ def test_equal_random_numbers_fail(other: Numbers, finding: Finding) -> None:
 
 
 def test_a_variable_on_one_device_fails() -> None:
-    """A variable without copies beside others with copies was made outside of the scope."""
     here = rank(END, END)
     lone = variable("outside", copies=1, mirrored=False)
     check = replicas.check_places([here.model_copy(update={"variables": (*here.variables, lone)})])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from autotune.checks.certificate import Check, Finding
-from autotune.checks.trajectory import Steps, check_trajectory
+from autotune.checks.trajectory import check_trajectory
+from autotune.config import Configuration
 from autotune.engine.tasks.observe import Numbers, RankObservation
 
 from .conftest import rank
@@ -18,14 +18,15 @@ from .conftest import rank
 PASSED, FAILED, UNDECIDED = Finding.PASSED, Finding.FAILED, Finding.UNDECIDED
 START: Numbers = (0.0, 0.0)
 END: Numbers = (3.0, 4.0)
-TAKEN = Steps(count=8, batch=64, replicas=2)
+PAIR = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=32)
+STEPS = 8
 
 
 def trained(end: Numbers, spread: float = 1e-6, **fields: Any) -> Check:
     """Check a training that ends somewhere, where roundings change so much."""
     others = [END, (3.0 + spread, 4.0), (3.0, 4.0 - spread)]
     references = [rank(each, start=START) for each in others]
-    return check_trajectory(rank(end, end, start=START, **fields), references, TAKEN)
+    return check_trajectory(rank(end, end, start=START, **fields), references, PAIR, STEPS)
 
 
 def test_a_gradient_counted_wrongly_fails() -> None:
@@ -61,7 +62,6 @@ def test_a_gradient_counted_wrongly_fails() -> None:
 def test_what_is_no_plain_mistake_is_told_and_not_refused(
     check: Check, finding: Finding, words: str
 ) -> None:
-    """What cannot be told apart from roundings stays open."""
     assert check.finding is finding
     assert words in check.sentence
 
@@ -69,11 +69,11 @@ def test_what_is_no_plain_mistake_is_told_and_not_refused(
 def test_coarse_gradients_may_differ_more() -> None:
     """In 16 bits each half of a batch is rounded by itself; without a movement all looks right."""
     still = [rank(START, start=START)] * 3
-    assert check_trajectory(still[0], still, TAKEN).finding is UNDECIDED
+    assert check_trajectory(still[0], still, PAIR, STEPS).finding is UNDECIDED
     mine, theirs = rank((3.03, 4.04), start=START), [rank(END, start=START)] * 3
-    coarse = replace(TAKEN, epsilon=2.0**-7)
-    assert check_trajectory(mine, theirs, TAKEN).finding is UNDECIDED
-    assert check_trajectory(mine, theirs, coarse).finding is PASSED
+    coarse = PAIR.but(precision="mixed_bfloat16")
+    assert check_trajectory(mine, theirs, PAIR, STEPS).finding is UNDECIDED
+    assert check_trajectory(mine, theirs, coarse, STEPS).finding is PASSED
 
 
 def test_the_optimizers_memory_shows_what_its_steps_hide() -> None:
@@ -85,7 +85,8 @@ def test_the_optimizers_memory_shows_what_its_steps_hide() -> None:
         both = (*plain.variables, *kept.variables)
         return plain.model_copy(update={"variables": both, "copies": (copy,)})
 
-    check = check_trajectory(with_memory((2.0, 2.0)), [with_memory((1.0, 1.0))] * 3, TAKEN)
+    references = [with_memory((1.0, 1.0))] * 3
+    check = check_trajectory(with_memory((2.0, 2.0)), references, PAIR, STEPS)
     assert check.finding is FAILED
     assert "momentum" in check.sentence
 

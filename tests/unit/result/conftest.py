@@ -38,8 +38,6 @@ Changed = Callable[..., Result]
 
 @pytest.fixture(name="make_trial")
 def fixture_make_trial() -> MakeTrial:
-    """Makes a measured trial, or another one."""
-
     def make(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
         stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
         fields = {
@@ -78,14 +76,12 @@ def table_of(trials: Iterable[Trial]) -> tuple[Entry, ...]:
 
 @pytest.fixture
 def plan(workload: Workload) -> Plan:
-    """The plan of the quick space on the fake machine."""
     request = TuningRequest(workload=workload, space="quick", out=Path("out"))
     return dry_run(request, FakeEngine(lambda _: 1.0))
 
 
 @pytest.fixture
 def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
-    """A result that recommends to distribute."""
     gain = Interval(low=1.21, value=1.42, high=1.66)
     return Result(
         configuration=PAIR,
@@ -117,8 +113,6 @@ def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
 
 @pytest.fixture(name="changed")
 def fixture_changed(result: Result) -> Changed:
-    """Returns the result with some fields changed, and with them what follows from them."""
-
     def change(**changes: Any) -> Result:
         fields = {"compared": table_of(changes.get("trials", result.trials)), **changes}
         kept = Result.model_fields.keys() - fields.keys() - {"global_batch"}
@@ -132,15 +126,12 @@ VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}
 
 @dataclass
 class Element:
-    """An element with what is in it."""
-
     name: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
     inside: list[Element | str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """All of its text."""
         return "".join(each if isinstance(each, str) else each.text for each in self.inside)
 
     def find(self, name: str) -> Iterator[Element]:
@@ -163,7 +154,6 @@ class Reader(HTMLParser):
         assert len(self.open) == 1, "something is not closed"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open an element."""
         names = [name for name, _ in attrs]
         assert len(names) == len(set(names)), f"{tag} has an attribute twice: {names}"
         element = Element(tag, {name: value or "" for name, value in attrs})
@@ -172,17 +162,14 @@ class Reader(HTMLParser):
             self.open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the one that was opened last."""
         assert self.open.pop().name == tag, f"</{tag}> closes another element"
 
     def handle_data(self, data: str) -> None:
-        """Take text."""
         self.open[-1].inside.append(data)
 
 
 @pytest.fixture
 def read() -> Callable[[Result], Element]:
-    """Reads the page of a result."""
     return lambda result: Reader(result.report()).open[0]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.result.explanations import largest_batch
 
-from .conftest import Changed
+from .conftest import Changed, MakeTrial
 
 GIB = 2.0**30
 
@@ -33,6 +34,18 @@ def test_a_diagnosis_for_which_no_time_was_left_is_told(
     options = SearchOptions(diagnose=diagnose, budget=budget)
     told = result.model_copy(update={"diagnosis": None, "options": options}).reasons
     assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
+
+
+def test_slow_callbacks_and_accumulated_gradients_are_told(
+    changed: Changed, make_trial: MakeTrial
+) -> None:
+    """Of the user's own settings, whose step of 32 examples takes 32 ms."""
+    own = Configuration()
+    mine = make_trial(0, own, callback_seconds=(("Logger", 0.02),))
+    facts = changed().facts.model_copy(update={"accumulated_steps": 3})
+    found = changed(trials=(mine,), configuration=own, best_distributed=None, facts=facts).reasons
+    assert "Callbacks limit a step with your own settings: callback Logger: 20 of 32 ms." in found
+    assert any(each.startswith("An update sees 3 batches") for each in found)
 
 
 def test_the_speed_of_a_changed_script_is_told(changed: Changed) -> None:

@@ -25,7 +25,6 @@ HOSTILE = "</td><script>alert('x')</script> & <b>"
 
 @pytest.fixture
 def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
-    """A search that repeats runs, a minute and five seconds old."""
     last = trials[-1]
     running = TrialStarted(
         number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0
@@ -36,7 +35,6 @@ def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
 
 @pytest.fixture
 def progress(events: tuple[Event, ...]) -> Progress:
-    """What its events have told."""
     progress = Progress(now=lambda: 0.0)
     for event in events:
         progress.take(event)
@@ -188,7 +186,6 @@ def test_a_log_has_a_line_for_each_trial(trials: tuple[Trial, ...]) -> None:
 
 
 def test_other_events_take_a_line_of_a_log() -> None:
-    """What is repeated is said once; what comes back later is said again."""
     taken, other = Preparing(what="Taking a\nstep apart"), Preparing(what="Timing an exchange")
     shown = lines(taken, taken, other, taken, Notice(text="A worker fell"))
     once, again = "Taking a step apart", "Timing an exchange"

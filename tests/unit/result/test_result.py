@@ -24,7 +24,6 @@ TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 def saying(
     result: Result, outcome: VerdictOutcome, configuration: Configuration = ALONE, **known: Any
 ) -> Result:
-    """Return a result with another outcome, and with what is known of it."""
     decision = Decision(verdict=Verdict.UNDECIDED)
     evidence = Evidence(**{"outcome": outcome, "decision": decision, "default": ALONE, **known})
     return result.model_copy(update={"evidence": evidence, "configuration": configuration})

@@ -91,7 +91,6 @@ def test_a_configuration_that_was_changed_counts_and_was_not_measured(
 
 
 def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
-    """A function shipped by value is kept as text: the program comes out the same."""
     lam = factory_from_callable(lambda units=8: units)
     workload = Workload(model=lam, dataset=lam)
     known = saved(workload)

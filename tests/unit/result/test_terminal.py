@@ -29,7 +29,6 @@ AHEAD = Interval(low=1.1, value=1.2, high=1.3)
 
 @pytest.fixture
 def folder(result: Result, tmp_path: Path) -> Path:
-    """A folder with the files of a result."""
     (tmp_path / "study.db").touch()
     return result.save(tmp_path)
 

@@ -30,11 +30,6 @@ def test_the_time_of_a_trial_goes_to_its_phases(make_trial: MakeTrial) -> None:
     assert second["phases"][0][1] == 9.0
 
 
-def test_trials_without_a_clock_follow_each_other(make_trial: MakeTrial) -> None:
-    found = timeline(Leaderboard([make_trial(0), make_trial(1)]), MAX_THROUGHPUT)["trials"]
-    assert [each["ended"] for each in found] == [3.0, 6.0]
-
-
 def test_only_a_measured_trial_becomes_the_best(make_trial: MakeTrial) -> None:
     """A pruned one has a figure, too, but no better one counts for it."""
     pruned = make_trial(1, PAIR, outcome=Outcome.PRUNED, examples_per_second=9000.0)

@@ -18,8 +18,6 @@ SPACE = {"strategies": ["one_device", "mirrored"], "axes": {"replicas_per_worker
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    """Two replicas are the fastest."""
-
     def speed(configuration: Configuration) -> float:
         return 1000.0 * configuration.replicas
 

@@ -13,7 +13,6 @@ STEPS, FEATURES = 4, 6
 
 
 def plain() -> keras.Model:
-    """Return a network without anything random beyond its first weights."""
     return compiled([keras.layers.Flatten(), keras.layers.Dense(16, activation="relu")])
 
 
@@ -64,5 +63,4 @@ def parsed(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def augmented(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Return other examples in every pass."""
     return sharded(input_context).map(lambda x, y: (x + tf.random.normal(x.shape), y))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -73,7 +70,6 @@ def elsewhere() -> keras.Model:
 
 
 def drifting() -> keras.Model:
-    """Return a model whose replicas go different ways."""
     return compiled(Drifting(), keras.optimizers.SGD(0.05))
 
 
@@ -109,7 +105,6 @@ class Late(keras.Model):
 
 
 def late_dropout() -> keras.Model:
-    """Return a network whose random numbers begin late."""
     return compiled(Late(), keras.optimizers.SGD(0.01))
 
 
@@ -139,16 +134,3 @@ def unlike(batch_size: int, input_context: tf.distribute.InputContext) -> tf.dat
     dtype = tf.float64 if worker else tf.float32
     batches = sharded(input_context).batch(batch_size + worker, drop_remainder=True)
     return batches.map(lambda x, y: (x, tf.cast(y, dtype)))
-
-
-def deadly(input_context: tf.distribute.InputContext) -> tf.data.Dataset:
-    """Kill worker 1 while it reads."""
-
-    def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for number in range(EXAMPLES):
-            if input_context.input_pipeline_id == 1 and number == 20:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield np.full(FEATURES, number, np.float32), np.zeros(1, np.float32)
-
-    spec = (tf.TensorSpec((FEATURES,)), tf.TensorSpec((1,)))
-    return tf.data.Dataset.from_generator(examples, output_signature=spec)
