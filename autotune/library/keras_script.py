@@ -85,7 +85,6 @@ class Validation(keras.callbacks.Callback):
     """Evaluates the model after each epoch on what the script validates with, as `fit` does."""
 
     def __init__(self, call: Call) -> None:
-        """Take the data from a call."""
         super().__init__()
         self.call = call
         if call.validation_data is None:
@@ -204,7 +203,6 @@ class Script:
         replicas: int | None = None,
         read: Callable[[str], str] = str,
     ) -> None:
-        """Find it."""
         self.path = path
         self.file = _place_of(program, path)
         self.arguments = arguments

@@ -221,7 +221,6 @@ class Checkpoints(keras.callbacks.Callback):
     """Whether they are kept until `remove`."""
 
     def __init__(self, folder: str | Path) -> None:
-        """Take the folder."""
         super().__init__()
         self.root = Path(folder)
         self.waits = 0
@@ -322,7 +321,6 @@ class Checkpoints(keras.callbacks.Callback):
                 folder.rmdir()
 
     def path(self, epoch: int) -> Path:
-        """Return the file of an epoch."""
         return self.folder / f"{epoch}.weights.h5"
 
     def saved(self) -> list[int]:
@@ -390,7 +388,6 @@ class Validation(keras.callbacks.Callback):
         self.evaluate = evaluate
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Evaluate the model."""
         x, y, sample_weight = self.data
         found = self.evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
         if logs is not None:
@@ -507,14 +504,12 @@ class ScaledSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Examples until it is multiplied in full."""
 
     def __call__(self, step: Any) -> Any:
-        """Return the learning rate of a step."""
         examples = keras.ops.cast(step, "float64") * self.batch
         share = keras.ops.minimum(examples / self.warm_up, 1.0)
         factor = keras.ops.cast(1.0 + (self.factor - 1.0) * share, "float32")
         return factor * self.own(keras.ops.cast(examples / self.usual_batch, step.dtype))
 
     def get_config(self) -> dict[str, Any]:
-        """Return what it is made from."""
         own = keras.optimizers.schedules.serialize(self.own)
         names = ("factor", "batch", "usual_batch", "warm_up")
         return {"own": own} | {name: getattr(self, name) for name in names}
@@ -530,7 +525,6 @@ class ScaledSchedules(keras.callbacks.Callback):
     def __init__(
         self, factor: float, batch: int, usual_batch: int, warm_up: tuple[int, float]
     ) -> None:
-        """Take what the schedule is scaled by."""
         super().__init__()
         self.factor = factor
         self.batch = batch

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from autotune.config import Configuration
+from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.program.text import check_plain, fill_in
+from autotune.program.text import fill_in
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"
@@ -27,9 +29,14 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
     if configuration.workers == 1:
         return dict.fromkeys(_TEMPLATES)
     kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
-    for kind in kinds:
-        check_plain("kind of process", kind)
-    check_plain("version of TensorFlow", machine.tensorflow)
+    texts = [("kind of process", kind) for kind in kinds]
+    for what, text in (*texts, ("version of TensorFlow", machine.tensorflow)):
+        # Whatever it is, it ends no string and no line of a shell's or of YAML.
+        if not re.fullmatch(r"[\w.+-]*", text, re.ASCII):
+            raise ConfigurationError(
+                f"The {what} {text!r} cannot be written into a file.",
+                "Use letters, digits, '.', '_', '+' and '-'.",
+            )
     context = {
         "name": NAME,
         "kinds": kinds,
@@ -44,12 +51,11 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
 
 
 def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:
-    cluster = {each: _hosts(each, kinds.count(each)) for each in dict.fromkeys(kinds)}
+    cluster = {
+        each: [f"{NAME}-{each}-0-{index}.{NAME}:{PORT}" for index in range(kinds.count(each))]
+        for each in dict.fromkeys(kinds)
+    }
     # A pod's number is put in as it is, so it stands outside of the JSON's quotes.
     task = f'{{"type": "{kind}", "index": {INDEX}}}'
     config = f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'
     return {"kind": kind, "count": kinds.count(kind), "tf_config": config}
-
-
-def _hosts(kind: str, count: int) -> list[str]:
-    return [f"{NAME}-{kind}-0-{index}.{NAME}:{PORT}" for index in range(count)]

@@ -81,6 +81,7 @@ class _Preamble:
     def _add_root(self, root: str | None, module: str) -> None:
         path = module.replace(".", "/")
         if root is not None and path not in self.roots.setdefault(root, []):
+            self.imports.add(Import("keras_training", "add_folder"))
             self.roots[root].append(path)
 
     def context(self) -> dict[str, object]:
@@ -92,13 +93,9 @@ class _Preamble:
         }
 
 
-def sketch(workload: Workload) -> dict[str, object]:
-    """Return what the templates need for the program without its factories."""
-    found = _Preamble()
-    for each in workload.factories.values():
-        places = dict(each.source.roots).values() if each.source else ()
-        found.roots |= {root: [] for root in (*places, each.root) if root is not None}
-    return found.context()
+def sketch() -> dict[str, object]:
+    """Return what the templates need for a program without its factories."""
+    return _Preamble().context()
 
 
 def preamble(

@@ -8,12 +8,18 @@ of the script stays as it is, character by character.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import unified_diff
 from typing import NamedTuple
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import (
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    Scope,
+    ScopeProvider,
+)
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
@@ -73,13 +79,13 @@ def patch_for(
     return Patch(text="".join(map(_ended, lines)), changed=changed)
 
 
-def program_of(path: str, arguments: Sequence[str], changed: str, fit: FitFacts, steps: int) -> str:
+def program_of(path: str, arguments: Sequence[str], changed: str, fit: FitFacts) -> str:
     """Return a program that trains as a changed script does, for a trial.
 
-    The call of `fit` is that before the change; the steps are those of a call of the training step.
+    The call of `fit` is that before the change.
     """
     script = {"path": path, "arguments": tuple(arguments), "text": changed}
-    return fill_in("changed.py.j2", {"script": script, "fit": fit, "steps": steps})
+    return fill_in("changed.py.j2", {"script": script, "fit": fit})
 
 
 def _ended(line: str) -> str:
@@ -114,7 +120,7 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
 class _FindFit(cst.CSTVisitor):
     """Finds the call of `fit` that was tuned, and what it is given as data."""
 
-    METADATA_DEPENDENCIES = (PositionProvider,)
+    METADATA_DEPENDENCIES = (PositionProvider, ScopeProvider)
 
     def __init__(self, fit: FitFacts) -> None:
         super().__init__()
@@ -122,17 +128,8 @@ class _FindFit(cst.CSTVisitor):
         self.calls: list[cst.Call] = []
         self.data = ""
         self.argument: cst.Arg | None = None
-        self._scope: tuple[str, ...] = ()
-        """The functions in which the call stands."""
-        self._functions: list[str] = []
-        self._assigned: dict[cst.Assign, tuple[str, ...]] = {}
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:  # noqa: N802 - libcst's name
-        self._functions.append(node.name.value)
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef) -> None:  # noqa: N802 - as above
-        del original_node
-        self._functions.pop()
+        self.scope: Scope | None = None
+        """Of the call."""
 
     def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "fit":
@@ -144,19 +141,13 @@ class _FindFit(cst.CSTVisitor):
             first = [a for i, a in enumerate(node.args) if _is_data(i, a)]
             if first:
                 self.argument, self.data = first[0], _code(first[0].value)
-            self._scope = tuple(self._functions)
-
-    def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
-        self._assigned[node] = tuple(self._functions)
-
-    def makes_data(self, node: cst.Assign) -> bool:
-        """Whether a statement makes what `fit` is given as data, in the same function."""
-        named = any(_code(each.target) == self.data for each in node.targets)
-        return named and self._assigned[node] == self._scope
+            self.scope = self.get_metadata(ScopeProvider, node)
 
 
 class _Edit(cst.CSTTransformer):
     """Writes a configuration into the call of `fit`, that of `compile`, and the input."""
+
+    METADATA_DEPENDENCIES = (ParentNodeProvider, ScopeProvider)
 
     def __init__(
         self, chosen: Configuration, facts: WorkloadFacts, found: _FindFit, *, gpus: bool
@@ -168,7 +159,7 @@ class _Edit(cst.CSTTransformer):
         self._fit = found.fit
         self._of_arrays = found.fit.data is FitData.ARRAYS
         self._other_batch = chosen.global_batch != facts.usual_batch
-        self._of_data = self._compiles = self._batches = self._scopes = 0
+        self._compiles = self._batches = self._scopes = 0
 
     def check(self) -> None:
         """Make sure that everything was written, once."""
@@ -185,19 +176,20 @@ class _Edit(cst.CSTTransformer):
             )
             raise _Refused(f"The data of fit is batched in {where}.")
 
-    def visit_Assign(self, node: cst.Assign) -> None:  # noqa: N802 - libcst's name
-        self._of_data += self._found.makes_data(node)
+    def _is_of_data(self, node: cst.CSTNode) -> bool:
+        """Whether a node stands in what `fit` is given as data, or in what makes that."""
+        while not isinstance(node, cst.Module):
+            if node is self._found.argument or self._makes_data(node):
+                return True
+            node = self.get_metadata(ParentNodeProvider, node)
+        return False
 
-    def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:  # noqa: N802 - libcst's name
-        self._of_data -= self._found.makes_data(original_node)
-        return updated_node
-
-    def visit_Arg(self, node: cst.Arg) -> None:  # noqa: N802 - libcst's name
-        self._of_data += node is self._found.argument
-
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
-        self._of_data -= original_node is self._found.argument
-        return updated_node
+    def _makes_data(self, node: cst.CSTNode) -> bool:
+        if not isinstance(node, cst.Assign):
+            return False
+        named = any(_code(each.target) == self._found.data for each in node.targets)
+        # In the same function.
+        return named and self.get_metadata(ScopeProvider, node) is self._found.scope
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
         function = updated_node.func
@@ -209,9 +201,8 @@ class _Edit(cst.CSTTransformer):
         if name == "compile" and of == self._fit.of:
             self._compiles += 1
             names = {each.keyword.value for each in updated_node.args if each.keyword}
-            kept = {name: text for name, text in self._own().items() if name in names}
-            return with_arguments(updated_node, kept | self._for_compile())
-        if name == "batch" and self._of_data and not self._of_arrays:
+            return with_arguments(updated_node, self._for_compile(names))
+        if name == "batch" and not self._of_arrays and self._is_of_data(original_node):
             return self._with_batch(updated_node, function)
         return updated_node
 
@@ -289,16 +280,11 @@ class _Edit(cst.CSTTransformer):
             node = with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=0)
         return node
 
-    def _own(self) -> dict[str, str]:
-        """Return what stands in the place of settings that the script has itself."""
-        chosen = self._chosen
-        steps = str(chosen.steps_per_execution)
-        return {"steps_per_execution": steps, "jit_compile": str(chosen.xla)}
-
-    def _for_compile(self) -> dict[str, str]:
-        steps = self._chosen.steps_per_execution
-        found = {"steps_per_execution": str(steps)} if steps > 1 else {}
-        return found | ({"jit_compile": "True"} if self._chosen.xla else {})
+    def _for_compile(self, own: Collection[str] = ()) -> dict[str, str]:
+        """Return arguments that are away from their defaults, or that the script has of its own."""
+        steps, xla = self._chosen.steps_per_execution, self._chosen.xla
+        values = {"steps_per_execution": (steps, steps > 1), "jit_compile": (xla, xla)}
+        return {n: str(value) for n, (value, away) in values.items() if away or n in own}
 
 
 def with_arguments(node: cst.Call, given: dict[str, str], position: int | None = None) -> cst.Call:
@@ -352,7 +338,6 @@ def _prefetched(node: cst.Call, count: str) -> cst.Call:
 
 
 def _is_data(index: int, argument: cst.Arg) -> bool:
-    """Whether an argument of `fit` is its data."""
     name = argument.keyword.value if argument.keyword else ""
     return name == "x" or (not name and not argument.star and index == 0)
 
@@ -379,7 +364,6 @@ def _behind_imports(body: Sequence[cst.BaseStatement]) -> int:
 
 
 def _strategy_lines(chosen: Configuration, *, gpus: bool) -> list[str]:
-    """Return the statements that make a MirroredStrategy."""
     count, kind = chosen.replicas_per_worker, "GPU" if gpus else "CPU"
     split = [
         'cpu = tf.config.list_physical_devices("CPU")[0]',

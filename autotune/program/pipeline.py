@@ -8,7 +8,7 @@ from autotune.axis import Place
 from autotune.config import Configuration, axes
 from autotune.program.text import WIDTH, call, literal
 from autotune.value import Scalar
-from autotune.workload import Factory, WorkloadFacts
+from autotune.workload import Factory, Returned, WorkloadFacts
 
 CACHES = "autotune-cache-"
 """How the names of the folders begin that hold examples in files; `keras_training` makes them."""
@@ -144,12 +144,15 @@ def _automatic(value: Scalar) -> str:
 def taken(configuration: Configuration, facts: WorkloadFacts, *, apart: bool) -> dict[str, object]:
     returned, keeps = facts.returned, _keeps_validation(configuration, facts, apart=apart)
     sized = returned.arrays or returned.by_python or returned.uneven
+    passes = sized and "batch_size" in facts.dataset_takes
+    made = f"dataset_fn({'batch_size=batch_size, ' if passes else ''}**options)"
+    train = f"{made}[0]" if returned.beside else made
     return {
         "plain": returned.plain,
         "parameters": "*, batch_size, **options" if sized else "**options",
-        "call": _call_of_factory(facts),
+        "call": made,
         "keeps": keeps,
-        "expression": _expression(configuration, facts, keeps=keeps),
+        "expression": _as_dataset("train" if keeps else train, configuration, returned),
     }
 
 
@@ -161,16 +164,7 @@ def _keeps_validation(configuration: Configuration, facts: WorkloadFacts, *, apa
     return facts.returned.beside and not apart and not at_source(configuration)
 
 
-def _call_of_factory(facts: WorkloadFacts) -> str:
-    returned, own = facts.returned, "batch_size" in facts.dataset_takes
-    sized = own and (returned.arrays or returned.by_python or returned.uneven)
-    return "dataset_fn(batch_size=batch_size, **options)" if sized else "dataset_fn(**options)"
-
-
-def _expression(configuration: Configuration, facts: WorkloadFacts, *, keeps: bool) -> str:
-    returned, text = facts.returned, "train" if keeps else _call_of_factory(facts)
-    if returned.beside and not keeps:
-        text = f"{text}[0]"
+def _as_dataset(text: str, configuration: Configuration, returned: Returned) -> str:
     if returned.arrays:
         text = f"batches_of({'*' if returned.arguments else ''}{text}, batch_size=batch_size)"
     if returned.by_python:

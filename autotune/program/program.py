@@ -33,8 +33,8 @@ import keras, numpy as np, tensorflow as tf
 from keras_input import batches_of, full_batches, read_by_python, validation_of
 from keras_notebook import code_of_notebook
 from keras_script import Script
-from keras_training import add_folder, cache_in_file, callbacks_of, needs_values, parse_arguments
-from keras_training import logical_cpus, scaled, shorten_last_calls, spread_random_streams
+from keras_training import cache_in_file, callbacks_of, logical_cpus, parse_arguments
+from keras_training import scaled, shorten_last_calls, spread_random_streams
 """)
 """What the templates use; a program imports those that it looks up."""
 _OF_TRAINING: Mapping[Training, Sequence[Import]] = {
@@ -111,7 +111,7 @@ def render(
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
-    used = global_names(fill_in("train.py.j2", {**context, **sketch(workload)}))
+    used = global_names(fill_in("train.py.j2", {**context, **sketch()}))
     imports = {*_used(used, training), *(Import(name) for name in setup.modules)}
     train = fill_in("train.py.j2", {**context, **preamble(workload, used, imports)})
     return Program(train=train, launch=fill_in("launch.py.j2", context) if several else None)
@@ -122,7 +122,6 @@ def _used(names: Collection[str], training: Training = "fit") -> set[Import]:
 
 
 def _arguments(steps: str, *, several: bool, script: bool) -> str:
-    """Return the line that reads the command line."""
     pairs = [("", "argv"), ("", "__file__"), ("", "__doc__")]
     pairs += [("verbose", "None")] if script else [("epochs", str(EPOCHS))]
     pairs += [("resumes", "True")] if several else [] if script else [("steps", steps)]
@@ -184,7 +183,6 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "distributed": configuration.distributed,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
-        "batch": batch_of(configuration),
         "eager": _eager(facts),
         "start_lines": axis_lines(configuration, Place.START),
         "model_lines": axis_lines(configuration, Place.MODEL),
@@ -234,7 +232,6 @@ def _script(
 
 
 def _make_script(script: Script, replicas: int | None, of: str = "") -> str:
-    """Return the statement that finds the script."""
     pairs = [("", "__file__"), ("", literal(script.path))]
     if script.arguments:
         pairs.append(("", f"[{', '.join(map(literal, script.arguments))}]"))

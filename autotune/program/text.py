@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from autotune.errors import ConfigurationError
 from autotune.library import NAMES
 from autotune.value import Scalar
 
@@ -60,16 +59,15 @@ def call(
     return f"{before}{head}(\n{body}\n{' ' * indent})"
 
 
-def paragraph(text: str, *, indent: int = 0, first: int = 0) -> str:
-    """Return text filled to the width, to stand at `indent`, but its first line at `first`."""
-    lines = fill(
+def paragraph(text: str, *, first: int = 0) -> str:
+    """Return text filled to the width; its first line is to stand at `first`."""
+    return fill(
         " ".join(text.split()),
-        width=WIDTH - indent,
+        width=WIDTH,
         initial_indent=" " * first,
         break_long_words=False,
         break_on_hyphens=False,
-    ).splitlines()
-    return ("\n" + " " * indent).join(lines).lstrip()
+    ).lstrip()
 
 
 class Import(NamedTuple):
@@ -94,14 +92,10 @@ def imports_in(text: str) -> list[Import]:
     found = []
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom):
-            found += [_named(node.module or "", each.name, each.asname) for each in node.names]
+            found += [Import(node.module or "", it.name, it.asname or "") for it in node.names]
         elif isinstance(node, ast.Import):
-            found += [_named(each.name, "", each.asname) for each in node.names]
+            found += [Import(each.name, alias=each.asname or "") for each in node.names]
     return found
-
-
-def _named(module: str, name: str, alias: str | None) -> Import:
-    return Import(module, name, alias if alias and alias != (name or module) else "")
 
 
 def sections(imports: Iterable[Import]) -> str:
@@ -135,15 +129,6 @@ def _statements(group: Iterable[Import]) -> Iterator[str]:
         flat = f"from {module} import {', '.join(names)}"
         lines = "".join(f"    {name},\n" for name in names)
         yield flat if len(flat) <= WIDTH else f"from {module} import (\n{lines})"
-
-
-def check_plain(what: str, text: str) -> None:
-    """Make sure that a text may stand anywhere in a file that is no Python program."""
-    if not text.isascii() or not all(each.isalnum() or each in "._+-" for each in text):
-        raise ConfigurationError(
-            f"The {what} {text!r} cannot be written into a file.",
-            "Use letters, digits, '.', '_', '+' and '-'.",
-        )
 
 
 def fill_in(template: str, context: Mapping[str, object]) -> str:

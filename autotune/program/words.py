@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
@@ -51,16 +51,12 @@ def in_words(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
     lines = [*_distribution(configuration), *_settings(configuration)]
+    text = "; ".join([*lines, *filter(None, [epoch_in_words(configuration, facts)])])
     return {
         "about": _purpose(workload),
-        "words": _sentence([*lines, *filter(None, [epoch_in_words(configuration, facts)])]),
+        "words": f"{text[0].upper()}{text[1:]}.",
         "own_values": _own_values(configuration),
     }
-
-
-def _sentence(lines: Sequence[str]) -> str:
-    text = "; ".join(lines)
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _purpose(workload: Workload) -> str:

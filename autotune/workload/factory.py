@@ -11,25 +11,29 @@ import ast
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 from pydantic import ConfigDict, Field
 
 from autotune.errors import FactoryNotFound
-from autotune.text import closest
+from autotune.text import hint
 from autotune.value import Scalar, Value
 from autotune.workload.facts import WorkloadFacts
 from autotune.workload.script import Script, code_digest
 from autotune.workload.source import Source, root_of, source_of
 
-_HIDING = ("exec", "globals", "setattr", "vars", "__getattr__")
-"""What may give a module names that its text does not show."""
+if TYPE_CHECKING:
+    from autotune.doctor.code.names import Binding
+    from autotune.doctor.code.tree import Lists
+
+_HIDING = ("*", "exec", "globals", "setattr", "vars", "__getattr__")
+"""What may give a module names that its text does not show; the star is that of an import."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -59,8 +63,20 @@ class Factory(Value):
 
     def check_name(self) -> None:
         """Make sure that its file has its name, as far as the text tells."""
-        for path, _ in _files(self.module, self.root) if self.root is not None else ():
-            _check_name(path, self.name)
+        for path, text in _files(self.module, self.root) if self.root is not None else ():
+            try:
+                tree = ast.parse(text)
+            except SyntaxError as exc:
+                raise FactoryNotFound(
+                    f"{path} cannot be imported: SyntaxError: {exc.msg} (line {exc.lineno}).",
+                    "Fix the file so that it can be imported.",
+                ) from exc
+            except ValueError:  # It holds zeros.
+                continue
+            bound = bound_names(tree)
+            if self.name.partition(".")[0] not in bound and not _hides(tree, bound):
+                own = [each.name for each in tree.body if isinstance(each, _FUNCTIONS)]
+                raise FactoryNotFound(f"{path} has no {self.name!r}.", hint(self.name, own))
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
@@ -83,30 +99,6 @@ class Factory(Value):
         return f"{self.short_name} {self.arguments!r} {code_digest(body)} {files}"
 
 
-def _check_name(file: Path, name: str) -> None:
-    """Make sure that a file has a name, as far as its text tells."""
-    try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-    except SyntaxError as exc:
-        raise FactoryNotFound(
-            f"{file} cannot be imported: SyntaxError: {exc.msg} (line {exc.lineno}).",
-            "Fix the file so that it can be imported.",
-        ) from exc
-    except (OSError, ValueError):
-        return  # It is reported when it is imported.
-    bound = {*bound_names(tree)}
-    if name.partition(".")[0] in bound or _hides(tree):
-        return
-    close = closest(name, bound)
-    own = [each.name for each in tree.body if isinstance(each, _FUNCTIONS)]
-    raise FactoryNotFound(
-        f"{file} has no {name!r}.",
-        f"Did you mean {' or '.join(close)}?"
-        if close
-        else f"It has {', '.join(own[:8]) or 'no functions'}.",
-    )
-
-
 def _parameters_in(text: str, name: str) -> tuple[str, ...] | None:
     """Return the parameters that a text declares for a function; None where it does not tell.
 
@@ -116,37 +108,27 @@ def _parameters_in(text: str, name: str) -> tuple[str, ...] | None:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return None
-    defined = [each for each in ast.walk(tree) if isinstance(each, _FUNCTIONS)]
-    named = [each for each in defined if each.name == name]
-    if len(named) != 1 or named[0] not in tree.body or [*bound_names(tree)].count(name) != 1:
+    bound = bound_names(tree)
+    nodes = [each.node for each in bound[name]]
+    function = nodes[0] if len(nodes) == 1 else None
+    if not isinstance(function, _FUNCTIONS) or function not in tree.body:
         return None
-    function = named[0]
-    if function.decorator_list or function.args.kwarg or _hides(tree):
+    if function.decorator_list or function.args.kwarg or _hides(tree, bound):
         return None
     return tuple(each.arg for each in (*function.args.args, *function.args.kwonlyargs))
 
 
-def bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a module binds, by whatever statement outside of functions."""
-    for each in ast.iter_child_nodes(node):
-        if isinstance(each, (*_FUNCTIONS, ast.ClassDef)):
-            yield each.name
-            continue
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            yield each.id
-        if isinstance(each, ast.alias):
-            yield (each.asname or each.name).partition(".")[0]
-        yield from bound_names(each)
+def bound_names(tree: ast.Module) -> Lists[str, Binding]:
+    """Return the names of a module, each with all that binds it."""
+    # Here, as `autotune --help` has no use for it.
+    from autotune.doctor.code.names import Names  # noqa: PLC0415
+
+    return Names(tree).scopes[0].names
 
 
-def _hides(tree: ast.Module) -> bool:
-    nodes = [*ast.walk(tree)]
-    stars = any(isinstance(each, ast.alias) and each.name == "*" for each in nodes)
-    # What a function binds outside, and what patterns of `match` do.
-    others = any(isinstance(each, ast.Global | ast.Match) for each in nodes)
-    names = {each.id for each in nodes if isinstance(each, ast.Name)}
-    names |= {each.name for each in nodes if isinstance(each, _FUNCTIONS)}
-    return stars or others or not names.isdisjoint(_HIDING)
+def _hides(tree: ast.Module, bound: Iterable[str]) -> bool:
+    used = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    return not used.union(bound).isdisjoint(_HIDING)
 
 
 def factory_from_text(text: str, arguments: Mapping[str, Scalar] | None = None) -> Factory:
@@ -214,7 +196,7 @@ def _file(where: str) -> tuple[str, str]:
             f"{path.name} cannot be imported, because {path.stem!r} is not a valid module name.",
             "Rename the file using letters, digits and underscores.",
         )
-    return path.stem, _relative(path.parent)
+    return path.stem, os.path.relpath(path.parent.resolve())
 
 
 def _module(where: str) -> tuple[str, str | None]:
@@ -240,10 +222,6 @@ def _resolves(function: Callable[..., Any], module: str, name: str) -> bool:
     for part in name.split("."):
         found = getattr(found, part, None)
     return found is function
-
-
-def _relative(folder: Path) -> str:
-    return os.path.relpath(folder.resolve())
 
 
 class Workload(Value):

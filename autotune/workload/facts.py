@@ -122,12 +122,9 @@ class FitFacts(Value):
     only_batch: int | None = None
     """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
-    """Every other call of a `fit` in the script."""
+    """Every other call of a `fit`, by their lines; Keras does it in one process only."""
     own_strategy: OwnStrategy | None = None
     """The first one that it makes; None where it makes none and asks for none."""
-    alone: int | None = None
-    """The first line with another `fit`, which Keras does in one process only; None where there is
-    none."""
     network: int | None = None
     """The first line that connects to another machine; None where there is none."""
     eager: int | None = None

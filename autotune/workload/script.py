@@ -113,7 +113,7 @@ def _fits(tree: ast.Module) -> list[tuple[MethodCall, bool]]:
     from autotune.calls import Others, method_calls  # noqa: PLC0415
 
     others = Others(tree)
-    return [(each, others.has_receiver(each)) for each in method_calls(tree, FIT)]
+    return [(each, others.has(each.receiver)) for each in method_calls(tree, FIT)]
 
 
 def _chosen(path: Path, fit: str) -> FitCall:
@@ -165,8 +165,12 @@ def _check_training(path: Path, text: str, tree: ast.Module) -> None:
     """Make sure that a script may come to a `fit` of Keras, as far as texts tell."""
     files, libraries = _reached(path, tree)
     texts = [text, *(_text(file) for file in files if file != path)]
-    if not any(map(_OF_KERAS.search, texts)):
-        _check_framework(path, libraries)
+    other = next((each for each in _OTHER_FRAMEWORKS if each in libraries), None)
+    if other and not any(map(_OF_KERAS.search, texts)):
+        raise ScriptFailed(
+            f"{path.name} trains with {other}, and not with Keras.",
+            "autotune distributes trainings of Keras with TensorFlow; write the model in Keras.",
+        )
     if any(map(_may_fit, files.values())):
         return
     certain = [(file, loop) for file, each in files.items() for loop in _own_loops(each, _UPDATES)]
@@ -213,15 +217,6 @@ def _is_step(node: ast.AST) -> bool:
     if not isinstance(node, ast.FunctionDef) or node.name != "train_step":
         return False
     return [each.arg for each in node.args.args[:1]] == ["self"]
-
-
-def _check_framework(path: Path, libraries: Collection[str]) -> None:
-    other = next((each for each in _OTHER_FRAMEWORKS if each in libraries), None)
-    if other:
-        raise ScriptFailed(
-            f"{path.name} trains with {other}, and not with Keras.",
-            "autotune distributes trainings of Keras with TensorFlow; write the model in Keras.",
-        )
 
 
 def _may_fit(tree: ast.Module) -> bool:

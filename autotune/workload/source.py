@@ -6,16 +6,18 @@ import ast
 import builtins
 import inspect
 import os
-import symtable
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autotune.value import Value
+
+if TYPE_CHECKING:
+    from autotune.doctor.code.tree import Tree
 
 LAMBDA = "<lambda>"
 LONGEST_LITERAL = 500
@@ -356,44 +358,18 @@ class Names(NamedTuple):
 
 def names_in(text: str) -> Names:
     """Return the names that a definition or a lambda takes from its surroundings."""
-    tree = ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text)
-    everything = _names_of(tree)
-    _remove_annotations(tree)
-    top = symtable.symtable(ast.unparse(tree), "<source>", "exec")
-    own = {each.get_name() for each in top.get_symbols() if each.is_assigned()}
-    at_once = frozenset(_used_by(top)) - own
-    needed = at_once | (frozenset(_used_within(top)) - own)
-    return Names(needed, at_once, everything - _names_of(tree) - own)
+    # Here, as only functions without a module need it.
+    from autotune.doctor.code import names  # noqa: PLC0415
+
+    tree = names.Names(ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text))
+    loads = (each for several in tree.loads.values() for each in several)
+    free = [each for each in loads if not tree.bindings_of(each)]
+    used = [each for each in free if not _is_in_annotation(tree, each)]
+    needed = frozenset(each.id for each in used)
+    at_once = frozenset(each.id for each in used if tree.function_of(each) is None)
+    return Names(needed, at_once, frozenset(each.id for each in free) - needed)
 
 
-def _names_of(tree: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for each in ast.walk(tree) if isinstance(each, ast.Name))
-
-
-def _remove_annotations(tree: ast.AST) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.returns = None
-        elif isinstance(node, ast.AnnAssign):  # It needs one.
-            node.annotation = ast.Constant(None)
-
-
-def _used_by(table: symtable.SymbolTable) -> Iterator[str]:
-    """Yield the names that executing a block looks up, with the class bodies in it."""
-    for symbol in table.get_symbols():
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
-            yield symbol.get_name()
-    for child in table.get_children():
-        if child.get_type() == "class":
-            yield from _used_by(child)
-
-
-def _used_within(table: symtable.SymbolTable) -> Iterator[str]:
-    """Yield the names that the functions in a block take from outside of it."""
-    for child in table.get_children():
-        for symbol in child.get_symbols():
-            if symbol.is_global() and symbol.is_referenced():
-                yield symbol.get_name()
-        yield from _used_within(child)
+def _is_in_annotation(tree: Tree, name: ast.Name) -> bool:
+    fields = ("annotation", "returns")
+    return any(getattr(it, each, None) is part for it, part in tree.up(name) for each in fields)

@@ -84,8 +84,6 @@ def alone(folder: Path) -> Iterator[Run]:
 
 @pytest.fixture(scope="session")
 def train(alone: Run) -> Run:
-    """Return a function that runs a program in a folder, and returns what it printed."""
-
     def train(folder: Path, program: Program, *arguments: str | Path, **options: Any) -> str:
         file = deliver(folder / "train.py", program.train, program.launch)
         if program.launch is None:
@@ -137,7 +135,6 @@ def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> 
 
 
 def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str) -> str:
-    """Run a Python program, and return what it printed."""
     result = subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
@@ -153,7 +150,6 @@ def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str
 
 
 def weights(path: Path) -> dict[str, np.ndarray]:
-    """Return the trained weights in a saved model, by their names."""
     with zipfile.ZipFile(path) as archive:
         file = h5py.File(io.BytesIO(archive.read("model.weights.h5")))
     found: dict[str, np.ndarray] = {}
@@ -168,8 +164,6 @@ def weights(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def distance(folder: Path) -> Any:
-    """Return the largest difference between the weights that two programs saved."""
-
     def between(one: str, other: str) -> float:
         first, second = (weights(folder / f"{name}.keras") for name in (one, other))
         assert first.keys() == second.keys() != set()

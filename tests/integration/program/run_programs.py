@@ -82,7 +82,6 @@ def note(order: dict[str, Any]) -> None:
 
 
 def run(order: dict[str, Any]) -> None:
-    """Run a program as a user would."""
     sys.argv = [order["program"], *order["arguments"]]
     sys.path[0] = str(Path(order["program"]).parent)
     runpy.run_path(order["program"], run_name="__main__")

@@ -39,7 +39,6 @@ Launch = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Launch]:
-    """Start a gang whose workers run some lines, in a folder with an odd name."""
     folder = tmp_path / "a 'folder'\nof mine"
     folder.mkdir()
     started = []

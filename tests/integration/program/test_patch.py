@@ -71,7 +71,6 @@ def patched(
 
 
 def applied(script: str, patch: str) -> str:
-    """Apply a patch as a user would."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "mine", "script.py")
         file.parent.mkdir()
@@ -269,7 +268,7 @@ def test_a_changed_script_is_timed_as_its_own_fit_trains(
     plain = trial_request(chosen, workload, facts, CPUS, tmp_path / "trial")
 
     def run(changed: str) -> RunResult:
-        text = program_of(workload.script.path, (), changed, facts.fit, 2)
+        text = program_of(workload.script.path, (), changed, facts.fit)
         request = replace(plain, script=text, folder=tmp_path / str(len(changed)))
         enough = Stop(Outcome.MEASURED, Completed())
         return engine.execute(request, lambda windows: enough if len(windows) == 4 else None)

@@ -96,14 +96,12 @@ def test_replicas_draw_different_random_numbers(done: Done, folder: Path) -> Non
 
 
 def test_one_seed_gives_one_training(done: Done) -> None:
-    """Dropout on two replicas draws the same again with the same seed, and else with another."""
     assert done["again"]["losses"] == done["by_value"]["losses"]
     assert done["again"]["seeds"] == done["by_value"]["seeds"]
     assert done["other_seed"]["losses"] != done["by_value"]["losses"]
 
 
 def test_a_loop_does_not_read_the_loss_of_a_step(done: Done) -> None:
-    """It is handed on as it lies on the device; reading it would wait for the step."""
     for name in ("mirrored_loop", "mirrored_loop_unbuilt"):
         assert done[name]["kinds"] == ["tensor"]
 

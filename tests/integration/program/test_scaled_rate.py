@@ -34,8 +34,6 @@ Run = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def run(tmp_path: Path, train: Train) -> Run:
-    """Return a function that runs a program and returns what its callbacks noted."""
-
     def run(
         configuration: Configuration,
         *arguments: str,

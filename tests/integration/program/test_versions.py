@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.machine import free_ports
+from autotune.machine import held_ports
 from tests.golden import deliver, golden_texts
 
 from .conftest import ENVIRONMENT, HERE
@@ -38,8 +38,9 @@ def test_a_worker_with_another_keras_is_refused(tmp_path: Path) -> None:
     text = golden_texts()["workers_data.py"]
     deliver(programs[0], text)
     deliver(programs[1], text.replace("import tensorflow as tf\n", OTHER, 1))
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    workers = [start(i, program, addresses) for i, program in enumerate(programs)]
+    with held_ports(2) as ports:
+        addresses = [f"127.0.0.1:{port}" for port in ports]
+        workers = [start(i, program, addresses) for i, program in enumerate(programs)]
     try:
         printed = [each.communicate(timeout=300)[0] for each in workers]
     finally:

@@ -27,7 +27,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found_by(program: Path, folder: str, *modules: str) -> Path:
-    """Return the folder that a program finds."""
     path: list[str] = []
     names = {"Path": Path, "sys": SimpleNamespace(path=path)}
     of_library("keras_training", "add_folder", **names)(str(program), folder, *modules)
@@ -42,7 +41,6 @@ def write(path: Path) -> Path:
 
 @pytest.mark.parametrize("place", ["train.py", "autotune-out/train.py", "out/one/two/train.py"])
 def test_factories_are_found_from_the_program(project: Path, place: str) -> None:
-    """Beside it, or from a folder above it, which is that of the tuning."""
     write(project / "lib" / "part" / "mine.py")
     assert found_by(write(project / place), "lib", "part/mine").samefile(project / "lib")
 

@@ -39,7 +39,6 @@ values = st.one_of(texts, st.integers(-(10**9), 10**9), st.booleans(), st.floats
 
 
 def rendered(name: str, value: Scalar, folder: str) -> Program:
-    """Render a program in which a value stands wherever values can stand."""
     arguments = (("fixed", value),)
     source = Source(text="import helpers", expression="helpers.f", roots=(("helpers", folder),))
     workload = Workload(
@@ -52,7 +51,6 @@ def rendered(name: str, value: Scalar, folder: str) -> Program:
 
 
 def call_of(name: str, text: str) -> ast.Call:
-    """Return the one call of a function."""
     calls = (each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Call))
     [found] = [each for each in calls if ast.unparse(each.func) == name]
     return found

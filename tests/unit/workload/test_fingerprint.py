@@ -76,7 +76,6 @@ def test_callbacks_count() -> None:
 @pytest.mark.parametrize("edit", ["# why\n{}", "{}  # todo", "\n\n{}\n"])
 @pytest.mark.parametrize("name", ["file.py:make", "file.py"])
 def test_a_comment_is_no_other_workload(code: Path, edit: str, name: str) -> None:
-    """Nor is layout: a study goes on after both. Other code is another workload."""
     before = _workload(name)
     code.write_text(edit.format(code.read_text()))
     assert _workload(name) == before

@@ -59,7 +59,6 @@ def test_a_script_that_is_not_there_is_an_error() -> None:
 
 
 def test_a_notebook_is_its_cells_without_magics(here: Path) -> None:
-    """Lines count from the first cell of code on."""
     cells = [("markdown", "# Title"), ("code", "%pip install x\n!ls\nx = 1"), ("code", "%%bash\na")]
     cells += [("code", "if x:\n    !ls\n    model.fit(x)")]
     found = [{"cell_type": kind, "source": text.splitlines(keepends=True)} for kind, text in cells]

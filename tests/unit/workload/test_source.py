@@ -112,7 +112,6 @@ def test_lambdas_in_one_line_are_told_apart() -> None:
 
 
 def test_a_lambda_may_span_lines() -> None:
-    """Its text is kept as it is, and stands in parentheses where it is used."""
     source = source_of(
         lambda number: (
             number  # a comment
