@@ -6,6 +6,7 @@ Each has a `kind`, a word for programs: its name, in lower case.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 from autotune.errors import AutotuneError, UsageError
@@ -60,19 +61,15 @@ class InvalidOption(InvalidTuning):
     """An option names what there is not."""
 
 
-class Conflict(ServiceError):
+class IllegalTransition(ServiceError):
     """The state of a job does not allow what was asked."""
 
 
-class IllegalTransition(Conflict):
-    """The state machine has no such step."""
-
-
-class IdempotencyMismatch(Conflict):
+class IdempotencyMismatch(ServiceError):
     """An idempotency key came again with another request."""
 
 
-class NoRecommendation(Conflict):
+class NoRecommendation(ServiceError):
     """A job has no recommendation, or none yet."""
 
 
@@ -122,3 +119,10 @@ class DiskFull(DatabaseUnavailable):
 
 def no_such_job() -> NotFound:
     return NotFound("Job not found.", "Check the id.")
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and what each is raised from."""
+    while error is not None:
+        yield error
+        error = error.__cause__

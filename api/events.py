@@ -11,8 +11,6 @@ from autotune.api.states import State
 from autotune.text import plural, rate
 from autotune.value import Value
 
-LONGEST_NOTICE = 2000
-
 
 class Queued(Value):
     """The job waits for a worker."""
@@ -67,7 +65,7 @@ def brief(what: Event) -> Event:
             shown = trial.model_copy(update={"windows": (), "detail": ""})
             return what.model_copy(update={"trial": shown})
         case events.Notice(text=text):
-            return what.model_copy(update={"text": text[:LONGEST_NOTICE]})
+            return what.model_copy(update={"text": text[:2000]})
     return what
 
 

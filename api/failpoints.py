@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 
 FAIL_AT = "AUTOTUNE_FAIL_AT"
 FAIL_FLAG = "AUTOTUNE_FAIL_FLAG"
@@ -22,9 +24,10 @@ class FailPoint(StrEnum):
     RECORDED = "recorded"
     ORDERED = "ordered"
     TUNING = "tuning"
+    # In the process, after the events of these kinds.
     PLANNED = "planned"
-    TRIAL_BEGAN = "trial-began"
-    TRIAL_ENDED = "trial-ended"
+    TRIAL_STARTED = "trial_started"
+    TRIAL_ENDED = "trial_ended"
     SEARCHED = "searched"
     """In the process, after the search and before its result is sent."""
     BEFORE_MESSAGE = "before-message"
@@ -38,17 +41,10 @@ class FailPoint(StrEnum):
     FINISHED = "finished"
 
 
-def reach(point: FailPoint) -> None:
+def reach(point: str) -> None:
     """Die here by SIGKILL if that is wanted, once."""
-    if os.environ.get(FAIL_AT) == point and _first(os.environ.get(FAIL_FLAG)):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _first(flag: str | None) -> bool:
-    if flag is None:
-        return False
-    try:
-        os.close(os.open(flag, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except FileExistsError:
-        return False
-    return True
+    flag = os.environ.get(FAIL_FLAG)
+    if flag and os.environ.get(FAIL_AT) == point:
+        with suppress(FileExistsError):
+            Path(flag).touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -14,7 +14,6 @@ from autotune.value import Value
 
 PERSON = "person:"
 """Begins the id of a person, and of no key."""
-LONGEST = 200
 _HeaderName = Annotated[str, Field(pattern="^[A-Za-z0-9-]{1,100}$")]
 _ProjectName = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -71,7 +70,7 @@ class TrustedProxy(Value):
         users, groups = (_decoded(header(name)) for name in (self.user, self.groups))
         if not users or not self._is_proxy(peer):
             return None
-        if len(users) > 1 or not users[0].isprintable() or not 0 < len(users[0]) <= LONGEST:
+        if len(users) > 1 or not users[0].isprintable() or not 0 < len(users[0]) <= 200:
             raise KeyRefused(f"The header {self.user} names no person.", "Ask the operator.")
         mine = {each.strip() for line in groups for each in line.split(",")}
         grants = [grant for group, grant in self.projects.items() if group in mine]

@@ -15,7 +15,6 @@ import fcntl
 import os
 import socket
 import struct
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -37,33 +36,16 @@ class Isolation(StrEnum):
     """The machine's network, for workloads that read their data from elsewhere."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Network:
-    own: bool
-    """Nobody outside reaches the servers of its processes."""
-    why: str = ""
-    """Why it is the machine's, in a few words."""
-
-    def __str__(self) -> str:
-        if self.own:
-            return (
-                "The search runs in its own network namespace; its workers are not reachable "
-                "from outside."
-            )
-        return f"The search uses the machine's network ({self.why})."
-
-
-def enter(wanted: str) -> Network:
+def enter(wanted: str) -> str | None:
     """Give this process the network that the operator wants, as far as the system allows it.
 
-    What it starts from now on shares it. The process must have one thread.
+    What it starts from now on shares it. The process must have one thread. Return why its network
+    is the machine's, in a few words; None for one of its own.
     """
-    if wanted == Isolation.OFF:
-        return Network(own=False, why="as configured by the operator")
-    refused = refusal()
-    if refused is None:
+    shared = "as configured by the operator" if wanted == Isolation.OFF else refusal()
+    if shared is None:
         _separate()
-    return Network(own=refused is None, why=refused or "")
+    return shared
 
 
 def check() -> None:

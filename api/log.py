@@ -31,19 +31,14 @@ def about(**fields: str) -> Iterator[None]:
         _known.reset(token)
 
 
-def known() -> Mapping[str, str]:
-    return _known.get()
-
-
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = getattr(record, "fields", None)
-        sentence = record.getMessage() if fields is None else str(record.args[0])  # type: ignore[index] # what `log` passes
+        fields = getattr(record, "fields", {})
         shown = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
-            "message": sentence,
-            **{name: each for name, each in (fields or {}).items() if each is not None},
+            "message": getattr(record, "sentence", None) or record.getMessage(),
+            **{name: each for name, each in fields.items() if each is not None},
         }
         if record.exc_info:
             shown["exception"] = self.formatException(record.exc_info)
@@ -63,7 +58,8 @@ def log(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
     """Log a sentence with its fields, which are in `record.fields`."""
     all_fields = {**_known.get(), **fields}
     shown = " ".join(f"{name}={value}" for name, value in all_fields.items() if value is not None)
-    logger.log(level, "%s [%s]", sentence, shown, extra={"fields": all_fields})
+    extra = {"sentence": sentence, "fields": all_fields}
+    logger.log(level, "%s [%s]", sentence, shown, extra=extra)
 
 
 def note(action: str, target: str, **fields: Field) -> None:

@@ -11,7 +11,6 @@ from autotune.machine import Machine
 from autotune.text import plural
 from autotune.value import WHOLE, Described
 
-MOST_DEVICES = 4096
 Label = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/=:-]{0,62}$")]
 """A word that an operator gives to workers: `nvlink`, `rack=7`."""
 
@@ -24,7 +23,7 @@ Labels = Annotated[tuple[Label, ...], Field(max_length=16), _IN_ORDER]
 class Needs(Described):
     """What a worker must have; by default any will do."""
 
-    devices: Annotated[int, Field(ge=1, le=MOST_DEVICES), WHOLE] | None = None
+    devices: Annotated[int, Field(ge=1, le=4096), WHOLE] | None = None
     """Least number of devices: GPUs, TPU cores, or hosts that have neither."""
     kind: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$")] | None = None
     """What the name of each of them holds, in upper or lower case: `gpu`, `tpu`, `cpu`, `H100`."""

@@ -33,7 +33,7 @@ from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
-from autotune.space import AUTO, Situation, Space, part_of, ready_made
+from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made
 from autotune.space.described import any_workload
 from autotune.strategies import strategies
 from autotune.value import Described
@@ -42,10 +42,7 @@ if TYPE_CHECKING:  # A client needs neither.
     from autotune.api.settings import Quotas
     from autotune.api.workloads import Registry
 
-MOST_JOBS = 100
 MOST_AXES = 32
-MOST_PARAMETERS = 64
-ONE_DEVICE = "one_device"
 LARGEST = 2.0**63
 """Of a space's numbers; sizes are computed with them."""
 MOST_STRUCTURES = 4096
@@ -107,7 +104,7 @@ class ListQuery(Described):
     """Only those with this label, `name:text`; of several, only those with all of them."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
-    limit: Annotated[int, Field(ge=1, le=MOST_JOBS), DIGITS] = 20
+    limit: Annotated[int, Field(ge=1, le=100), DIGITS] = 20
     """Most jobs to return."""
 
 
@@ -138,9 +135,7 @@ class JobRequest(Tuning):
 
     workload: Name
     """The name of a registered workload."""
-    params: Annotated[dict[Name, Given], Field(max_length=MOST_PARAMETERS)] = Field(
-        default_factory=dict
-    )
+    params: Annotated[dict[Name, Given], Field(max_length=64)] = Field(default_factory=dict)
     """Parameters of the workload."""
     space: Name | Space = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
@@ -164,8 +159,7 @@ def checked(
     check_budget(request.budget, quotas)
     _check_names(request)
     _check_runnable_somewhere(request, machines)
-    asked = {**dict(request), "params": dict(params)}
-    return Tuning(**{name: asked[name] for name in Tuning.model_fields})
+    return Tuning(**{**dict(request), "params": params})
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
@@ -209,8 +203,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         rules += [each for each in broken if each]
     why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
-        f"This space cannot run on this machine: {why.rstrip('.')}.",
-        "Use another space.",
+        f"This space cannot run on this machine: {why.rstrip('.')}.", "Use another space."
     )
 
 
@@ -249,9 +242,7 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("Unknown objective.", f"Choose from {', '.join(_objectives())}.")
 
 
-@cache
-def _objectives() -> tuple[str, ...]:
-    return tuple(objective_names())
+_objectives = cache(objective_names)
 
 
 def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:

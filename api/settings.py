@@ -34,14 +34,7 @@ from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle, log
 from autotune.api.needs import Labels
-from autotune.api.workloads import (
-    GROUP,
-    Declared,
-    Registered,
-    Registry,
-    check_bounded,
-    registered,
-)
+from autotune.api.workloads import GROUP, Declared, Registered, Registry, check_bounded, registered
 from autotune.errors import first_mistake
 from autotune.installed import load_plugins
 from autotune.machine import Machine
@@ -150,8 +143,6 @@ class Settings(BaseSettings):
     workloads: dict[str, Declared] = Field(default_factory=dict)
     log: LogStyle = LogStyle.TEXT
     """How API and workers write their logs: as text, or as a line of JSON each."""
-    examples: bool = True
-    """Whether the shipped examples are registered where they are found."""
 
     @classmethod
     def settings_customise_sources(
@@ -194,13 +185,8 @@ class Settings(BaseSettings):
     def registry(self) -> Registry:
         return Registry(self.registered(), _FileWatch(self).renewed)
 
-    @property
-    def file(self) -> Path | None:
-        named = type(self).model_config.get("toml_file")
-        return Path(named) if isinstance(named, str | Path) else None
-
     def registered(self) -> dict[str, Registered]:
-        declared = {**_examples(self.root if self.examples else None), **self.workloads}
+        declared = {**_examples(self.root), **self.workloads}
         with _registering("An installed package's workload"):
             found = load_plugins(GROUP, Registered)
         for name, each in declared.items():
@@ -214,6 +200,8 @@ class Settings(BaseSettings):
 class _FileWatch:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        named = settings.model_config.get("toml_file")
+        self._file = Path(named) if isinstance(named, str | Path) else None
         self._seen = self._changed_at()
 
     def renewed(self) -> dict[str, Registered] | None:
@@ -223,16 +211,15 @@ class _FileWatch:
             return None
         self._seen = now
         try:
-            workloads = load_settings(self._settings.file).workloads
+            workloads = load_settings(self._file).workloads
             return self._settings.model_copy(update={"workloads": workloads}).registered()
         except SettingsError as exc:
             log("The changed settings are not taken over.", logging.ERROR, error=str(exc))
             return None
 
     def _changed_at(self) -> int | None:
-        file = self._settings.file
         try:
-            return None if file is None else file.stat().st_mtime_ns
+            return None if self._file is None else self._file.stat().st_mtime_ns
         except OSError:
             return None
 
@@ -279,8 +266,8 @@ def _registering(what: str) -> Iterator[None]:
         raise SettingsError(f"{what} cannot be registered: {exc}", "Mend it.") from exc
 
 
-def _examples(root: Path | None) -> dict[str, Declared]:
-    if root is None or not (root / EXAMPLES).is_file():
+def _examples(root: Path) -> dict[str, Declared]:
+    if not (root / EXAMPLES).is_file():
         return {}
     given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))
     return {name: Declared.model_validate(each) for name, each in given.items()}

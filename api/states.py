@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
-
-from autotune.api.errors import IllegalTransition
 
 
 class State(StrEnum):
@@ -26,28 +23,18 @@ class State(StrEnum):
     """It ended without a recommendation; see its reason."""
 
 
-NEXT: Mapping[State, frozenset[State]] = MappingProxyType(
-    {
-        State.QUEUED: frozenset({State.RUNNING, State.CANCELLED}),
-        # To itself: another attempt takes it over after a crash.
-        State.RUNNING: frozenset(
-            {State.RUNNING, State.QUEUED, State.CANCELLING, State.DONE, State.FAILED}
-        ),
-        State.CANCELLING: frozenset({State.CANCELLING, State.CANCELLED}),
-        State.DONE: frozenset(),
-        State.CANCELLED: frozenset(),
-        State.FAILED: frozenset(),
-    }
-)
+NEXT: Mapping[State, frozenset[State]] = {
+    State.QUEUED: frozenset({State.RUNNING, State.CANCELLED}),
+    # To itself: another attempt takes it over after a crash.
+    State.RUNNING: frozenset(
+        {State.RUNNING, State.QUEUED, State.CANCELLING, State.DONE, State.FAILED}
+    ),
+    State.CANCELLING: frozenset({State.CANCELLING, State.CANCELLED}),
+    State.DONE: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.FAILED: frozenset(),
+}
 FINAL = frozenset(state for state, following in NEXT.items() if not following)
 HELD = frozenset({State.RUNNING, State.CANCELLING})
 """States in which a worker should hold the job."""
 UNFINISHED = frozenset(State) - FINAL
-
-
-def check_transition(before: State, after: State) -> None:
-    if after not in NEXT[before]:
-        raise IllegalTransition(
-            f"A job that is {before} cannot become {after}.",
-            "Fetch the job again; its state may have changed.",
-        )

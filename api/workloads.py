@@ -11,16 +11,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from autotune.api.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.errors import first_mistake
@@ -31,7 +24,7 @@ from autotune.workload import Factory, is_script
 
 GROUP = "autotune.workloads"
 """Entry points of this group name a `Registered` each."""
-Params = tuple[tuple[str, Scalar], ...]
+Params = Mapping[str, Scalar]
 
 
 class NoParameters(BaseModel):
@@ -63,7 +56,7 @@ class Registered:
     """Holds the files that the factories or the script are named by; None for files that are here,
     and installed modules."""
 
-    def validate(self, given: Mapping[str, Scalar]) -> Params:
+    def validate(self, given: Params) -> dict[str, Scalar]:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
         if unknown:
             meant = hint(unknown[0], self.parameters.model_fields)
@@ -71,11 +64,11 @@ class Registered:
         try:
             checked = self._checked(given)
         except ValidationError as exc:
-            raise InvalidParameter(f"Parameter {first_mistake(exc)}.", _NEXT_STEP) from exc
-        found = checked.model_dump(mode="json", exclude_none=True)
-        return tuple(sorted(found.items()))
+            why = f"Parameter {first_mistake(exc)}."
+            raise InvalidParameter(why, "See the workload's parameters.") from exc
+        return checked.model_dump(mode="json", exclude_none=True)
 
-    def mistakes(self, given: Mapping[str, Scalar]) -> dict[str, str]:
+    def mistakes(self, given: Params) -> dict[str, str]:
         """Return what is wrong with known parameters: a sentence for each, by its name."""
         try:
             self._checked(given)
@@ -88,14 +81,14 @@ class Registered:
         if isinstance(space, Space):
             for name in space.own_axes:
                 for value in space.axes[name]:
-                    self.validate({**dict(params), name: value})
+                    self.validate({**params, name: value})
 
     def arguments(self, params: Params, space: str | Space) -> tuple[Params, Params]:
         """Return the fixed arguments of the model and the dataset factory, without the axes."""
         axes = space.own_axes if isinstance(space, Space) else ()
-        fixed = [each for each in params if each[0] not in axes]
-        of_model = tuple(each for each in fixed if each[0] not in self.for_dataset)
-        return of_model, tuple(each for each in fixed if each[0] in self.for_dataset)
+        fixed = {name: each for name, each in params.items() if name not in axes}
+        of_dataset = {name: fixed[name] for name in fixed.keys() & self.for_dataset}
+        return {name: fixed[name] for name in fixed.keys() - self.for_dataset}, of_dataset
 
     def code(self, root: Path) -> str:
         """Return the digest of its code as it is now, equal wherever the same code lies.
@@ -110,7 +103,7 @@ class Registered:
             texts = [_factory(each, root).identity for each in (self.model, self.dataset)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 
-    def _checked(self, given: Mapping[str, Scalar]) -> BaseModel:
+    def _checked(self, given: Params) -> BaseModel:
         """Return the parameters as the workload's model takes them from JSON.
 
         From Python values a strict model takes no text for a choice, a path or a date; from JSON
@@ -169,11 +162,12 @@ def registered(declared: Declared) -> Registered:
         raise SettingsError(f"The script {declared.model} takes no parameters.", "Remove them.")
     commit = _commit(declared)
     fields: dict[str, Any] = {n: _field(each) for n, each in declared.parameters.items()}
+    forbid = ConfigDict(extra="forbid", allow_inf_nan=False)
     return Registered(
         model=declared.model,
         dataset=declared.dataset,
         description=declared.description,
-        parameters=create_model("Parameters", __config__=_FORBID, **fields),
+        parameters=create_model("Parameters", __config__=forbid, **fields),
         for_dataset=frozenset(n for n, each in declared.parameters.items() if each.dataset),
         commit=commit,
     )
@@ -256,8 +250,6 @@ class Registry:
         return found
 
 
-_NEXT_STEP = "See the workload's parameters."
-_FORBID = ConfigDict(extra="forbid", allow_inf_nan=False)
 _BOUNDING = {"enum", "const", "pattern"}
 """What a schema bounds a text by."""
 _FORMATS = {"date", "date-time", "time", "duration", "uuid"}
@@ -266,20 +258,8 @@ _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
 def _field(declared: Parameter) -> tuple[object, object]:
-    kind: object = _TYPES[declared.type]
-    if declared.choices:
-        kind = Annotated[kind, Field(json_schema_extra={"enum": list(declared.choices)})]
-        kind = Annotated[kind, _one_of(declared.choices)]
+    kind: object = Literal[declared.choices] if declared.choices else _TYPES[declared.type]
     default = ... if declared.default is None else declared.default
     return kind, Field(
         default, ge=declared.minimum, le=declared.maximum, description=declared.description
     )
-
-
-def _one_of(choices: tuple[Scalar, ...]) -> AfterValidator:
-    def check(value: Scalar) -> Scalar:
-        if value not in choices:
-            raise ValueError(f"must be one of {', '.join(map(str, choices))}")
-        return value
-
-    return AfterValidator(check)

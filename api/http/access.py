@@ -37,7 +37,7 @@ COOKIE = "autotune_session"
 EVERYBODY = Caller(
     id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
 )
-Refusal = Callable[[HTTPConnection, ServiceError], Response]
+Refusal = Callable[[HTTPConnection, Exception], Response]
 
 
 async def admit(connection: HTTPConnection) -> Caller:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, JsonValue, computed_field, create_model
+from pydantic import JsonValue, computed_field, create_model
 
 from autotune.api.values import read
 from autotune.api.workloads import Registered
@@ -30,9 +30,6 @@ else:
 
 class TrialAnswer(_Trial):
     """One run of one configuration, and what became of it."""
-
-    # Read from the record of a trial, which has more fields.
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -68,9 +65,6 @@ _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTE
 
 class RecommendationAnswer(_Result):
     """The result of a job: the best configuration, how sure it is, why, and the program for it."""
-
-    # Read from the record of a result, which has more fields.
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
     summary: str
     """The verdict as a sentence."""

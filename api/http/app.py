@@ -30,7 +30,7 @@ from autotune.api.http import files, operating, tunings
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import Envelope, is_request_id
 from autotune.api.http.page import rendering, routes
-from autotune.api.http.problems import DOCUMENTED, HANDLED, handle
+from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
@@ -63,7 +63,7 @@ def create_app(service: Service) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses=DOCUMENTED,
         middleware=_middleware(service.settings, keys=service.keyring is not None),
-        exception_handlers={**dict.fromkeys(HANDLED, handle), 405: _refuse_method},
+        exception_handlers={**dict.fromkeys(HANDLED, rendering.handle), 405: _refuse_method},
     )
     app.state.service = service
     for each in PARTS:
@@ -90,7 +90,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
 
 async def _refuse_method(request: Request, error: Exception) -> Response:
     """Answer with all methods of an address; the framework names those of one route."""
-    response = await handle(request, error)
+    response = rendering.refuse(request, error)
     routes = (each for part in PARTS for each in part.router.routes if isinstance(each, APIRoute))
     fitting = [each for each in routes if each.matches(request.scope)[0] is not Match.NONE]
     if fitting:  # Otherwise it is none of our routes, and the framework knows.

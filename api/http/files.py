@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -23,38 +22,19 @@ from autotune.result.saved import configuration_text
 router = APIRouter(tags=["files"])
 
 
-class ProgramFile(StrEnum):
-    """Which of the programs."""
-
-    TRAIN = "train"
-    PATCH = "patch"
-    """The same as a change of the user's own script."""
-    LAUNCH = "launch"
-    """It starts the processes of a worker group on one machine."""
-    SLURM = "slurm"
-    JOBSET = "jobset"
-    RAY = "ray"
-    # What train.py imports, where it does.
-    INPUT = "keras_input"
-    MULTIWORKER = "keras_multiworker"
-    NOTEBOOK = "keras_notebook"
-    SCRIPT = "keras_script"
-    SERVERS = "keras_servers"
-    TRAINING = "keras_training"
-
-
 YAML = "application/yaml"
-FILES: Final = {
-    ProgramFile.TRAIN: ("train.py", "text/x-python"),
-    ProgramFile.PATCH: ("train.patch", "text/x-diff"),
-    ProgramFile.LAUNCH: ("launch.py", "text/x-python"),
-    ProgramFile.SLURM: (SLURM, "text/x-shellscript"),
-    ProgramFile.JOBSET: (JOBSET, YAML),
-    ProgramFile.RAY: (RAY, "text/x-python"),
-    **{ProgramFile(name): (f"{name}.py", "text/x-python") for name in sorted(NAMES)},
+FILES = {
+    "train": ("train.py", "text/x-python"),
+    "patch": ("train.patch", "text/x-diff"),
+    "launch": ("launch.py", "text/x-python"),
+    "slurm": (SLURM, "text/x-shellscript"),
+    "jobset": (JOBSET, YAML),
+    "ray": (RAY, "text/x-python"),
+    # What train.py imports, where it does.
+    **{name: (f"{name}.py", "text/x-python") for name in sorted(NAMES)},
 }
-
-
+"""The programs that may be asked for: name and media type of each."""
+Part = Annotated[str, Query(pattern=f"^({'|'.join(FILES)})$", description="Which of the programs.")]
 TrialNumber = Annotated[
     int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
 ]
@@ -80,11 +60,7 @@ def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
     return here.jobs.recommendation(job_id, key.project)
 
 
-@router.get(
-    "/v1/tunings/{job_id}/config",
-    response_class=Response,
-    responses=text_answer(YAML),
-)
+@router.get("/v1/tunings/{job_id}/config", response_class=Response, responses=text_answer(YAML))
 def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
     """Get config.yaml: what was decided; `result` is its result.json."""
     result = here.jobs.recommendation(job_id, key.project)
@@ -96,9 +72,7 @@ def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
     response_class=Response,
     responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
 )
-def get_script(
-    job_id: JobId, key: Reader, here: Here, part: ProgramFile = ProgramFile.TRAIN
-) -> Response:
+def get_script(job_id: JobId, key: Reader, here: Here, part: Part = "train") -> Response:
     """Get train.py, exactly as timed, a module or patch of it, or what starts all its workers."""
     name, media_type = FILES[part]
     found = here.jobs.recommendation(job_id, key.project).programs().get(name)
@@ -108,9 +82,7 @@ def get_script(
 
 
 @router.get(
-    "/v1/tunings/{job_id}/report",
-    response_class=Response,
-    responses=text_answer("text/html"),
+    "/v1/tunings/{job_id}/report", response_class=Response, responses=text_answer("text/html")
 )
 def get_report(job_id: JobId, key: Reader, here: Here) -> Response:
     """Get report.html, a page in one file, which loads nothing."""

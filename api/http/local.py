@@ -22,7 +22,7 @@ from autotune.api.http.access import LOOPBACK
 from autotune.api.http.app import listening
 from autotune.api.http.middleware import HEADERS
 from autotune.api.http.page import rendering, routes
-from autotune.api.http.problems import HANDLED, handle
+from autotune.api.http.problems import HANDLED
 from autotune.api.identity import FOLDERS
 from autotune.api.requests import ListQuery
 from autotune.api.states import State
@@ -35,8 +35,6 @@ from autotune.trial import Trial
 HOST = "127.0.0.1"
 MOST_PRINTED = 100_000
 """Characters of what a trial printed last that are shown."""
-_MARK = 24
-"""Characters of a job's id."""
 
 
 def show(folders: Iterable[Path], port: int, ready: Callable[[str], None]) -> None:
@@ -60,7 +58,7 @@ def create_app(folders: Folders) -> FastAPI:
             Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK], www_redirect=False),
             Middleware(BaseHTTPMiddleware, dispatch=_answer),
         ],
-        exception_handlers=dict.fromkeys(HANDLED, handle),
+        exception_handlers=dict.fromkeys(HANDLED, rendering.handle),
     )
     app.state.service = SimpleNamespace(jobs=folders)
     for each in (routes.reading, files.router, rendering.assets):
@@ -106,11 +104,7 @@ class Folders:
         result = self.recommendation(job_id, project)
         job = _job(self._folder(job_id), result)
         return JobDetail(
-            job=job,
-            trials=result.trials,
-            events=(),
-            spent=result.seconds,
-            recommendation=result,
+            job=job, trials=result.trials, events=(), spent=result.seconds, recommendation=result
         )
 
     def recommendation(self, job_id: str, project: str | None) -> Result:
@@ -146,7 +140,7 @@ def _folders(given: Path) -> Iterator[Path]:
 
 
 def _id(folder: Path) -> str:
-    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:_MARK]
+    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
 
 
 def _result(folder: Path) -> Result:

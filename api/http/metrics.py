@@ -16,7 +16,6 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.store.usage import LATEST
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -41,9 +40,8 @@ class Metrics:
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        known = method if method in METHODS else "other"
-        self._requests.labels(known, route, status).inc()
-        self._latency.labels(known, route).observe(seconds)
+        self._requests.labels(method, route, status).inc()
+        self._latency.labels(method, route).observe(seconds)
 
     def text(self, jobs: Jobs) -> bytes:
         return generate_latest(self._registry) + generate_latest(_OfJobs(jobs))
@@ -70,10 +68,8 @@ def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
     for state, count in activity.states.items():
         states.add_metric([state], count)
     yield states
-    what, labels = (
-        "Jobs that wait for a worker that is not there.",
-        ["workload", "devices", "needs"],
-    )
+    what = "Jobs that wait for a worker that is not there."
+    labels = ["workload", "devices", "needs"]
     unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
     for kind, number in activity.unserved.items():
         unserved.add_metric(kind, number)

@@ -19,6 +19,7 @@ from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import response_to, route_of
 from autotune.api.log import about, log
 
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -91,12 +92,13 @@ class _Answer:
 
 
 def _note(scope: Scope, status: int, seconds: float) -> None:
-    method, route = scope["method"], route_of(scope)
+    method = scope["method"] if scope["method"] in METHODS else "other"
+    route = route_of(scope)
     metrics: Metrics = scope["app"].state.service.metrics
     metrics.count(method, route, status, seconds)
     log(
         "Request answered.",
-        method=method if method.isalpha() else "?",
+        method=method,
         route=route,
         status=status,
         milliseconds=round(seconds * 1000, 1),

@@ -12,24 +12,21 @@ import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from asgi_correlation_id import correlation_id
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from autotune.api.errors import DiskFull, ServiceError
-from autotune.api.log import known, log
+from autotune.api.errors import DiskFull, ServiceError, causes
+from autotune.api.log import log
 from autotune.api.values import Mistake, Problem
 
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
-LONGEST_PLACE = 100
-LONGEST_TEXT = 300
-_PACKAGE = "autotune."
 _HIDDEN = (
     (re.compile(r"\S+://\S+"), "(address)"),
     (re.compile(r"(?<![\w)])/\S+"), "(path)"),
@@ -44,7 +41,7 @@ STATUSES: Mapping[str, int] = {
         403: ("scope-missing", "cross-origin"),
         404: ("not-found", "no-such-route"),
         405: ("method-not-allowed",),
-        409: ("conflict", "illegal-transition", "no-recommendation", "superseded"),
+        409: ("illegal-transition", "no-recommendation", "superseded"),
         413: ("body-too-large",),
         415: ("unsupported-media-type",),
         422: (
@@ -84,7 +81,7 @@ def problem(
     status: int | None = None,
     errors: Iterable[Mistake] = (),
 ) -> Problem:
-    request = known().get("request")
+    request = correlation_id.get()
     return Problem(
         type=f"urn:autotune:problem:{kind}",
         title=kind.replace("-", " ").capitalize(),
@@ -114,10 +111,6 @@ def response_to(error: Exception, route: str = "none") -> Response:
     return JSONResponse(content, what.status, headers=headers, media_type=MEDIA_TYPE)
 
 
-async def handle(request: Request, error: Exception) -> Response:
-    return response_to(error, route_of(request.scope))
-
-
 def route_of(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", None) or "none"
 
@@ -145,7 +138,7 @@ def _unfit(error: RequestValidationError) -> Problem:
         return problem("malformed-body", "The body is not valid JSON.", "Fix it and try again.")
     mistakes = []
     for each in found[:MOST_MISTAKES]:
-        place = _printable(".".join(map(str, each["loc"])))[:LONGEST_PLACE]
+        place = _printable(".".join(map(str, each["loc"])))[:100]
         mistakes.append(Mistake(location=place, message=_printable(each["msg"])))
     first = mistakes[0]
     return problem(
@@ -198,7 +191,7 @@ def _printable(text: str) -> str:
 
 def _note(error: Exception, what: Problem, route: str) -> None:
     """Log what is behind an error of the service's own; callers learn nothing of it."""
-    root = _root(error)
+    *_, root = causes(error)
     place = {} if isinstance(error, ServiceError) else {"where": _where(error)}
     log(
         "A request failed.",
@@ -211,25 +204,19 @@ def _note(error: Exception, what: Problem, route: str) -> None:
     )
 
 
-def _root(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
 def _text(error: BaseException) -> str:
     """Return the first line of an error; what a database adds to it may hold values."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     first = (text.splitlines() or [""])[0]
     for what, instead in _HIDDEN:
         first = what.sub(instead, first)
-    return first[:LONGEST_TEXT]
+    return first[:300]
 
 
 def _where(error: Exception) -> str:
     steps = [
         f"{frame.f_globals['__name__']}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__")).startswith(_PACKAGE)
+        if str(frame.f_globals.get("__name__")).startswith("autotune.")
     ]
     return steps[-1] if steps else "none"

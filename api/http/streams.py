@@ -99,9 +99,9 @@ class Streams:
     def __init__(self, jobs: Jobs, web: Web, metrics: Metrics) -> None:
         self._jobs = jobs
         self._web = web
-        self._metrics = metrics
         self._broadcasters: dict[str, EventBroadcaster] = {}
         self._open: Counter[str] = Counter()
+        metrics.streams.set_function(self._open.total)
         self._closing = False
 
     @contextmanager
@@ -112,12 +112,10 @@ class Streams:
         self._check(key_id)
         broadcaster = self._join(job_id)
         self._open[key_id] += 1
-        self._metrics.streams.inc()
         try:
             yield self._stream(broadcaster, after, again)
         finally:
             self._open -= Counter([key_id])
-            self._metrics.streams.dec()
             self._leave(job_id, broadcaster)
 
     def close(self) -> None:

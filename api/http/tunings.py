@@ -57,16 +57,12 @@ JobId = Annotated[
 ]
 
 
-def job_for_reader(job_id: JobId, here: Here, key: Reader) -> Job:
-    return here.jobs.get(job_id, key.project)
-
-
 Stream = AsyncGenerator[bytes]
 
 
 async def stream_of(
     request: Request,
-    job: Annotated[Job, Depends(job_for_reader)],
+    job_id: JobId,
     here: Here,
     key: Reader,
     last_event_id: Annotated[
@@ -80,6 +76,7 @@ async def stream_of(
     ] = 0,
 ) -> AsyncIterator[Stream | None]:
     """Give the events of a job, or None if all were seen; it ends when the answer is complete."""
+    job = await run_in_threadpool(here.jobs.get, job_id, key.project)
     seen = min(last_event_id, job.events)
     if job.state in FINAL and seen == job.events:
         yield None
@@ -96,10 +93,7 @@ async def _still_reading(request: Request, jobs: Jobs, job_id: str) -> None:
 
 
 @router.post(
-    "/v1/tunings",
-    status_code=202,
-    responses={202: _LOCATION},
-    dependencies=[Depends(json_only)],
+    "/v1/tunings", status_code=202, responses={202: _LOCATION}, dependencies=[Depends(json_only)]
 )
 def create_job(
     request: JobRequest,

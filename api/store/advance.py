@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from autotune.api.errors import Superseded, no_such_job
+from autotune.api.errors import IllegalTransition, Superseded, no_such_job
 from autotune.api.events import Event, brief
-from autotune.api.states import NEXT, State, check_transition
+from autotune.api.states import NEXT, State
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import LeaseToken
@@ -46,8 +46,11 @@ def advance(
 
     `before` is its state, `attempt` the number of its attempts, as the transaction has read them.
     """
-    if step.to is not None:
-        check_transition(before, step.to)
+    if step.to is not None and step.to not in NEXT[before]:
+        raise IllegalTransition(
+            f"A job that is {before} cannot become {step.to}.",
+            "Fetch the job again; its state may have changed.",
+        )
     condition = jobs.c.state == before
     if attempt is not None:
         condition &= jobs.c.attempt == attempt

@@ -26,15 +26,7 @@ from sqlalchemy import (
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Claimed, Ended, Released
 from autotune.api.states import State
-from autotune.api.store.advance import (
-    CANCELLED,
-    Cell,
-    Step,
-    advance,
-    advance_held,
-    state_for_change,
-    superseded,
-)
+from autotune.api.store.advance import CANCELLED, Cell, Step, advance, advance_held, superseded
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
@@ -116,7 +108,7 @@ def note_process(database: Database, token: LeaseToken, identity: ProcessIdentit
 def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool:
     """Record a message; return whether it was new."""
     with database.writing() as connection:
-        _hold(connection, token)
+        _state(connection, token, hold=True)
         if not _count_message(connection, token, report):
             return False
         columns: dict[str, Cell] = {}
@@ -139,7 +131,7 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
 def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
     """End the job and give the devices back; a job that is being cancelled ends as cancelled."""
     with database.writing() as connection:
-        state = _hold(connection, token)
+        state = _state(connection, token, hold=True)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, token, FINISHED)
         reason = CANCELLED if to is State.CANCELLED else outcome.reason
@@ -155,7 +147,7 @@ def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
 def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> State:
     """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
-        state = _hold(connection, token)
+        state = _state(connection, token, hold=True)
         _end_attempt(connection, token, ending)
         advance_held(connection, token, _waiting(state, token, reason))
     return State.CANCELLED if state is State.CANCELLING else State.QUEUED
@@ -194,17 +186,13 @@ def _is_current(token: LeaseToken) -> ColumnElement[bool]:
     return and_(jobs.c.id == token.job_id, jobs.c.attempt == token.attempt, live(jobs.c.expires_at))
 
 
-def _state(connection: Connection, token: LeaseToken) -> State:
-    state = connection.execute(select(jobs.c.state).where(_is_current(token))).scalar()
+def _state(connection: Connection, token: LeaseToken, *, hold: bool = False) -> State:
+    """Return the state of a job that the attempt may write; `hold` takes its row as well."""
+    query = select(jobs.c.state).where(_is_current(token))
+    state = connection.execute(query.with_for_update() if hold else query).scalar()
     if state is None:
         raise superseded()
     return State(state)
-
-
-def _hold(connection: Connection, token: LeaseToken) -> State:
-    """Take the job's row for a transaction, if the attempt may write; return the state."""
-    state_for_change(connection, token.job_id)
-    return _state(connection, token)
 
 
 def _count_message(connection: Connection, token: LeaseToken, report: AttemptReport) -> bool:
@@ -254,7 +242,6 @@ def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
 
 
 def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
-    """Return whether a worker is drained, or its devices are taken."""
     drained = exists().where(workers.c.name == info.worker, workers.c.draining)
     taken = exists().where(jobs.c.devices == info.devices, IS_HELD, live(jobs.c.expires_at))
     return bool(connection.execute(select(or_(drained, taken))).scalar())

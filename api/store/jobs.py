@@ -206,7 +206,6 @@ def open_database(settings: Settings) -> Database:
     database = Database(settings.database_url)
     try:
         make(database)
-        database.close_to_others()
     except OtherSchema:
         raise
     except DatabaseUnavailable as exc:
@@ -246,7 +245,6 @@ def _cancel(connection: Connection, job_id: str) -> bool:
 def _earlier(
     connection: Connection, project: str, idempotency_key: str, fingerprint: str
 ) -> str | None:
-    """Return the job that was made with an idempotency key, if there is one."""
     mine = (jobs.c.project == project, jobs.c.idempotency_key == idempotency_key)
     query = select(jobs.c.id, jobs.c.fingerprint).where(*mine)
     found = connection.execute(query.where(jobs.c.created_at > Now() - KEY_SECONDS)).first()

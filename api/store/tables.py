@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Index,
-    MetaData,
-    Text,
-    UniqueConstraint,
-    literal_column,
-    text,
-)
+from sqlalchemy import JSON, BigInteger, Index, MetaData, Text, literal_column, text
 from sqlmodel import Field, SQLModel
 
 from autotune.api.states import HELD
@@ -46,19 +37,17 @@ def _job_reference() -> Any:
 
 class Jobs(Base, table=True):
     __table_args__ = (
-        UniqueConstraint("id"),
         Index(None, "state", "seq"),
         Index(None, "project", "seq"),
         Index(None, "project", "state", "seq"),
         Index(None, "project", "started_at"),
         Index(None, "project", "ended_at"),
         Index(None, "project", "idempotency_key"),
-        Index(None, "ended_at"),
         Index("ix_jobs_held", "expires_at", sqlite_where=_HELD, postgresql_where=_HELD),
     )
 
     seq: int | None = Field(default=None, primary_key=True)
-    id: str
+    id: str = Field(unique=True)
     """Its name for the outside, which cannot be guessed."""
     project: str
     created_by: str | None = None
@@ -84,7 +73,7 @@ class Jobs(Base, table=True):
     distributed: float | None = None
     created_at: float
     started_at: float | None = None
-    ended_at: float | None = None
+    ended_at: float | None = Field(default=None, index=True)
     verdict: str | None = None
     gain_over_yours: float | None = None
     summary: str | None = Field(default=None, sa_type=Text)
@@ -149,12 +138,10 @@ class Events(Base, table=True):
 class Labels(Base, table=True):
     """A label of a job, by which an index alone has a project's jobs in their order."""
 
-    __table_args__ = (Index(None, "seq"),)
-
     project: str = Field(primary_key=True)
     label: str = Field(primary_key=True)
     """`name:text`."""
-    seq: int = Field(primary_key=True, foreign_key="jobs.seq", ondelete="CASCADE")
+    seq: int = Field(primary_key=True, foreign_key="jobs.seq", ondelete="CASCADE", index=True)
 
 
 class Workers(Base, table=True):
@@ -175,10 +162,8 @@ class Workers(Base, table=True):
 class Keys(Base, table=True):
     """An API key, which itself is not kept."""
 
-    __table_args__ = (UniqueConstraint("digest"),)
-
     id: str = Field(primary_key=True)
-    digest: str
+    digest: str = Field(unique=True)
     """SHA-256 of the key."""
     name: str
     project: str
@@ -192,12 +177,10 @@ class Keys(Base, table=True):
 class Sessions(Base, table=True):
     """A browser that is signed in; its secret is not kept."""
 
-    __table_args__ = (Index(None, "expires_at"),)
-
     digest: str = Field(primary_key=True)
     """SHA-256 of its secret."""
     key_id: str = Field(foreign_key="keys.id")
-    expires_at: float
+    expires_at: float = Field(index=True)
 
 
 class Totals(Base, table=True):

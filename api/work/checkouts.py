@@ -16,7 +16,8 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from autotune.api.log import log
@@ -90,10 +91,10 @@ class Checkouts:
         own.mkdir(parents=True, mode=0o700)
         try:
             repository, files = own / "repository", own / "files"
-            git = _git_in(repository)
-            git("init", "--quiet", "--bare", ".")
-            (repository / "info").mkdir(exist_ok=True)
+            git = partial(_git, repository)
+            (repository / "info").mkdir(parents=True)
             (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
+            git("init", "--quiet", "--bare", ".")
             _fetch(git, commit)
             files.mkdir()
             tree = f"{commit.commit}^{{commit}}"
@@ -113,23 +114,16 @@ class Checkouts:
 Git = Callable[..., bytes]
 
 
-def _git_in(repository: Path) -> Git:
-    repository.mkdir()
-    environment: Mapping[str, str] = {**_QUIETLY, **os.environ, "LC_ALL": "C"}
-
-    def git(*arguments: str) -> bytes:
-        ran = subprocess.run(
-            ["git", *_BARELY, *arguments],  # noqa: S607 - wherever the operator has it
-            cwd=repository,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            check=True,
-        )
-        return ran.stdout
-
-    return git
+def _git(repository: Path, *arguments: str) -> bytes:
+    return subprocess.run(
+        ["git", *_BARELY, *arguments],  # noqa: S607 - wherever the operator has it
+        cwd=repository,
+        env={**_QUIETLY, **os.environ, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+    ).stdout
 
 
 def _fetch(git: Git, commit: Commit) -> None:

@@ -6,7 +6,6 @@ before it has read its order, so that it never runs without being recorded.
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -16,8 +15,7 @@ from typing import cast
 
 from autotune import events
 from autotune.api.failpoints import FailPoint, reach
-from autotune.api.isolation import Isolation, Network
-from autotune.api.log import log
+from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.api.work import messages, processes
 from autotune.config import Configuration
@@ -30,28 +28,18 @@ from autotune.machine import Machine
 from autotune.reason import Excluded, Outcome
 from autotune.result import Result
 from autotune.search.request import TuningRequest
-from autotune.workload import (
-    Workload,
-    factory_from_text,
-    is_script,
-    script_from_text,
-    script_workload,
-)
+from autotune.tuning import workload_of
 
 BUSY = "Another search uses the machine; this one begins after it."
 """In place of the engine's own notice, which is for the user of the machine."""
 Send = Callable[[messages.Message], None]
-_POINTS = {
-    "planned": FailPoint.PLANNED,
-    "trial_started": FailPoint.TRIAL_BEGAN,
-    "trial_ended": FailPoint.TRIAL_ENDED,
-}
 
 
-def main(arguments: list[str], network: Network) -> None:
+def main(arguments: list[str], shared: str | None) -> None:
     """Read the order, search, and send the worker all messages.
 
-    `arguments` are the worker's process id, and the descriptor for messages.
+    `arguments` are the worker's process id, and the descriptor for messages. `shared` is why the
+    network is the machine's; None for one of its own.
     """
     processes.die_with(int(arguments[0]))
     send = _sender(int(arguments[1]))
@@ -59,18 +47,17 @@ def main(arguments: list[str], network: Network) -> None:
     if not line:
         return None  # The worker went before it had recorded this process.
     order = messages.SearchOrder.model_validate_json(line)
-    if order.isolation is Isolation.REQUIRED and not network.own:
-        return send(messages.Stuck(detail=str(network)))
+    if order.isolation is Isolation.REQUIRED and shared is not None:
+        return send(messages.Stuck(detail=_network(shared)))
     try:
-        result = _search(order, send, network)
+        result = _search(order, send, shared)
     except Exception as exc:
         last = messages.final_message(exc)
         if last is None:
             raise
         return send(last)
     reach(FailPoint.SEARCHED)
-    send(messages.Found(recommendation=result))
-    return _save(result, order)
+    return send(messages.Found(recommendation=result))
 
 
 def _sender(channel: int) -> Send:
@@ -83,7 +70,7 @@ def _sender(channel: int) -> Send:
     return send
 
 
-def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result:
+def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
     from autotune.search.opening import restore  # noqa: PLC0415 - see above
     from autotune.search.tune import tune  # noqa: PLC0415 - see above
@@ -95,10 +82,11 @@ def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result
     engine = cast("Engine", Interruptible(new_engine(order.engine), send, order.excluded))
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
-        send(AttemptReport(began=True, events=(events.Notice(text=str(network)),)))
+        send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
         reach(FailPoint.TUNING)
+        arguments = (order.model_arguments, order.dataset_arguments)
         request = TuningRequest(
-            workload=_workload(order),
+            workload=workload_of(order.model, order.dataset, *arguments),
             space=order.space,
             options=order.options,
             out=order.out,
@@ -115,27 +103,17 @@ def _search(order: messages.SearchOrder, send: Send, network: Network) -> Result
     return result
 
 
+def _network(shared: str | None) -> str:
+    if shared is not None:
+        return f"The search uses the machine's network ({shared})."
+    own = "The search runs in its own network namespace"
+    return f"{own}; its workers are not reachable from outside."
+
+
 def _busy(wait: Wait | str) -> events.Notice:
     """Return what a job waits for, without the name of a search that is another's."""
     shown = wait.model_copy(update={"holder": None}) if isinstance(wait, Wait) else None
     return events.Notice(text=BUSY, waiting=shown)
-
-
-def _save(result: Result, order: messages.SearchOrder) -> None:
-    """Write the files of a result, which is sent already; only the operator may miss them."""
-    try:
-        result.save(order.out)
-    except (OutputError, OSError) as exc:
-        log("The files of a result cannot be written.", logging.WARNING, error=messages.detail(exc))
-
-
-def _workload(order: messages.SearchOrder) -> Workload:
-    if is_script(order.model):
-        return script_workload(script_from_text(order.model))
-    return Workload(
-        model=factory_from_text(order.model, dict(order.model_arguments)),
-        dataset=factory_from_text(order.dataset, dict(order.dataset_arguments)),
-    )
 
 
 def _url(order: messages.SearchOrder) -> str:
@@ -155,13 +133,9 @@ def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
         if isinstance(event, events.Planned) or begins:
             send(AttemptReport(study=made_for(_url(order), messages.STUDY)))
         send(event)
-        if event.kind in _POINTS:
-            reach(_POINTS[event.kind])
+        reach(event.kind)
 
     return observe
-
-
-_EXCLUDED = Excluded(deaths=messages.MOST_DEATHS)
 
 
 class Interruptible(Wrapper):
@@ -188,7 +162,8 @@ class Interruptible(Wrapper):
         if trial is None:
             return self._engine.execute(task, watch)
         if trial.configuration in self._excluded:
-            return task.answer(RunResult(outcome=Outcome.CRASHED, reason=_EXCLUDED))
+            reason = Excluded(deaths=messages.MOST_DEATHS)
+            return task.answer(RunResult(outcome=Outcome.CRASHED, reason=reason))
         self._send(AttemptReport(running=trial.configuration))
         answer = self._engine.execute(task, watch)
         self._send(AttemptReport(idle=True))

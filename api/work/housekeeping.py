@@ -66,11 +66,9 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
     """
     while remove_ended(database, seconds) == AT_ONCE:
         pass
-    old = list(_unused(folder, time.time() - seconds))
-    for first in range(0, len(old), AT_ONCE):
-        some = {each.name: each for each in old[first : first + AT_ONCE]}
-        for name in some.keys() - still_there(database, list(some)):
-            shutil.rmtree(some[name], ignore_errors=True)
+    old = {each.name: each for each in _unused(folder, time.time() - seconds)}
+    for name in old.keys() - still_there(database, list(old)):
+        shutil.rmtree(old[name], ignore_errors=True)
 
 
 def _left(what: OrphanedProcesses) -> list[psutil.Process]:
@@ -112,7 +110,6 @@ class Inspection:
             log("Inspecting the machine failed.", logging.ERROR, error=kind, text=str(exc))
 
     def take(self, seen: Machine) -> None:
-        """Take the machine as an inspection, or a search, has found it."""
         if not self._sure:
             self._sure, self.machine = True, seen
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
-from pydantic_core import PydanticSerializationError
 
+from autotune.api.errors import causes
 from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.config import Configuration
@@ -45,8 +45,8 @@ class SearchOrder(Value):
     name: str
     model: str
     dataset: str
-    model_arguments: tuple[tuple[str, Scalar], ...]
-    dataset_arguments: tuple[tuple[str, Scalar], ...]
+    model_arguments: Mapping[str, Scalar]
+    dataset_arguments: Mapping[str, Scalar]
     space: str | Space
     options: SearchOptions
     out: Path
@@ -95,11 +95,8 @@ def line(what: Message) -> bytes:
 
     A workload's error may hold it, as the name of a file does that is not in UTF-8.
     """
-    try:
-        return message.dump_json(what) + b"\n"
-    except PydanticSerializationError:
-        text = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
-        return text.encode("utf-8", "replace") + b"\n"
+    text = json.dumps(message.dump_python(what, mode="json"), ensure_ascii=False)
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def final_message(error: Exception) -> GaveUp | Stuck | None:
@@ -112,7 +109,7 @@ def final_message(error: Exception) -> GaveUp | Stuck | None:
         return Stuck(detail=detail(error))
     if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
         return GaveUp(reason=_reason(str(error)), interrupted=isinstance(error, Interrupted))
-    if any(map(_is_of_the_disk, _roots(error))):
+    if any(map(_is_of_the_disk, causes(error))):
         return Stuck(detail=detail(error))
     if isinstance(error, EngineError):
         return GaveUp(reason=NO_ENGINE, detail=detail(error))
@@ -127,12 +124,6 @@ def _reason(text: str) -> str:
 
 def detail(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_DETAIL]
-
-
-def _roots(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def _is_of_the_disk(error: BaseException) -> bool:

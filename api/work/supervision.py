@@ -23,7 +23,6 @@ from autotune.api.work.tuner import Tuner
 Result = TypeVar("Result")
 _RETRY_SECONDS = 0.5
 _LISTEN_SECONDS = 0.1
-_LEAVE_SECONDS = 5.0
 
 
 def awake() -> float:
@@ -124,7 +123,6 @@ class Supervision:
         if cause is EndCause.ANSWERED:
             reach(FailPoint.FOUND)
             self._lease.insist(self._write_all)
-            self._let_it_leave()
         return cause
 
     def _hear(self, received: list[Message]) -> None:
@@ -172,12 +170,6 @@ class Supervision:
         if self._began is not None and time.monotonic() - self._began > most:
             return EndCause.OVERRAN
         return None
-
-    def _let_it_leave(self) -> None:
-        deadline = time.monotonic() + _LEAVE_SECONDS
-        while self._tuner.ended is None and time.monotonic() < deadline:
-            self._tuner.listen(_LISTEN_SECONDS)
-            self._lease.keep()
 
 
 def _report_of(what: Message) -> AttemptReport:

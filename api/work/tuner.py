@@ -31,8 +31,8 @@ from autotune.workload import Workload, WorkloadFacts
 # network comes before all that starts threads.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from autotune.api.isolation import enter; network = enter(sys.argv.pop()); "
-    "from autotune.api.work.child import main; main(sys.argv[1:], network)"
+    "from autotune.api.isolation import enter; shared = enter(sys.argv.pop()); "
+    "from autotune.api.work.child import main; main(sys.argv[1:], shared)"
 )
 
 
@@ -108,13 +108,11 @@ class Tuner:
         return [self._places.shortened(message.validate_json(line)) for line in lines]
 
     def interrupt(self) -> None:
-        with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(signal.SIGINT)
 
     def end(self) -> bool:
         """Kill it with all that it started; return whether nothing is left."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        self._process.kill()
         gone = processes.end_all(self._left)
         if self._process.stdin:
             with suppress(OSError):

@@ -1,7 +1,4 @@
-"""A worker: claims one job after the other and sees each to its end, or lets go of it.
-
-python -m autotune.api.work.worker [SETTINGS]
-"""
+"""A worker: claims one job after the other and sees each to its end, or lets go of it."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import platform
 import secrets
 import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -185,7 +181,7 @@ class Worker:
                 reach(FailPoint.ORDERED)
             supervision = Supervision(lease, tuner, self._stop.is_set)
             cause = supervision.follow()
-            code = tuner.ended
+            code = tuner.ended or 0
         reach(FailPoint.GONE)
         final = supervision.final
         if isinstance(final, messages.Stuck):
@@ -237,8 +233,8 @@ class Worker:
         return lease.insist(lambda: attempts.let_go(self._database, lease.token, ending, reason))
 
 
-def main(arguments: list[str]) -> None:
-    settings = load_settings(Path(arguments[0]) if arguments else None)
+def main(file: Path | None = None) -> None:
+    settings = load_settings(file)
     write_log(settings.log)
     os.umask(PRIVATE)
     if settings.isolation is Isolation.REQUIRED:
@@ -268,7 +264,7 @@ def order(
 ) -> messages.SearchOrder:
     request = claimed.job
     workload = registry.find(request.workload)
-    params = workload.validate(dict(request.params))
+    params = workload.validate(request.params)
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
@@ -327,11 +323,9 @@ def _failed(reason: str) -> JobOutcome:
     return JobOutcome(state=State.FAILED, reason=reason)
 
 
-def _death(code: int | None) -> str:
-    if code is None:
-        return "was ended"
+def _death(code: int) -> str:
     return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -27,7 +26,6 @@ from autotune.strategies import strategies
 from autotune.text import roughly, sentence
 from autotune.value import Scalar
 
-MOST_FIELDS = 500
 Schema = Mapping[str, Any]
 WHOLE_FORM = ""
 _FIELD_OF: Mapping[str, str] = {
@@ -48,7 +46,7 @@ async def typed_of(request: Request) -> QueryParams:
     """Return the fields of a form; an empty one counts as left out."""
     try:
         text = (await request.body()).decode("ascii")
-        found = parse_qsl(text, errors="strict", max_num_fields=MOST_FIELDS)
+        found = parse_qsl(text, errors="strict", max_num_fields=500)
     except ValueError as exc:
         raise HTTPException(400, "There was an error parsing the body") from exc
     return QueryParams([(name, value.strip()) for name, value in found])
@@ -86,13 +84,11 @@ class Field:
         return replace(self, name=name, value=value, error=mistakes.get(name, ""))
 
 
-def _number(text: str) -> Scalar:
+def _number(text: str) -> Any:
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except ValueError:
         return text
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number and isfinite(found) else text
 
 
 def fields_of(schema: Schema) -> tuple[Field, ...]:

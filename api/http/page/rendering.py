@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Coroutine
 from functools import cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
-from fastapi.routing import APIRoute
 from jinja2 import Environment
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from autotune.api.errors import KeyRefused, ServiceError
+from autotune.api.errors import KeyRefused
 from autotune.api.http.access import EVERYBODY
-from autotune.api.http.problems import HANDLED, response_to, route_of
+from autotune.api.http.problems import response_to, route_of
 from autotune.api.identity import FOLDERS, PERSON, Caller, Scope
 from autotune.api.states import FINAL
 from autotune.api.values import Problem, moment, selectors
 from autotune.result.html import SCRIPT, STYLE, environment, part
 from autotune.text import clock, roughly
 
-KINDS = {
-    STYLE: "text/css",
-    SCRIPT: "text/javascript",
-    "page.js": "text/javascript",
-    "explore.js": "text/javascript",
-    "d3.min.js": "text/javascript",
-    "plot.umd.min.js": "text/javascript",
-    "docs.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
-}
+SCRIPTS = {SCRIPT, "page.js", "explore.js", "d3.min.js", "plot.umd.min.js", "docs.js"}
+KINDS = dict.fromkeys(SCRIPTS, "text/javascript") | {STYLE: "text/css", "icon.svg": "image/svg+xml"}
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
@@ -45,9 +34,9 @@ HEADERS = {"Referrer-Policy": "same-origin"}
 DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 HOME, SIGN_IN, SIGN_OUT = "/", "/sign-in", "/sign-out"
 SEE_OTHER = 303
-_PAGES = re.compile("/(?:workers|sign-out)?|/tunings/.*")
+_PAGES = re.compile("/(?:compare|sign-in|sign-out|workers)?|/tunings/.*")
 # An allow-list: whatever else a link names may lead to another site, or change something.
-_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
+_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|compare|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 assets = APIRouter(include_in_schema=False)
 router = APIRouter(include_in_schema=False)
 
@@ -108,38 +97,22 @@ def _environment() -> Environment:
     return made
 
 
-class PageRoute(APIRoute):
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        usual = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            try:
-                return await usual(request)
-            except HANDLED as exc:
-                return error_page(request, exc)
-
-        return handle
+async def handle(request: Request, error: Exception) -> Response:
+    return refuse(request, error)
 
 
-def refuse(connection: HTTPConnection, error: ServiceError) -> Response:
-    """Answer what is not let in: people are sent to sign in, programs get problem details."""
+def refuse(connection: HTTPConnection, error: Exception) -> Response:
+    """Answer an error: people get a page, or are sent to sign in; programs get problem details."""
+    plain = response_to(error, route_of(connection.scope))
     if not _PAGES.fullmatch(connection.scope["path"]):
-        return response_to(error)
+        return plain
     if isinstance(error, KeyRefused):
         url = connection.url
         wanted = safe(f"{url.path}?{url.query}" if url.query else url.path)
         query = "" if wanted == HOME else f"?{urlencode({'next': wanted})}"
         return RedirectResponse(f"{SIGN_IN}{query}", SEE_OTHER)
-    return error_page(connection, error)
-
-
-def error_page(connection: HTTPConnection, error: Exception) -> Response:
-    plain = response_to(error, route_of(connection.scope))
-    problem = Problem.model_validate(json.loads(bytes(plain.body)))
-    page = render("problem.html", connection, plain.status_code, problem=problem)
-    if "retry-after" in plain.headers:
-        page.headers["Retry-After"] = plain.headers["retry-after"]
-    return page
+    problem = Problem.model_validate_json(bytes(plain.body))
+    return render("problem.html", connection, plain.status_code, problem=problem)
 
 
 def safe(wanted: str) -> str:

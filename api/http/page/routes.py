@@ -24,15 +24,7 @@ from autotune.api.errors import (
 )
 from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, session_of
 from autotune.api.http.page.forms import Form, once, typed_of
-from autotune.api.http.page.rendering import (
-    HOME,
-    SEE_OTHER,
-    SIGN_IN,
-    SIGN_OUT,
-    PageRoute,
-    render,
-    safe,
-)
+from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
 from autotune.api.http.page.views import compare_view, job_view, list_view
 from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here
@@ -43,9 +35,8 @@ from autotune.api.values import Job
 
 SESSION_SECONDS = 12 * 3600
 """A day's work; then the key is asked for again."""
-MOST_COMPARED = 8
-router = APIRouter(include_in_schema=False, route_class=PageRoute)
-reading = APIRouter(include_in_schema=False, route_class=PageRoute)
+router = APIRouter(include_in_schema=False)
+reading = APIRouter(include_in_schema=False)
 """The pages that only read jobs."""
 Sent = Annotated[QueryParams, Depends(typed_of)]
 
@@ -87,7 +78,7 @@ def compare_jobs(
     request: Request,
     key: Reader,
     here: Here,
-    job: Annotated[list[JobId], Query(max_length=MOST_COMPARED)] = [],  # noqa: B006 - only read
+    job: Annotated[list[JobId], Query(max_length=8)] = [],  # noqa: B006 - only read
 ) -> Response:
     details = [here.jobs.detail(each, key.project) for each in dict.fromkeys(job)]
     return render("compare.html", request, jobs=compare_view(details))

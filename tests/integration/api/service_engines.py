@@ -107,13 +107,6 @@ class filling(quick):
         return result
 
 
-class unsaved(quick):
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if _is_trial(request):
-            (_out(request) / "train.py").mkdir(exist_ok=True)
-        return super().run(request, watch)
-
-
 class broken(quick):
     def machine(self) -> Machine:
         raise EngineError(f"{Path.cwd()}/python cannot be started.")

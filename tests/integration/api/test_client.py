@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from pathlib import Path
+
+from tests.running import python
 
 SERVER = ("fastapi", "starlette", "uvicorn", "sqlmodel", "alembic", "psycopg", "prometheus_client")
 WITHOUT = f"""
@@ -23,6 +24,4 @@ except Exception as error:
 
 
 def test_the_client_needs_none_of_the_service_s_packages() -> None:
-    command = [sys.executable, "-c", WITHOUT]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == """ServiceUnreachable [b'{"workload":"digits"}']\n"""
+    assert python(Path(), "-c", WITHOUT) == """ServiceUnreachable [b'{"workload":"digits"}']\n"""

@@ -122,7 +122,6 @@ def test_the_composition_serves_by_tls_from_a_root_that_is_read_only(place: Path
 
 
 def _can_boot() -> bool:
-    """Return whether this machine can start another one that has a systemd of its own."""
     return os.getuid() == 0 and bool(shutil.which("systemd-nspawn"))
 
 

@@ -109,16 +109,6 @@ def test_a_worker_that_pauses_can_be_stopped(
     assert jobs.get(job.id, None).attempt == 1
 
 
-def test_a_result_that_cannot_be_saved_is_not_lost(
-    jobs: Jobs, job: Job, database: Database, settings: Settings
-) -> None:
-    run(database, settings, "unsaved")
-    check_done(jobs, job, attempt=1)
-    place = settings.data / "jobs" / job.id / "1"
-    assert (place / "train.py").is_dir()
-    assert "cannot be written" in (place / "search.log").read_text()
-
-
 @pytest.mark.parametrize(
     ("engine", "reason"),
     [

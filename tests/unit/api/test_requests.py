@@ -27,7 +27,6 @@ def test_a_known_request_keeps_its_fingerprint() -> None:
 
 @pytest.mark.parametrize("other", [{"a": 2, "b": 1}, {"a": 1.0, "b": 2}, {"a": True, "b": 2}, {}])
 def test_other_parameters_make_another_request(other: dict[str, object]) -> None:
-    """Values belong to their names, and keep their type; the order of members says nothing."""
     first, again, second = (
         JobRequest.model_validate({"workload": "digits", "params": each})
         for each in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, other)

@@ -64,19 +64,19 @@ def test_what_is_unknown_is_refused_with_what_is_known(registry: Registry) -> No
 
 def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
     digits = registry.find("digits")
-    colour = (("colour", "grey"),)
-    assert digits.arguments(digits.validate({}), "auto") == ((("filters", 32),), colour)
+    colour = {"colour": "grey"}
+    assert digits.arguments(digits.validate({}), "auto") == ({"filters": 32}, colour)
     space = Space(strategies=("one_device",), axes={"filters": (8, 16)})
-    assert digits.arguments(digits.validate({}), space) == ((), colour)
+    assert digits.arguments(digits.validate({}), space) == ({}, colour)
 
 
 def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) -> None:
     space = Space(strategies=("one_device",), axes={"filters": (8, 100_000)})
     with pytest.raises(InvalidTuning):
-        registry.find("digits").check_space(space, ())
+        registry.find("digits").check_space(space, {})
     other = Space(strategies=("one_device",), axes={"folder": ("/etc",)})
     with pytest.raises(InvalidTuning, match="no parameter"):
-        registry.find("digits").check_space(other, ())
+        registry.find("digits").check_space(other, {})
 
 
 def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: Registered) -> None:
@@ -89,8 +89,8 @@ def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: 
         "rate": 1,
     }
     assert own.mistakes(given) == {}
-    assert dict(own.validate(given)) == {**given, "rate": 1.0}
-    assert dict(own.validate({})) == Own().model_dump(mode="json")
+    assert own.validate(given) == {**given, "rate": 1.0}
+    assert own.validate({}) == Own().model_dump(mode="json")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_space_may_search_over_a_choice(own: Registered) -> None:
     space = Space(strategies=("one_device",), axes={"colour": ("grey", "red")})
     own.check_space(space, own.validate({}))
     with pytest.raises(InvalidTuning, match="colour"):
-        own.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), ())
+        own.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), {})
 
 
 class Bounded(BaseModel):

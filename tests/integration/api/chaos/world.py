@@ -32,7 +32,7 @@ from autotune.api.work import processes, worker
 
 host = processes.this_host()
 processes.this_host = lambda: f"{host} of another machine"
-worker.main([])
+worker.main()
 """
 """A worker that takes processes of the other workers for those of another machine."""
 

@@ -22,7 +22,7 @@ from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_PROJECT, Job
 
 JOB = f"/tunings/{'0' * 24}"
-PAGES = ("/", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
+PAGES = ("/", "/compare", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
 Serve = Callable[..., FastAPI]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "ODD")
 
@@ -76,7 +76,6 @@ def test_every_closed_route_declares_a_scope(app: FastAPI) -> None:
 
 
 def scopes_of(dependant: Any) -> list[str]:
-    """Return the scopes that a route asks for, by itself or by what it depends on."""
     own = dependant.own_oauth_scopes or [] if dependant.call is caller else []
     return [*own, *(scope for each in dependant.dependencies for scope in scopes_of(each))]
 

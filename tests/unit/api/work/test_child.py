@@ -10,7 +10,6 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from autotune.api.isolation import Network
 from autotune.api.values import AttemptReport
 from autotune.api.work import child
 from autotune.api.work.child import Interruptible
@@ -59,7 +58,7 @@ def test_a_search_that_waits_does_not_tell_what_the_holder_of_the_machine_wrote(
         raise EngineError("stopped")
 
     with pytest.raises(EngineError, match="stopped"):
-        child._search(order_after(), send, Network(own=True))
+        child._search(order_after(), send, None)
     assert shown == [Notice(text=child.BUSY)]
 
 

@@ -21,7 +21,7 @@ PATH = "/srv/models/a.py"
 
 
 def places(data: str = "/var/lib/tuning", root: str = "/srv/models") -> Places:
-    return Places(load_settings(root=Path(root), data=Path(data), examples=False))
+    return Places(load_settings(root=Path(root), data=Path(data)))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ Order = Callable[..., SearchOrder]
 def test_the_order_holds_what_the_operator_registered(order_after: Order, tmp_path: Path) -> None:
     made = order_after()
     assert made.model == "examples/digits.py:model_fn"
-    assert made.model_arguments == (("filters", 32),)
+    assert made.model_arguments == {"filters": 32}
     assert made.out == tmp_path / "jobs" / made.name.removeprefix("job ") / "1"
     assert made.options.budget == 180
 
