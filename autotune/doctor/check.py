@@ -7,11 +7,11 @@
 import os
 import re
 import signal
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
+from itertools import product
 from pathlib import Path
 
 from autotune.doctor.code.module import Module, uses_tensorflow
@@ -30,8 +30,12 @@ _EVERYTHING = "*"
 _WHOLE_FILE = 0
 """Stands for all lines."""
 _NAMES = r"[\w-]+(?:\s*,\s*[\w-]+)*"
-_OURS = re.compile(r"#\s*autotune:\s*(ignore(?:-file)?)\b\s*(?:\[([^\]]*)\])?", re.IGNORECASE)
-_NOQA = re.compile(rf"#\s*((?:autotune:\s*)?)noqa\b(?::\s*({_NAMES}))?", re.IGNORECASE)
+_OURS = re.compile(
+    r"#\s*autotune:\s*ignore(?P<whole>-file)?\b\s*(?:\[(?P<names>[^\]]*)\])?", re.IGNORECASE
+)
+_NOQA = re.compile(
+    rf"#\s*(?P<whole>autotune:\s*)?noqa\b(?::\s*(?P<names>{_NAMES}))?", re.IGNORECASE
+)
 
 
 def check_paths(
@@ -46,17 +50,19 @@ def check_paths(
 
 def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST) -> Report:
     """Return what the chosen rules find in a text, or raise CodeError where it is no Python."""
-    suppressions = Suppressions(text)
+    silent, troubles = _suppressions(text)
     root = text.parse()
     try:
         module = Module(root, target) if uses_tensorflow(root) else None
         found = dict.fromkeys(_found(text, module, chosen.values()) if module else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
-    in_order = sorted(found, key=lambda each: (each[0], each[2].place.column))
-    findings = [each for line, last, each in in_order if not suppressions.hide(each, line, last)]
-    troubles = (*text.troubles, *suppressions.troubles)
-    return Report(findings=tuple(findings), troubles=troubles, files=1)
+    findings = tuple(
+        each
+        for line, last, each in sorted(found, key=lambda each: (each[0], each[2].place.column))
+        if silent.isdisjoint(product((line, last, _WHOLE_FILE), (each.rule, _EVERYTHING)))
+    )
+    return Report(findings=findings, troubles=(*text.troubles, *troubles), files=1)
 
 
 def _found(text: Text, module: Module, asked: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
@@ -69,31 +75,21 @@ def _found(text: Text, module: Module, asked: Iterable[Rule]) -> Iterator[tuple[
             yield line, last or line, found
 
 
-class Suppressions:
-    def __init__(self, text: Text) -> None:
-        self._silent: set[tuple[int, str]] = set()
-        self.troubles: list[Trouble] = []
-        for line, comment in text.comments():
-            if ours := _OURS.search(comment):
-                whole = ours[1].lower() == "ignore-file"
-                unknown = self._silence(_WHOLE_FILE if whole else line, ours[2]) - {*rules()}
-                if named := ", ".join(sorted(unknown - {_EVERYTHING})):
-                    message = f"{text.where(line)}: unknown rule in comment: {named}."
-                    message = f"{message} See `autotune doctor --rules`."
-                    self.troubles.append(Trouble(message, unread=False))
-            if noqa := _NOQA.search(comment):
-                self._silence(_WHOLE_FILE if noqa[1] else line, noqa[2])
-
-    def _silence(self, line: int, listed: str | None) -> set[str]:
-        names = _EVERYTHING if listed is None else listed.lower()
-        found = {each.strip() for each in names.split(",")} - {""}
-        self._silent |= {(line, name) for name in found}
-        return found
-
-    def hide(self, finding: Finding, first: int, last: int) -> bool:
-        """Return whether a finding is silenced, which stands in these lines of the text."""
-        lines, names = (first, last, _WHOLE_FILE), (finding.rule, _EVERYTHING)
-        return any((line, name) in self._silent for line in lines for name in names)
+def _suppressions(text: Text) -> tuple[set[tuple[int, str]], list[Trouble]]:
+    """Return which rules comments silence in which lines, and what is wrong with the comments."""
+    silent: set[tuple[int, str]] = set()
+    troubles: list[Trouble] = []
+    for line, comment in text.comments():
+        for found in filter(None, (_OURS.search(comment), _NOQA.search(comment))):
+            listed = _EVERYTHING if found["names"] is None else found["names"].lower()
+            names = {each.strip() for each in listed.split(",")} - {""}
+            silent |= {(_WHOLE_FILE if found["whole"] else line, name) for name in names}
+            unknown = ", ".join(sorted(names - {*rules(), _EVERYTHING}))
+            if unknown and found.re is _OURS:
+                message = f"{text.where(line)}: unknown rule in comment: {unknown}."
+                message = f"{message} See `autotune doctor --rules`."
+                troubles.append(Trouble(message, unread=False))
+    return silent, troubles
 
 
 def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Path]:
@@ -108,13 +104,7 @@ def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Pat
 
 @contextmanager
 def time_limit(seconds: float, file: str) -> Iterator[None]:
-    """Raise CodeError once the body has computed for so long; waiting does not count.
-
-    Python grants the timer to its main thread only; elsewhere there is no limit.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Raise CodeError once the body has computed for so long; waiting does not count."""
 
     def give_up(*_: object) -> None:
         raise CodeError(

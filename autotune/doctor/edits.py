@@ -19,19 +19,8 @@ class Edit:
     new: str
 
 
-def renamed_attribute(node: ast.Attribute, name: str) -> Edit:
-    return _ending(node, node.attr, name)
-
-
-def without_attribute(node: ast.Attribute) -> Edit:
-    return _ending(node, f".{node.attr}", "")
-
-
-def renamed_keyword(node: ast.keyword, name: str) -> Edit:
-    return Edit((node.lineno, node.col_offset), node.arg or "", name)
-
-
-def _ending(node: ast.Attribute, old: str, new: str) -> Edit:
+def at_end(node: ast.Attribute, old: str, new: str) -> Edit:
+    """Return an edit of the text that a node ends in."""
     column = (node.end_col_offset or 0) - len(old.encode())
     return Edit((node.end_lineno or 0, column), old, new)
 
@@ -40,10 +29,10 @@ def edited(content: str, edits: Iterable[Edit]) -> str:
     lines = [line.encode() for line in io.StringIO(content, newline="")]
     for edit in sorted(set(edits), key=lambda each: each.start, reverse=True):
         line, column = edit.start
+        old, new = edit.old.encode(), edit.new.encode()
         before, after = lines[line - 1][:column], lines[line - 1][column:]
-        if after.startswith(edit.old.encode()):
-            after = after.removeprefix(edit.old.encode())
-            lines[line - 1] = before + edit.new.encode() + after
+        if after.startswith(old):
+            lines[line - 1] = before + new + after.removeprefix(old)
     return b"".join(lines).decode()
 
 

@@ -14,6 +14,7 @@ from autotune.doctor.report import Finding, Place, Report, Severity
 from autotune.doctor.rule import HERE, Rule
 from autotune.doctor.rules import rules
 from autotune.installed import VERSION
+from autotune.text import plural
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -27,9 +28,9 @@ def report_text(report: Report) -> Text:
         text.append(f"{each.place} ").append(each.rule, style).append(f" {each.sentence}\n")
     for rule in _broken(report):
         text.append("\n").append(_words(rule))
-    count, files = len(report.findings), report.files
-    found = f"{count or 'No'} finding{'' if count == 1 else 's'}"
-    return text.append("\n" * bool(count)).append(f"{found} in {files} file{'s' * (files != 1)}.\n")
+    count = len(report.findings)
+    found = plural(count, "finding") if count else "No findings"
+    return text.append("\n" * bool(count)).append(f"{found} in {plural(report.files, 'file')}.\n")
 
 
 def _broken(report: Report) -> list[Rule]:

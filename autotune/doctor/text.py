@@ -110,12 +110,10 @@ def _notebook(path: Path) -> Iterator[Text]:
             yield Text(file=str(path), content=program, cells=((number, 0),))
             continue
         python = python_of_cell(cell)
-        if _mistake(python):
+        if _mistake(path, number, python):
             python = python_of_cell(_COMMAND.sub(_passed, cell))
-        if mistake := _mistake(python):
-            place = f"{path}:cell {number}:{mistake.lineno or 1}:{mistake.offset or 1}"
-            message = f"{place}: {mistake.msg}. The cell was left out."
-            troubles.append(Trouble(message, unread=True))
+        if mistake := _mistake(path, number, python):
+            troubles.append(Trouble(f"{mistake.cause} The cell was left out.", unread=True))
         cells.append((number, content.count("\n")))
         content += "\n" * python.count("\n") if mistake else python
         content += "\n"
@@ -137,9 +135,9 @@ def _passed(command: re.Match[str]) -> str:
     return f"{command[1]}pass" + "\n" * command[0].count("\n")
 
 
-def _mistake(python: str) -> SyntaxError | None:
+def _mistake(path: Path, number: int, python: str) -> CodeError | None:
     try:
-        Text(file="", content=python).parse()
+        Text(file=str(path), content=python, cells=((number, 0),)).parse()
     except CodeError as exc:
-        return exc.__cause__ if isinstance(exc.__cause__, SyntaxError) else SyntaxError(str(exc))
+        return exc
     return None

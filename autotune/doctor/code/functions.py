@@ -24,7 +24,6 @@ _PYTHON_METHODS = {"numpy", "item", "save", "save_weights", "restore"}
 _PYTHON_MODULES = ("time.", "logging.", "absl.logging.", "tqdm.", "wandb.", "mlflow.")
 _RUN_AS_PYTHON = {"tf.py_function", "tf.numpy_function", "tf.print"}
 _ASKS = {"get_replica_context", "replica_id_in_sync_group"}
-Links = Lists[Function, Function]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,11 @@ class _Arguments:
 class Functions(Names):
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
-        self.follow: Callable[[ast.AST], Meant | None] = cache(self._follow)
+        self.follow: Callable[[ast.AST | None], Meant | None] = cache(self._follow)
         """Returns the same as `meant`, with how it is called there."""
 
-    def meant(self, node: ast.AST) -> Function | None:
-        """Return the function of this module that an expression certainly stands for, if any."""
+    def meant(self, node: ast.AST | None) -> Function | None:
+        """Return the function of this module that an expression certainly stands for."""
         found = self.follow(node)
         return found.function if found else None
 
@@ -121,8 +120,13 @@ class Functions(Names):
     def is_decorated_to_compile(self, function: Function) -> bool:
         return any(map(self.compiles, getattr(function, "decorator_list", ())))
 
+    def is_wrapped(self, function: Function) -> bool:
+        """Return whether a decorator that is not of TensorFlow may change what a function does."""
+        decorators = getattr(function, "decorator_list", ())
+        return not all(self.compiles(it) or self.dotted(it).startswith("tf.") for it in decorators)
+
     @cached_property
-    def sites(self) -> Lists[Function, ast.Call]:
+    def sites(self) -> Lists[Function | None, ast.Call]:
         return grouped((self.meant(call.func), call) for call in self.calls)
 
     @cached_property
@@ -133,7 +137,7 @@ class Functions(Names):
         return grouped((self.meant(each), each) for each in places)
 
     @cached_property
-    def returned(self) -> Lists[Function, ast.expr]:
+    def returned(self) -> Lists[Function | None, ast.expr]:
         lambdas = ((it, it.body) for it in self.nodes if isinstance(it, ast.Lambda))
         returns = (it for it in self.nodes if isinstance(it, ast.Return))
         values = ((self.function_of(it), it.value) for it in returns if it.value is not None)
@@ -150,10 +154,8 @@ class Functions(Names):
         Also by threads, `partial` and strategies, which call what is handed over to them.
         """
         function = self.function_with(parameter)
-        if function is None:
-            return [(None, False)]
-        calls = self._arguments[function]
         default = _default(function.args, parameter)
+        calls = self._arguments[function]
         found = [given for call in calls if (given := call.give(function, parameter))]
         return found if default is None else [*found, (default, False)]
 
@@ -162,8 +164,8 @@ class Functions(Names):
         return grouped(chain.from_iterable(map(self._given_by, self.calls)))
 
     def _given_by(self, call: ast.Call) -> Iterator[tuple[Function, _Arguments]]:
-        made, named = self.class_of(call), _named(call)
-        if made and (start := self.method(made, "__init__")):
+        named = _named(call)
+        if start := self.method(self.class_of(call), "__init__"):
             yield start, _Arguments(call.args, named, is_method=True)
         if function := self.meant(call.func):
             yield function, self._filled(call.func, call.args, named)
@@ -220,7 +222,7 @@ class Functions(Names):
         return {*decorated, *(each.function for each in found if each and each.compiled)}
 
     @cached_property
-    def _named_in(self) -> Links:
+    def _named_in(self) -> Lists[Function, Function]:
         return self._around(lambda each: [*self.mentions[each], *self.sites[each]])
 
     @cached_property
@@ -241,7 +243,7 @@ class Functions(Names):
         shown = map(self.function_of, filter(self._only_python, self.calls))
         return reached({None, *shown} - self._traced, calls.__getitem__)
 
-    def _around(self, places: Callable[[Function], Iterable[ast.AST]]) -> Links:
+    def _around(self, places: Callable[[Function], Iterable[ast.AST]]) -> Lists[Function, Function]:
         return grouped(
             (each, other)
             for other in self.functions

@@ -72,9 +72,10 @@ _MAKERS = {
         r"|multiprocessing\.(pool\.ThreadPool|dummy\.Pool)"
     ),
 }
-_STRATEGY_NAME = re.compile(
-    r"(self\.)?_*((mirrored|dist|distribution|distribute|distributed|tpu|multi_?worker)_?)?strategy"
+STRATEGY_NAME = re.compile(
+    r"_*((mirrored|dist|distribution|distribute|distributed|tpu|multi_?worker)_?)?strategy"
 )
+"""What people call nothing but a tf.distribute.Strategy, in lower case."""
 ITERATED = {"enumerate", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "iter"}
 """Calls that hand on the elements of their first argument."""
 
@@ -83,8 +84,3 @@ ITERATED = {"enumerate", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.t
 def made_by(dotted: str) -> Kind | None:
     """Return what a call of that name returns."""
     return next((kind for kind, names in _MAKERS.items() if re.fullmatch(names, dotted)), None)
-
-
-def is_named_strategy(name: str) -> bool:
-    """Return whether people call nothing but a tf.distribute.Strategy so."""
-    return bool(_STRATEGY_NAME.fullmatch(name.lower()))

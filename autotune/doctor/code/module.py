@@ -3,12 +3,12 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from autotune.doctor.code.functions import argument
 from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
 from autotune.doctor.code.order import Order
-from autotune.doctor.code.tree import Function
+from autotune.doctor.code.tree import Function, reached
 from autotune.doctor.code.values import Values
 from autotune.doctor.settings import KERAS_3, NEWEST, Version
 
@@ -20,17 +20,6 @@ _PUBLIC = re.compile(
 )
 """What programs import: nothing of the insides, which only TensorFlow and Keras import."""
 _GRAPH_MODE = ("disable_eager_execution", "disable_v2_behavior", "Session", "as_default")
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A call of `strategy.run`."""
-
-    call: ast.Call
-    function: Function | None
-    """What it runs on each replica, where that is a function of this module."""
-    compiled: bool
-    """Whether that function is compiled by itself."""
 
 
 class Module(Values):
@@ -53,19 +42,15 @@ class Module(Values):
                 yield call, func.value
 
     @cached_property
-    def runs(self) -> list[Run]:
-        return [self._run(call) for call, _ in self.methods(Kind.STRATEGY, *RUNS)]
-
-    def _run(self, call: ast.Call) -> Run:
-        named = (each.value for each in call.keywords if each.arg == "fn")
-        found = next(filter(None, map(self.follow, (*call.args[:1], *named))), None)
-        compiled = bool(found and (found.compiled or found.function in self.compiled))
-        return Run(call, found.function if found else None, compiled)
+    def runs(self) -> dict[ast.Call, Function | None]:
+        """The calls of `strategy.run`, with what each runs if that is a function of the module."""
+        calls = self.methods(Kind.STRATEGY, *RUNS)
+        return {call: self.meant(argument(call, 0, "fn")) for call, _ in calls}
 
     @cached_property
     def replica_functions(self) -> set[Function]:
         """The functions that run on each replica: those given to `strategy.run`, what they name."""
-        return self.all_called(run.function for run in self.runs)
+        return self.all_called(self.runs.values())
 
     @cached_property
     def keras_steps(self) -> set[Function]:
@@ -77,15 +62,10 @@ class Module(Values):
     @cached_property
     def strategy_scopes(self) -> list[tuple[ast.With | ast.AsyncWith, ast.expr]]:
         """The `with strategy.scope():` blocks, each with the strategy."""
-        entered = ((each, item.context_expr) for each in self.withs for item in each.items)
-        return [(each, node) for each, it in entered if (node := self.strategy_of_scope(it))]
-
-    def strategy_of_scope(self, node: ast.expr) -> ast.expr | None:
-        """Return the strategy whose `scope()` an expression is, if it is one."""
-        match node:
-            case ast.Call(func=ast.Attribute(attr="scope", value=owner)):
-                return owner if self.kind(owner) is Kind.STRATEGY else None
-        return None
+        owners: dict[ast.expr, ast.expr] = dict(self.methods(Kind.STRATEGY, "scope"))
+        items = ((each, item.context_expr) for each in self.withs for item in each.items)
+        entered = ((block, self.resolved(each)) for block, each in items)
+        return [(block, owners[each]) for block, each in entered if each in owners]
 
     def in_strategy_scope(self, node: ast.AST) -> bool:
         return any(self.inside(node, each) for each, _ in self.strategy_scopes)
@@ -94,18 +74,15 @@ class Module(Values):
         """Return whether a condition around a node may be about the strategy."""
         return any(isinstance(each, ast.If) for each in self.above(node))
 
-    def strategies_over(self, node: ast.AST, passed: tuple[Function, ...] = ()) -> set[str]:
+    def strategies_over(self, node: ast.AST) -> set[str]:
         """Return the dotted names of the strategies in whose scope a node may run."""
+        places = reached([node], lambda each: self.sites[self.function_of(each)])
         found: set[str] = set()
         for block, strategy in self.strategy_scopes:
-            if self.inside(node, block):
+            if any(self.inside(each, block) for each in places):
                 whole = [part.node for part in self.origins(strategy) if not part.path]
                 made = {self.dotted(each.func) for each in whole if isinstance(each, ast.Call)}
                 found |= made & STRATEGIES or self.strategies & STRATEGIES
-        function = self.function_of(node)
-        if function is not None and function not in passed:
-            calls = self.sites[function]
-            found.update(*(self.strategies_over(each, (*passed, function)) for each in calls))
         return found
 
     @cached_property
@@ -119,12 +96,13 @@ class Module(Values):
     @cached_property
     def has_keras_3(self) -> bool:
         """Whether the module gets Keras 3, and does not ask for Keras 2 by itself."""
-        asks = any(name.partition(".")[0] == "tf_keras" for name in _imported(self.nodes)) or any(
-            "TF_USE_LEGACY_KERAS" in (getattr(each, "value", None), getattr(each, "arg", None))
-            for each in self.nodes
-            if isinstance(each, ast.Constant | ast.keyword)
-        )
-        return self.target >= KERAS_3 and not asks
+        imports = any(name.partition(".")[0] == "tf_keras" for name in _imported(self.nodes))
+        return self.target >= KERAS_3 and not imports and not self.written("TF_USE_LEGACY_KERAS")
+
+    def written(self, word: str) -> list[ast.AST]:
+        """Return where a word stands as a text, or as the name of an argument."""
+        either = [each for each in self.nodes if isinstance(each, ast.Constant | ast.keyword)]
+        return [it for it in either if word in (getattr(it, "value", ""), getattr(it, "arg", ""))]
 
     @property
     def may_be_one_device(self) -> bool:
@@ -137,7 +115,6 @@ def uses_tensorflow(root: ast.Module) -> bool:
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names of the modules that are imported."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from autotune.doctor.code.tree import Comprehension, Function, Lists, Tree, holds
 
@@ -65,20 +65,19 @@ class Names(Tree):
         super().__init__(root)
         self._dotted: dict[ast.expr | int, str] = {}
 
-    def bindings(self, name: str, at: ast.AST) -> list[Binding]:
-        scope: Scope | None = self._at.get(at, self._at[self.root])
+    def bindings_of(self, node: ast.AST) -> list[Binding]:
+        """Return all that a name may stand for; nothing for another node."""
+        if not isinstance(node, ast.Name):
+            return []
+        scope: Scope | None = self._at.get(node, self._at[self.root])
         innermost = True
         while scope is not None:
             visible = innermost or not isinstance(scope.node, ast.ClassDef)
-            if name in scope.elsewhere or (visible and name in scope.names):
-                return scope.elsewhere.get(name, scope).names[name]
+            if node.id in scope.elsewhere or (visible and node.id in scope.names):
+                return scope.elsewhere.get(node.id, scope).names[node.id]
             innermost = innermost and isinstance(scope.node, Comprehension)
             scope = scope.outer
         return []
-
-    def bindings_of(self, node: ast.AST) -> list[Binding]:
-        """Return all that a name may stand for; nothing for another node."""
-        return self.bindings(node.id, node) if isinstance(node, ast.Name) else []
 
     def only(self, node: ast.AST) -> Binding | None:
         """Return the one binding of a name; None for another node, or where there are several."""
@@ -139,8 +138,8 @@ class Names(Tree):
             at[node] = scope = opened[parent] if inside else at[parent]
             if isinstance(node, Function | ast.ClassDef | Comprehension):
                 opened[node] = Scope(node, scope)
-                for parameter in _parameters(node):
-                    opened[node].names.put(parameter.arg, Binding(parameter))
+            if isinstance(node, ast.arg):
+                opened[self.function_with(node)].names.put(node.arg, Binding(node))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 is_global = isinstance(node, ast.Global)
                 for name in node.names:
@@ -201,9 +200,9 @@ class Names(Tree):
         value = binding.plain if binding else None
         return self.class_named(value.func if isinstance(value, ast.Call) else node)
 
-    def method(self, owner: ast.ClassDef, name: str) -> Method | None:
-        methods = (each for each in reversed(owner.body) if isinstance(each, Method))
-        return next((each for each in methods if each.name == name), None)
+    def method(self, owner: ast.ClassDef | None, name: str) -> Method | None:
+        body = owner.body[::-1] if owner else []
+        return next((it for it in body if isinstance(it, Method) and it.name == name), None)
 
     def members(self, node: ast.Attribute) -> list[ast.Attribute]:
         """Return where the same member is read or written; nothing for what is of no own class."""
@@ -221,19 +220,15 @@ class Names(Tree):
         inside = self._at[owner.body[0]].names[name]
         return found + [each.value if not each.path else None for each in inside]
 
-    def function_with(self, parameter: ast.arg) -> Function | None:
-        function = self.parents[self.parents[parameter]]
-        return function if isinstance(function, Function) else None
+    def function_with(self, parameter: ast.arg) -> Function:
+        return cast(Function, self.parents[self.parents[parameter]])
 
     def _class_of_self(self, parameter: ast.arg) -> ast.ClassDef | None:
         function = self.function_with(parameter)
-        owner = self.class_of_method(function)
-        if function is None or owner is None:
-            return None
         first = (*function.args.posonlyargs, *function.args.args)[:1]
         decorators = getattr(function, "decorator_list", ())
         static = any(getattr(each, "id", "") == "staticmethod" for each in decorators)
-        return owner if parameter in first and not static else None
+        return self.class_of_method(function) if parameter in first and not static else None
 
     def _assigned(self, target: ast.Attribute) -> ast.expr | None:
         parent = self.parents[target]
@@ -251,16 +246,7 @@ def same(dotted: str) -> str:
     return _KERAS.sub("keras", _TENSORFLOW.sub("tf", dotted))
 
 
-def _parameters(node: ast.AST) -> list[ast.arg]:
-    if not isinstance(node, Function):
-        return []
-    given = node.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    return [each for each in named if each]
-
-
 def _bindings(node: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """Yield the names that a node itself binds."""
     match node:
         case ast.Import() | ast.ImportFrom():
             yield from _imports(node)

@@ -97,8 +97,7 @@ class Order:
         starts = getattr(call.func, "attr", "") == "run" and call.args
         starts = starts and ast.unparse(call.func).endswith("app.run")
         meant = module.follow(call.args[0] if starts else call.func)
-        owner = module.class_of(call)
-        method = module.method(owner, "__init__") if owner else None
+        method = module.method(module.class_of(call), "__init__")
         function = method or (meant.function if meant and not meant.compiled else None)
         yield from self._body(function, branch) if function else ()
 

@@ -10,8 +10,8 @@ from autotune.doctor.code.kinds import (
     ELEMENTS,
     ITERATED,
     OF_DATASETS,
+    STRATEGY_NAME,
     Kind,
-    is_named_strategy,
     made_by,
 )
 
@@ -83,7 +83,6 @@ class Values(Functions):
         return self._kinds[key]
 
     def class_kind(self, owner: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()) -> Kind | None:
-        """Return what objects of a class of the module are."""
         for base in owner.bases if owner not in below else ():
             bound = (it.node for it in self.bindings_of(base) if isinstance(it.node, ast.ClassDef))
             own = (self.class_kind(each, (*below, owner)) for each in bound)
@@ -126,7 +125,7 @@ class Values(Functions):
                 kind = made_by(self.dotted(_plain(annotation))) if annotation else None
                 given = [kind] if kind else [*self._back(part)]
                 yield from given
-                if not kind and not annotation and is_named_strategy(name):
+                if not kind and not annotation and STRATEGY_NAME.fullmatch(name.lower()):
                     yield "strategy"  # Unless something else is given for it.
                 elif not given:
                     yield None

@@ -30,8 +30,7 @@ def batch_of_one_replica(module: Module) -> Hits:
             both = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
             yield from _named(both, PER_REPLICA, _SPLITS.format("`fit`"))
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
-        function = module.meant(call.args[0]) if call.args else None
-        results = module.returned[function] if function else []
+        results = module.returned[module.meant(argument(call, 0))]
         yield from _named(_sizes(module, results, set()), _GLOBAL, _TOO_LARGE)
 
 

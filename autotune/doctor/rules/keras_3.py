@@ -3,19 +3,9 @@
 import ast
 import re
 
-from autotune.doctor import (
-    MULTI_WORKER,
-    ONE_DEVICE,
-    STRATEGIES,
-    Hits,
-    Kind,
-    Module,
-    argument,
-    last_name,
-    made_by,
-    rule,
-)
-from autotune.doctor.edits import renamed_attribute, renamed_keyword
+from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
+from autotune.doctor.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, made_by
+from autotune.doctor.edits import Edit, at_end
 from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
 
 NAMES = Old("keras-2")
@@ -42,11 +32,12 @@ def _calls(module: Module) -> Hits:
             name = dotted.rpartition(".")[2]
             yield call, f"{dotted} raises ImportError with Keras 3; use keras.optimizers.{name}."
         for keyword in call.keywords:
-            today = _today(module, call, dotted, keyword.arg or "")
+            name, start = keyword.arg or "", (keyword.lineno, keyword.col_offset)
+            today = _today(module, call, dotted, name)
             if today is not None:
                 then = f"use {today}" if today else "leave it out"
-                edit = renamed_keyword(keyword, today) if today in _SAME_MEANING else None
-                yield call, f"Keras 3 refuses the argument `{keyword.arg}`; {then}.", edit
+                edit = Edit(start, name, today) if today in _SAME_MEANING else None
+                yield call, f"Keras 3 refuses the argument `{name}`; {then}.", edit
 
 
 def _today(module: Module, call: ast.Call, dotted: str, keyword: str) -> str | None:
@@ -69,7 +60,7 @@ def _members(module: Module) -> Hits:
     for (kind, name), today in by_kind(API["keras-2"]["members"]).items():
         for node in () if name in defined else module.attributes[name]:
             if not module.dotted(node) and _is_owned(module, node, kind):
-                edit = renamed_attribute(node, today) if today in _SAME_MEANING else None
+                edit = at_end(node, name, today) if today in _SAME_MEANING else None
                 yield node, f"`{ast.unparse(node)}` is missing in Keras 3; use {today}.", edit
 
 

@@ -6,7 +6,7 @@ or a number for each example of one replica.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.code.names import Binding
@@ -113,8 +113,7 @@ def _terms(
 
 
 def _results(module: Module, node: ast.expr) -> list[ast.expr]:
-    function = module.meant(node)
-    results = module.returned[function] if function else []
+    results = module.returned[module.meant(node)]
     return results if len(results) == 1 else []
 
 
@@ -127,9 +126,11 @@ def _is_of_model(module: Module, node: ast.expr) -> bool:
 
 def _is_mean_of_replica(module: Module, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _is_sum(module, node.left) and _counts_one_replica(module, node.right)
+        return _reduces(module, node.left, _SUMS) and _counts_one_replica(module, node.right)
+    if _reduces(module, node, _MEANS):
+        return True
     size = _batch_of_average(module, node)
-    return _is_mean(module, node) or (size is not None and _counts_one_replica(module, size))
+    return size is not None and _counts_one_replica(module, size)
 
 
 def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
@@ -167,12 +168,12 @@ def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
         return False
     whole = [*_terms(module, value, sums=False)]
     divided = any(_is_divided(module, each) for each in whole)
-    return divided or (not counts and any(_is_mean(module, each) for each in whole))
+    return divided or (not counts and any(_reduces(module, each, _MEANS) for each in whole))
 
 
 def _is_divided(module: Module, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _is_sum(module, node.left) and _counts_all(module, node.right)
+        return _reduces(module, node.left, _SUMS) and _counts_all(module, node.right)
     if module.called(node) in _AVERAGES:
         size = _batch_of_average(module, node)
         return size is None or _counts_all(module, size)
@@ -213,19 +214,13 @@ def _counts_one_replica(module: Module, node: ast.expr) -> bool:
     return False
 
 
-def _is_mean(module: Module, node: ast.expr) -> bool:
+def _reduces(module: Module, node: ast.expr, names: Collection[str]) -> bool:
+    """Return whether a call of such a name makes one number of those of all examples."""
     match node:
-        case ast.Call(args=[values], keywords=keywords) if module.called(node) in _MEANS:
+        case ast.Call(args=[values], keywords=keywords) if module.called(node) in names:
             options = [(each.arg, getattr(each.value, "value", each)) for each in keywords]
             whole = all(it in {("axis", 0), ("axis", None)} for it in options)
             return whole and _is_per_example(module, values)
-    return False
-
-
-def _is_sum(module: Module, node: ast.expr) -> bool:
-    match node:
-        case ast.Call(args=[values], keywords=[]) if module.called(node) in _SUMS:
-            return _is_per_example(module, values)
     return False
 
 

@@ -29,7 +29,8 @@ def strategy_never_run(module: Module) -> Hits:
     owners = [each.value for name in RUNS for each in module.attributes[name]]
     if any(not module.dotted(it) or module.kind(it) is Kind.STRATEGY for it in owners):
         return  # It may be a strategy that runs something.
-    made = _made_in_scope(module)
+    bodies = (each for block, _ in module.strategy_scopes for each in block.body)
+    made: set[ast.AST] = {call for each in bodies for call in module.calls_in(each)}
     reads = (each for each in module.nodes if not isinstance(getattr(each, "ctx", None), _WRITTEN))
     values = (each for each in reads if isinstance(each, ast.Name | ast.Attribute | ast.Call))
     strategies = (each for each in values if module.kind(each) is Kind.STRATEGY)
@@ -72,8 +73,7 @@ def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
 
 def _is_taken(module: Module, statement: ast.Return) -> bool:
     """Return whether all that call a function take apart what it returns, if it is a tuple."""
-    function = module.function_of(statement)
-    sites = module.sites[function] if function else []
+    sites = module.sites[module.function_of(statement)]
     whole = not isinstance(statement.value, ast.Tuple)
     kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
     apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
@@ -109,23 +109,13 @@ def _is_followed_into(module: Module, node: ast.AST, call: ast.AST) -> bool:
         return False
     if getattr(call.func, "id", "") in _SHOWS or module.dotted(call.func).startswith(_LOGS):
         return True
-    owner = module.class_of(call)
-    function = module.method(owner, "__init__") if owner else module.meant(call.func)
+    function = module.method(module.class_of(call), "__init__") or module.meant(call.func)
     if function is None:
         return False
     given = [it for it in module.children[function.args] if isinstance(it, ast.arg)]
     names = {it.arg for it in given if any(value is node for value, _ in module.given(it))}
     uses = (it for name in names for it in module.loads[name] if module.inside(it, function))
     return bool(names) and all(module.kind(each) is Kind.STRATEGY for each in uses)
-
-
-def _made_in_scope(module: Module) -> set[ast.AST]:
-    found: set[ast.AST] = set()
-    for block in module.withs:
-        entered = (module.resolved(each.context_expr) for each in block.items)
-        if any(map(module.strategy_of_scope, entered)):
-            found.update(*(module.calls_in(each) for each in block.body))
-    return found
 
 
 def _loops(module: Module) -> Iterator[PythonLoop]:
@@ -151,8 +141,7 @@ def _leads_to(module: Module, loop: PythonLoop, other: PythonLoop) -> bool:
 
 def _trains(module: Module, loop: PythonLoop, made: set[ast.AST]) -> bool:
     functions = _called_in(module, loop)
-    decorators = [it for each in functions for it in getattr(each, "decorator_list", ())]
-    if not all(map(module.compiles, decorators)):
+    if any(map(module.is_wrapped, functions)):
         return False
     calls = [call for each in (loop, *functions) for call in module.calls_in(each)]
     names = {last_name(each.func) for each in calls if isinstance(each.func, ast.Attribute)}

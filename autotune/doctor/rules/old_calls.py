@@ -9,7 +9,7 @@ from typing import Any
 
 from autotune.doctor import Hits, Kind, Module, rule
 from autotune.doctor.code.names import same
-from autotune.doctor.edits import Edit, renamed_attribute, without_attribute
+from autotune.doctor.edits import Edit, at_end
 from autotune.doctor.settings import version_of
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
@@ -51,7 +51,7 @@ class Old:
                 old = called and kind in {None, module.kind(node.value)}
                 if old and not is_guarded(module, node):
                     sentence = f"{ast.unparse(node.value)}.{name} {self._verb}; use {today}."
-                    renamed = renamed_attribute(node, today.rpartition(".")[2])
+                    renamed = at_end(node, name, today.rpartition(".")[2])
                     yield call, sentence, renamed if name in self._renamed else None
 
     def _mentioned(self, module: Module) -> dict[ast.Attribute, str]:
@@ -106,7 +106,7 @@ def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:
             placed = not call.args or (new == "tf.distribute.TPUStrategy" and len(call.args) == 1)
             left = f"{module.dotted(part.value)}.{node.attr}" == new
             whole = func is node and left and named and placed
-            return without_attribute(part) if whole else None
+            return at_end(part, f".{part.attr}", "") if whole else None
     return None
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, partial
 
-from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, arguments, rule
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, argument, arguments, rule
 from autotune.doctor.code.tree import Loop, reached
 
 _UPDATES = {"apply_gradients", "apply", "minimize"}
@@ -25,14 +25,15 @@ _SOMETIMES = (
 
 @rule
 def run_outside_function(module: Module) -> Hits:
-    for run in () if module.is_graph_mode else module.runs:
+    for call in () if module.is_graph_mode else module.runs:
         # What is run may be compiled by itself, and strategies then compile the whole call.
-        is_model = bool(run.call.args) and module.kind(run.call.args[0]) is Kind.MODEL
-        known = (run.function or is_model) and not run.compiled
-        line = _loop_of(module, run.call, set()) if known else 0
+        meant = module.follow(argument(call, 0, "fn"))
+        compiled = meant and (meant.compiled or meant.function in module.compiled)
+        known = meant or (call.args and module.kind(call.args[0]) is Kind.MODEL)
+        line = _loop_of(module, call, set()) if known and not compiled else 0
         if line:
             how = f"repeatedly from Python, by the loop in line {line}"
-            yield run.call, f"strategy.run is called {how}, outside a tf.function."
+            yield call, f"strategy.run is called {how}, outside a tf.function."
 
 
 @rule
@@ -53,7 +54,7 @@ def sync_every_step(module: Module) -> Hits:
                 yield place, f"{what} in line {loop.lineno}: Python waits for the device each time."
 
 
-def _loop_of(module: Module, call: ast.Call, passed: set[Function]) -> int:
+def _loop_of(module: Module, call: ast.Call, passed: set[Function | None]) -> int:
     """Return the line of the loop by which Python makes a call again and again; 0 for none."""
     function = module.function_of(call)
     if not module.is_python(function):
@@ -61,12 +62,10 @@ def _loop_of(module: Module, call: ast.Call, passed: set[Function]) -> int:
     loops = (each for each in module.loops_around(call) if is_repeated(module, each))
     if loop := next(loops, None):
         return getattr(loop, "lineno", 0)
-    lines: list[int] = []
-    if function is not None and function not in passed:
-        passed.add(function)
-        meant = [(site, module.follow(site.func)) for site in module.sites[function]]
-        plain = [site for site, each in meant if each and not each.compiled]
-        lines = [_loop_of(module, site, passed) for site in plain]
+    sites = module.sites[function] if function not in passed else []
+    passed.add(function)
+    meant = ((site, module.follow(site.func)) for site in sites)
+    lines = (_loop_of(module, site, passed) for site, each in meant if each and not each.compiled)
     return next(filter(None, lines), 0)
 
 
@@ -97,14 +96,13 @@ def _is_few(module: Module, node: ast.expr) -> bool:
 
 def _step_loops(module: Module) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
     """Yield the loops that run one step in each round as Python, with the steps' results."""
-    runs = {run.call: run.function for run in module.runs}
     trains_once = cache(partial(_trains_once, module))
     found: dict[PythonLoop, list[ast.expr]] = {}
     for call in module.calls:
         loop = next(module.loops_around(call), None)
         if isinstance(loop, PythonLoop):
-            function = runs[call] if call in runs else module.meant(call.func)
-            if function and _returns_tensors(module, function) and trains_once(function):
+            function = module.runs.get(call, module.meant(call.func))
+            if function and not module.is_wrapped(function) and trains_once(function):
                 found.setdefault(loop, []).append(call)
             elif _is_update(module, call):
                 found.setdefault(loop, []).extend(_losses(module, loop))
@@ -113,12 +111,6 @@ def _step_loops(module: Module) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
         in_python = module.is_python(module.function_of(loop))
         if in_python and "epoch" not in over and is_repeated(module, loop):
             yield loop, results
-
-
-def _returns_tensors(module: Module, function: Function) -> bool:
-    """Return whether no decorator of another package may have fetched what a function returns."""
-    decorators = getattr(function, "decorator_list", ())
-    return all(module.compiles(it) or module.dotted(it).startswith("tf.") for it in decorators)
 
 
 def _losses(module: Module, loop: PythonLoop) -> Iterator[ast.expr]:

@@ -19,16 +19,16 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
-    for block in module.withs:
-        entered = (it.context_expr for it in block.items)
-        devices = (each for each in entered if module.called(each) == "tf.device")
-        placed = [each.args[0] for each in devices if isinstance(each, ast.Call) and each.args]
-        places = (it for place in placed[:1] for it in _names(module, place))
-        if any(None in part.path for each in places for part in module.origins(each)):
+    for call in module.calls_of("tf.device"):
+        block = module.statement_of(call)
+        if not call.args or not isinstance(block, ast.With | ast.AsyncWith):
+            continue
+        names = _names(module, call.args[0])
+        if any(None in part.path for each in names for part in module.origins(each)):
             for read in _iterated(module, block):
                 parts = module.origins(read)
                 sources = _sources(module, parts)
-                if sources and _only_place(module, placed[0], {part.node for part in parts}):
+                if sources and _only_place(module, call.args[0], {part.node for part in parts}):
                     yield from ((each, _SENTENCE) for each in sources)
 
 

@@ -18,7 +18,7 @@ _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd
 @rule
 def one_seed_for_replicas(module: Module) -> Hits:
     functions = _on_replicas(module) if not module.may_be_one_device else set()
-    seeds = [each for each in module.calls_of(*_SETS) if each.args and _is_seed(each.args[0])]
+    seeds = [each for each in module.calls_of(*_SETS) if _is_seed(argument(each, 0))]
     made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))
     if not functions or any(_OF_A_WORKER.search(last_name(each).lower()) for each in made_from):
         return
@@ -29,7 +29,7 @@ def one_seed_for_replicas(module: Module) -> Hits:
             continue  # Replicas agree on the first value of a variable.
         if _DRAWS.fullmatch(module.dotted(call.func)):
             own, what = argument(call, None, "seed"), f"`{ast.unparse(call.func)}`"
-            if own is not None and _is_seed(own):
+            if _is_seed(own):
                 if isinstance(module.constant(own), int):
                     yield call, f"{what} draws the same numbers on every replica, by its own seed."
             elif seeds:
@@ -39,7 +39,8 @@ def one_seed_for_replicas(module: Module) -> Hits:
 
 def _on_replicas(module: Module) -> set[Function]:
     """Return what replicas run, without what may ask which replica it is."""
-    starts = [*(run.function for run in module.runs if run.function), *module.keras_steps]
+    run = [each for each in module.runs.values() if each]
+    starts: list[Function] = [*run, *module.keras_steps]
     methods = [(each, module.class_of_method(each)) for each in module.functions if starts]
     for each, owner in methods:  # Models call their layers, on the replicas that they are on.
         bases = map(module.dotted, owner.bases if owner else ())
@@ -49,8 +50,8 @@ def _on_replicas(module: Module) -> set[Function]:
     return set().union(*(each for each in called if not module.ask_which_it_is(each)))
 
 
-def _is_seed(node: ast.expr) -> bool:
-    return not isinstance(node, ast.Constant) or node.value is not None
+def _is_seed(node: ast.expr | None) -> bool:
+    return node is not None and not (isinstance(node, ast.Constant) and node.value is None)
 
 
 @rule
@@ -82,7 +83,5 @@ def _draws_order(module: Module, call: ast.Call) -> bool:
     if module.dotted(call.func) == "tf.data.Dataset.list_files":
         shuffle = argument(call, 1, "shuffle")
         shuffles = shuffle is None or getattr(shuffle, "value", None) is True
-        return shuffles and not argument(call, 2, "seed")
-    seed = argument(call, 1, "seed")
-    is_free = seed is None or (isinstance(seed, ast.Constant) and seed.value is None)
-    return last_name(call.func) == "shuffle" and is_free
+        return shuffles and not _is_seed(argument(call, 2, "seed"))
+    return last_name(call.func) == "shuffle" and not _is_seed(argument(call, 1, "seed"))

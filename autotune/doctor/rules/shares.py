@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, rule
-from autotune.doctor.code.module import Run
+from autotune.doctor import MULTI_WORKER, Function, Hits, Kind, Module, rule
+from autotune.doctor.code.tree import reached
 
 _REPLICA_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
 """Whoever asks for these may take its share of a batch by itself."""
@@ -18,23 +18,23 @@ _NEXT = {"get_next", "get_next_as_optional", "__next__"}
 
 @rule
 def dataset_not_distributed(module: Module) -> Hits:
-    for run in () if module.may_be_one_device else module.runs:
-        values = (*_given(run.call), *_held(module, run))
-        given = next((each for each in values if module.kind(each) is Kind.BATCH), None)
-        if given is None or run.function is None or not _is_repeated(module, run.call):
+    for call, function in () if module.may_be_one_device else module.runs.items():
+        if function is None or not _is_repeated(module, call):
             continue
-        called = module.all_called([run.function])
-        if not any(module.asks_for(each, _REPLICA_SHARES) for each in called):
+        values = (*_given(call), *_held(module, function))
+        given = next((each for each in values if module.kind(each) is Kind.BATCH), None)
+        called = module.all_called([function]) if given else ()
+        if given and not any(module.asks_for(each, _REPLICA_SHARES) for each in called):
             what = ast.unparse(given)
             yield given, f"Every replica gets the whole `{what}`: its dataset is not distributed."
 
 
 @rule
 def next_in_replica(module: Module) -> Hits:
-    for run in module.runs:
-        functions = module.all_called([run.function])
+    for function in module.runs.values():
+        functions = module.all_called([function])
         shared = module.may_be_one_device or module.ask_which_it_is(functions)
-        for node in (each for function in functions for each in module.walk(function)):
+        for node in (each for inner in functions for each in module.walk(inner)):
             given, read = _asked(module, node)
             kind = module.kind(given) if given is not None else None
             if kind is Kind.DISTRIBUTED or (kind is Kind.DATASET and not shared):
@@ -56,11 +56,10 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
                 yield value
 
 
-def _held(module: Module, run: Run) -> Iterator[ast.expr]:
+def _held(module: Module, function: Function) -> Iterator[ast.expr]:
     """Yield the names by which the function uses what surrounds it, but for shapes and types."""
-    function = run.function
-    for each in module.walk(function) if function else ():
-        if function and isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+    for each in module.walk(function):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
             bound = (it.node for it in module.bindings_of(each))
             asked = getattr(module.parents[each], "attr", "") in {"shape", "dtype"}
             if not asked and not any(module.inside(it, function) for it in bound):
@@ -69,15 +68,8 @@ def _held(module: Module, run: Run) -> Iterator[ast.expr]:
 
 def _is_repeated(module: Module, node: ast.AST) -> bool:
     """Return whether it runs again and again: alone, it may be there to create the variables."""
-    for _ in range(3):
-        function = module.function_of(node)
-        sites = module.sites[function] if function else []
-        if any(module.loops_around(node)):
-            return True
-        if len(sites) != 1:
-            return any(True for site in sites for _ in module.loops_around(site))
-        node = sites[0]
-    return False
+    calls = reached([node], lambda each: module.sites[module.function_of(each)])
+    return any(any(module.loops_around(each)) for each in calls)
 
 
 def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
@@ -85,8 +77,8 @@ def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
     match node:
         case ast.For() | ast.AsyncFor() | ast.comprehension():
             return node.iter, node.iter
-        case ast.Call(func=ast.Name(id="next"), args=[given, *_]):
-            return None if module.bindings("next", node) else given, node
+        case ast.Call(func=ast.Name(id="next") as called, args=[given, *_]):
+            return None if module.bindings_of(called) else given, node
         case ast.Call(func=ast.Attribute(attr=name, value=given)) if name in _NEXT:
             return given, node
     return None, node

@@ -20,9 +20,9 @@ def collective_on_one_worker(module: Module) -> Hits:
     if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
         return
     together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}
-    for run in module.runs:
-        if any(module.asks_for(each, _UPDATES) for each in module.all_called([run.function])):
-            together.add(run.call)
+    for call, function in module.runs.items():
+        if any(module.asks_for(each, _UPDATES) for each in module.all_called([function])):
+            together.add(call)
     holders = {module.function_of(each) for each in together} - {None}
     together |= {each for each in module.calls if module.meant(each.func) in holders}
     for call in together:

@@ -42,7 +42,7 @@ def runtime_already_started(module: Module) -> Hits:
         return
     operations = {each for each, name in calls.items() if _starts(module, name)}
     operations |= {each for each, _ in module.methods(Kind.MODEL, *_METHODS)}
-    if any(getattr(each, "value", None) == "KERAS_BACKEND" for each in module.nodes):
+    if module.written("KERAS_BACKEND"):
         # Another backend of Keras may compute.
         operations = {each for each in operations if calls[each].startswith("tf.")}
     # Who shows one strategy after the other has no cluster, where all of this works.
@@ -58,9 +58,7 @@ def runtime_already_started(module: Module) -> Hits:
 
 @rule
 def tf_config_after_strategy(module: Module) -> Hits:
-    said = [it for it in module.nodes if isinstance(it, ast.Constant | ast.keyword)]
-    named = [it for it in said if _KEY in (getattr(it, "value", ""), getattr(it, "arg", ""))]
-    mentions: set[ast.AST] = {it for each in named if (it := module.statement_of(each))}
+    mentions: set[ast.AST] = {*filter(None, map(module.statement_of, module.written(_KEY)))}
     writes = {each for each in mentions if _writes(module, each)}
     if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
         return

@@ -2,8 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, argument, arguments, rule
 
@@ -21,18 +19,10 @@ _LOCK = re.compile("lock|mutex|semaphore")
 _DEEPEST = 6
 
 
-@dataclass(frozen=True, eq=False)
-class _Start:
-    call: ast.Call
-    function: Function
-    """What they run."""
-    several: bool
-
-
 @rule
 def unlocked_threads(module: Module) -> Hits:
-    starts = [*_started(module)]
-    runs = {each.function: module.all_called([each.function]) for each in starts}
+    started = ((each, _started(module, each)) for each in module.calls)
+    runs = {call: module.all_called([function]) for call, function in started if function}
     found = set().union(*runs.values())
     changes = {
         call: shared
@@ -43,22 +33,23 @@ def unlocked_threads(module: Module) -> Hits:
     }
     for call, shared in changes.items():
         places = {module.function_of(other) for other, also in changes.items() if shared & also}
-        others = [each for each in starts if places & runs[each.function]]
-        own = [each for each in others if module.function_of(call) in runs[each.function]]
+        others = [each for each in runs if places & runs[each]]
+        own = [each for each in others if module.function_of(call) in runs[each]]
         if any(_at_once(module, each, other) for each in own for other in others):
             what = ast.unparse(call.func)
             yield call, f"Several threads run `{what}` concurrently without a lock."
 
 
-def _at_once(module: Module, first: _Start, second: _Start) -> bool:
+def _at_once(module: Module, first: ast.Call, second: ast.Call) -> bool:
+    """Return whether threads that two calls start, or one of them several times, run together."""
     if first is second:
-        return first.several
-    calls = sorted((first.call, second.call), key=module.position)
+        return "map" in getattr(first.func, "attr", "") or _is_repeated(module, first)
+    first, second = sorted((first, second), key=module.position)
     waits = (each for name in _WAITS for each in module.attributes[name])
-    start, end = map(module.position, calls)
+    start, end = module.position(first), module.position(second)
     between = any(start < module.position(each) < end for each in waits)
-    together = module.function_of(calls[0]) is module.function_of(calls[1])
-    return together and not between and not _exclude(module, *calls)
+    together = module.function_of(first) is module.function_of(second)
+    return together and not between and not _exclude(module, first, second)
 
 
 def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
@@ -68,24 +59,15 @@ def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
     return False
 
 
-def _started(module: Module) -> Iterator[_Start]:
-    for call in module.calls:
-        functions, several = [*map(module.meant, _targets(module, call))], False
-        owner = module.class_of(call)
-        if owner and _is_thread(module, owner):
-            functions.append(module.method(owner, "run"))
-        if any(functions):
-            maps = "map" in getattr(call.func, "attr", "")
-            several = maps or _is_repeated(module, call)
-        yield from (_Start(call, function, several) for function in functions if function)
-
-
-def _targets(module: Module, call: ast.Call) -> list[ast.expr]:
+def _started(module: Module, call: ast.Call) -> Function | None:
+    """Return what a call makes a thread run."""
+    owner = module.class_of(call)
+    if owner and _is_thread(module, owner):
+        return module.method(owner, "run")
     if module.dotted(call.func) in _THREADS:
-        given = argument(call, 1, "target", "function")
-        return [given] if given else []
+        return module.meant(argument(call, 1, "target", "function"))
     of_pool = isinstance(call.func, ast.Attribute) and _is_of_pool(module, call.func)
-    return call.args[:1] if of_pool else []
+    return module.meant(argument(call, 0)) if of_pool else None
 
 
 def _is_thread(module: Module, owner: ast.ClassDef) -> bool:
@@ -103,10 +85,11 @@ def _is_of_pool(module: Module, func: ast.Attribute) -> bool:
 
 def _is_repeated(module: Module, call: ast.Call) -> bool:
     """Return whether a call is made again while threads that it has started still run."""
-    loop = _loop_around(module, call)
+    if loop := _loop_around(module, call):
+        return not module.asks_for(loop, _WAITS)
     function = module.function_of(call)
-    if loop or function is None or module.asks_for(function, _WAITS):
-        return bool(loop) and not module.asks_for(loop or call, _WAITS)
+    if function is None or module.asks_for(function, _WAITS):
+        return False
     own = (
         module.kind(each) is Kind.VARIABLE or module.class_of(each)
         for each in module.calls_in(function)
@@ -164,8 +147,7 @@ def _is_locked(module: Module, node: ast.AST, found: set[Function], depth: int =
     function = module.function_of(node)
     if function is None or depth > _DEEPEST:
         return False
-    compiled = all(map(module.compiles, getattr(function, "decorator_list", ())))
-    if not compiled or module.asks_for(function, {"acquire"}):
+    if module.is_wrapped(function) or module.asks_for(function, {"acquire"}):
         return True
     uses = module.mentions[function]
     return bool(uses) and all(

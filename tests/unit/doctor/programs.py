@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 from types import ModuleType
 
 from autotune.doctor.check import check_text
@@ -33,10 +32,9 @@ def marked(code: str) -> list[int]:
     return [n for n, line in enumerate(code.split("\n"), start=1) if line.endswith(HERE)]
 
 
-def programs(module: ModuleType, member: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each program, its text, and the lines below it that begin with `#=`."""
-    words = {name: text for name, text in vars(module).items() if name.isupper()}
-    yield from NAMED.findall(words[member])
+def programs(module: ModuleType, member: str) -> list[tuple[str, str, str]]:
+    """Return the name of each program, its text, and the lines below it that begin with `#=`."""
+    return NAMED.findall(getattr(module, member))
 
 
 def filled(code: str, module: ModuleType) -> str:

@@ -68,14 +68,3 @@ def test_what_keras_3_refuses_is_right_with_keras_2(code: str) -> None:
     assert found(code, target=(2, 15)) == []
     assert found(f"import tf_keras\n{code}") == []
     assert found(f"if keras.__version__ < '3':\n{textwrap.indent(code, '    ')}") == []
-
-
-def test_a_temporary_folder_is_each_workers_own() -> None:
-    code = """
-    with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
-        model = keras.Sequential()
-    path = {}
-    model.save(path)
-    """
-    assert found(code.format("tempfile.mkdtemp() + '/model.keras'"), head=HEAD[:-37]) == []
-    assert found(code.format("'model.keras'"), head=HEAD[:-37]) == ["saved-by-every-worker"]

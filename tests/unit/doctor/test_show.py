@@ -10,12 +10,7 @@ import pytest
 from autotune.doctor.check import check_paths
 from autotune.doctor.report import Report
 from autotune.doctor.rules import rules
-from autotune.doctor.show import (
-    github_annotations,
-    json_document,
-    report_text,
-    sarif_document,
-)
+from autotune.doctor.show import github_annotations, json_document, report_text, sarif_document
 
 
 @pytest.fixture
@@ -48,10 +43,7 @@ def test_github_shows_each_finding_at_its_place(folder: Path, report: Report) ->
     lines = github_annotations(report).splitlines()
     where = f"file={folder}/bad.py,line=5,endLine=5,col=5"
     assert lines[0].startswith(f"::warning title=run-outside-function,{where}::strategy.run is ")
-    assert [each.partition("::")[2].partition("::")[0] for each in lines[1:]] == [
-        "error",
-        "warning",
-    ]
+    assert [each.split("::")[1] for each in lines[1:]] == ["error", "warning"]
     (folder / "bad.py").rename(folder / "a,b%.py")
     assert "/a%2Cb%25.py,line" in github_annotations(check_paths([folder / "a,b%.py"], rules()))
 

@@ -42,22 +42,16 @@ def set_after(expression: str) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(3)
 
 
-def compiled(strategy: tf.distribute.Strategy, optimizer: str, steps: int | None) -> keras.Model:
+def compiled(strategy: tf.distribute.Strategy, steps: int | None = None) -> keras.Model:
     with strategy.scope():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
-        made = keras.optimizers.get(
-            {
-                "class_name": optimizer,
-                "config": {"learning_rate": 0.1, "gradient_accumulation_steps": steps},
-            }
-        )
-        model.compile(made, "mse")
+        model.compile(keras.optimizers.SGD(0.1, gradient_accumulation_steps=steps), "mse")
     return model
 
 
 def accumulate(steps: int | None) -> None:
     strategy = tf.distribute.MirroredStrategy(["CPU:0"])
-    compiled(strategy, "SGD", steps).fit(ROWS, LABELS, batch_size=8, verbose=0)
+    compiled(strategy, steps).fit(ROWS, LABELS, batch_size=8, verbose=0)
 
 
 def free_ports() -> list[int]:
@@ -72,7 +66,7 @@ def on_worker(method: str, index: int, ports: list[int]) -> None:
     task = {"type": "worker", "index": index}
     workers = {"worker": [f"127.0.0.1:{port}" for port in ports]}
     os.environ["TF_CONFIG"] = json.dumps({"cluster": workers, "task": task})
-    model = compiled(tf.distribute.MultiWorkerMirroredStrategy(), "SGD", None)
+    model = compiled(tf.distribute.MultiWorkerMirroredStrategy())
     arguments = (ROWS,) if method == "predict" else (ROWS, LABELS)
     try:
         getattr(model, method)(*arguments)

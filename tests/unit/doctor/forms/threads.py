@@ -66,11 +66,9 @@ def work():
 START
 #: two functions, each in one thread
 def add():
-    now = seen.read_value()
-    seen.assign(now + 1)  # <- here
+    COUNT
 def take():
-    now = seen.read_value()
-    seen.assign(now - 1)  # <- here
+    COUNT
 threading.Thread(target=add).start()
 threading.Thread(target=take).start()
 #: threads that a function starts

@@ -1,5 +1,9 @@
 """The documented mistakes in the words in which people make them; read as in `precision`."""
 
+from tests.unit.doctor.forms.precision import STEP
+
+__all__ = ["STEP"]  # A word of these programs, too.
+
 HEAD = """
 import logging
 import threading
@@ -17,16 +21,6 @@ STRATEGY
 with strategy.scope():
     LAYERS
     optimizer = keras.optimizers.Adam()
-"""
-STEP = """
-def replica_step(batch):
-    with tf.GradientTape() as tape:
-        loss = compute_loss(model, batch)
-    optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
-    return loss
-@tf.function
-def train_step(batch):
-    return strategy.reduce("SUM", strategy.run(replica_step, args=(batch,)), axis=None)
 """
 INSIDE = "with strategy.scope():\n    LAYERS"
 WORKERS = "strategy = tf.distribute.MultiWorkerMirroredStrategy()"
@@ -205,6 +199,13 @@ strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
 options = tf.data.Options().experimental_distribute
 options.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
 #= -> deprecated-call shards-off
+#: a temporary folder is each worker's own
+with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
+    model = keras.Sequential()
+path = @@
+model.save(path)
+#= tempfile.mkdtemp() + '/model.keras' ->
+#= 'model.keras' -> saved-by-every-worker
 #: device names that are misspelt
 @@
 #= with tf.device('/gpu0'):|    x = f() -> misspelt-device
