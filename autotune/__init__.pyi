@@ -15,8 +15,8 @@ from autotune.config import Configuration as Configuration, register_axes as reg
 from autotune.engine.base import Engine as Engine
 from autotune.engine.load import Load as Load
 from autotune.engine.lock import Wait as Wait
-from autotune.engine.tasks.between import BetweenEpochs as BetweenEpochs
 from autotune.engine.tasks.observe import Observation as Observation
+from autotune.engine.tasks.train import BetweenEpochs as BetweenEpochs
 from autotune.errors import (
     AutotuneError as AutotuneError,
     CodeError as CodeError,

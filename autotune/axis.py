@@ -45,7 +45,6 @@ class Trend(StrEnum):
 
 
 def always(_: object) -> bool:
-    """Return that an axis matters, whatever the others are."""
     return True
 
 
@@ -74,16 +73,6 @@ class Line:
     """Why it is there, for the reader of the program."""
 
 
-@dataclass(frozen=True)
-class Condition:
-    """Which workloads let an axis have an effect."""
-
-    words: str
-    """Say it, as in "where the data is a dataset"."""
-    holds: Callable[[Any], bool]
-    """By the facts of a workload."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """What everything beside the script needs to know about a field beyond its type.
@@ -92,8 +81,6 @@ class Axis:
 
     Attributes:
         role: What the axis is to the training; groups of axes are made by it.
-        lands_in: Which part of the program holds the value; empty where `line` or
-            `needs_parameter` say it.
         line: What the program says of the value, where a template does not.
         short: The wording in a table, with `{name}`, `{value}` and a plural's `{s}`; empty where
             the head of the text says it (`Mirrored x2, batch 2x64`).
@@ -110,15 +97,12 @@ class Axis:
         matters: Whether the axis has an effect in a configuration; where it has none it is set
             to its default, so that configurations equal in effect are one. None: everywhere, but
             for a placement only where there is more than one replica.
-        where: With which workloads the axis has an effect. None: with any.
+        where: With which workloads the axis has an effect, by their facts. None: with any.
         needs_parameter: The axis matters only if the dataset factory declares this parameter, and
             is passed to it; `auto` as tf.data.AUTOTUNE.
-        changes_numbers: The trained weights depend on it beyond rounding, so a ready-made space
-            holds only its default and the user must ask for more.
     """
 
     role: AxisRole
-    lands_in: str = ""
     line: Line | None = None
     short: str = "{name} {value}"
     words: str = "{name} = {value!r}"
@@ -131,14 +115,8 @@ class Axis:
     decisive: bool = False
     speed_only: bool = False
     matters: Callable[[Any], bool] | None = None
-    where: Condition | None = None
+    where: Callable[[Any], bool] | None = None
     needs_parameter: str | None = None
-    changes_numbers: bool = False
-
-    @property
-    def landing(self) -> str:
-        """Which part of the program holds the value."""
-        return self.lands_in or (self.line.place if self.line else "make_dataset, for the factory")
 
     def matters_in(self, configuration: Any) -> bool:
         """Return whether the axis has an effect in a configuration."""
@@ -160,5 +138,5 @@ def _filled(text: str, name: str, value: Scalar) -> str:
     return text.format(name=name, value=value, s=s, es=es)
 
 
-OWN_AXIS = Axis(role=AxisRole.NUMERICS, lands_in="the factories", short="{name}={value}")
+OWN_AXIS = Axis(role=AxisRole.NUMERICS, short="{name}={value}")
 """An axis of the user's own: a parameter of a factory, of which nothing else is known."""

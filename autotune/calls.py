@@ -11,8 +11,7 @@ from autotune.doctor.code.functions import last_name
 from autotune.doctor.code.names import Names
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _WITHOUT_KERAS = frozenset(
     ("sklearn", "imblearn", "xgboost", "lightgbm", "catboost", "statsmodels", "scipy", "torch")
 )
@@ -62,8 +61,8 @@ def _found(
         if receiver is not None:
             line = node.func.end_lineno or node.lineno  # where Python says that the call stands
             yield MethodCall(line, receiver, scopes, again)
-    inside = (*scopes, node) if isinstance(node, SCOPES) else scopes
-    later = again or isinstance(node, (*_LOOPS, *SCOPES))
+    inside = (*scopes, node) if isinstance(node, _SCOPES) else scopes
+    later = again or isinstance(node, (*_LOOPS, *_SCOPES))
     for child in ast.iter_child_nodes(node):
         yield from _found(child, methods, aliases, inside, again=later)
 
@@ -74,15 +73,6 @@ def _receiver(
     if isinstance(function, ast.Attribute) and function.attr in methods:
         return function.value
     return aliases.get(function.id) if isinstance(function, ast.Name) else None
-
-
-def class_of_self(name: str, scopes: tuple[ast.AST, ...]) -> ast.ClassDef | None:
-    """Return the class whose instance a name is in a method: that of the first parameter."""
-    if len(scopes) < 2 or not isinstance(scopes[-1], _FUNCTIONS):
-        return None
-    first, owner = scopes[-1].args.args[:1], scopes[-2]
-    is_self = bool(first) and first[0].arg == name
-    return owner if is_self and isinstance(owner, ast.ClassDef) else None
 
 
 class Others(Names):
@@ -96,23 +86,18 @@ class Others(Names):
         texts = [*self.loads, *imported]
         self._wrapped = any(wrapper in text for text in texts for wrapper in _WRAPPERS)
 
-    def has_receiver(self, call: MethodCall) -> bool:
-        if isinstance(call.receiver, ast.Name):
-            owner = class_of_self(call.receiver.id, call.scopes)
-            if owner is not None:
-                return self._is_plain(owner)
-        return self._has(call.receiver)
-
-    def _has(self, node: ast.expr | None) -> bool:
+    def has(self, node: ast.expr | None) -> bool:
         if isinstance(node, ast.Call):
             return self._makes(node.func)
         if isinstance(node, ast.Name):
+            if owner := self.class_of(node):
+                return self._is_plain(owner)
             values = [each.plain for each in self.bindings_of(node)]
-            return self._all(node.id, values, self._has)
+            return self._all(node.id, values, self.has)
         if not isinstance(node, ast.Attribute):
             return False
         stored = [it for it in self.attributes[node.attr] if not isinstance(it.ctx, ast.Load)]
-        return self._all(f".{node.attr}", list(map(self._assigned, stored)), self._has)
+        return self._all(f".{node.attr}", list(map(self._assigned, stored)), self.has)
 
     def _makes(self, function: ast.expr) -> bool:
         if top := self.dotted(function).partition(".")[0]:

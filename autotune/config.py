@@ -1,8 +1,8 @@
 """The configuration: one point of the search space, and the one declaration of every axis.
 
 An axis is a field of `Configuration`: its type is what a value may be, its default is what Keras
-or TensorFlow would do by itself, its description is its documentation, and `Axis` says when it
-matters and where it lands in the script. Command line, schema, report and docs read it here.
+or TensorFlow would do by itself, its description is its documentation, and `Axis` says what else is
+known of it. Command line, schema, report and docs read it here.
 """
 
 from __future__ import annotations
@@ -15,47 +15,37 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
-from autotune.axis import OWN_AXIS, Axis, AxisRole, Condition, Line, Place, Trend, always
+from autotune.axis import OWN_AXIS, Axis, AxisRole, Line, Place, Trend, always
 from autotune.installed import load_plugins
-from autotune.value import Scalar, Value
+from autotune.text import one_line
+from autotune.value import Described, Scalar
 
 Auto = Literal["auto"]
 ShardPolicy = Literal["auto", "data", "file", "off", "source"]
 Reduction = Literal["default", "one_device", "hierarchical", "nccl", "ring"]
 Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 Cache = Literal["off", "memory", "file"]
-CountOrAuto = Annotated[int, Field(ge=0)] | Auto
+Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
 
 
-class Configuration(Value):
+class Configuration(Described):
     """How a training is distributed and fed. Counts are whole numbers, sizes are in examples."""
 
-    strategy: Annotated[
-        str,
-        Field(description="The tf.distribute strategy."),
-        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="", matters=always),
-    ] = "one_device"
-    workers: Annotated[
-        int,
-        Field(ge=1, description="Number of worker processes, each with its own input pipeline."),
-        Axis(role=AxisRole.PLACEMENT, lands_in="launch.py", short="", matters=always),
-    ] = 1
+    strategy: Annotated[str, Axis(role=AxisRole.PLACEMENT, short="", matters=always)] = "one_device"
+    """The tf.distribute strategy."""
+    workers: Annotated[Positive, Axis(role=AxisRole.PLACEMENT, short="", matters=always)] = 1
+    """Number of worker processes, each with its own input pipeline."""
     replicas_per_worker: Annotated[
-        int,
-        Field(ge=1, description="Replicas of the model in one process, one per device."),
-        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="", matters=always),
+        Positive, Axis(role=AxisRole.PLACEMENT, short="", matters=always)
     ] = 1
-    servers: Annotated[
-        int,
-        Field(ge=0, description="Number of parameter servers, which hold the variables."),
-        Axis(role=AxisRole.PLACEMENT, lands_in="launch.py", matters=always),
-    ] = 0
+    """Replicas of the model in one process, one per device."""
+    servers: Annotated[Natural, Axis(role=AxisRole.PLACEMENT, matters=always)] = 0
+    """Number of parameter servers, which hold the variables."""
     per_replica_batch: Annotated[
-        int,
-        Field(ge=1, description="Batch size of each replica."),
+        Positive,
         Axis(
             role=AxisRole.STEP,
-            lands_in="PER_REPLICA_BATCH",
             short="",
             words="",
             memory=Trend.GROWS,
@@ -66,35 +56,27 @@ class Configuration(Value):
             speed_only=True,
         ),
     ] = 32
-    reduction: Annotated[
-        Reduction,
-        Field(description="All-reduce algorithm for the gradients."),
-        Axis(role=AxisRole.PLACEMENT, lands_in="make_strategy", short="reduction {value}"),
-    ] = "default"
+    """Batch size of each replica."""
+    reduction: Annotated[Reduction, Axis(role=AxisRole.PLACEMENT, short="reduction {value}")] = (
+        "default"
+    )
+    """All-reduce algorithm for the gradients."""
     shard_policy: Annotated[
         ShardPolicy,
-        Field(
-            description="How examples are sharded between workers: by tf.data auto-sharding "
-            "(auto, data, file, off), or by the dataset factory itself (source)."
-        ),
         Axis(
             role=AxisRole.PLACEMENT,
-            lands_in="make_dataset",
             short="shard {value}",
             memory=Trend.NONE,
             allreduce_time=Trend.NONE,
             matters=lambda c: c.workers > 1,
         ),
     ] = "auto"
+    """How examples are sharded between workers: by tf.data auto-sharding (auto, data, file, off),
+    or by the dataset factory itself (source)."""
     steps_per_execution: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="Training steps per call of the compiled function, as in Model.compile.",
-        ),
+        Positive,
         Axis(
             role=AxisRole.STEP,
-            lands_in="STEPS_PER_EXECUTION",
             short="{value} steps/call",
             words="{value} steps per execution",
             memory=Trend.NONE,
@@ -105,12 +87,11 @@ class Configuration(Value):
             speed_only=True,
         ),
     ] = 1
+    """Training steps per call of the compiled function, as in Model.compile."""
     prefetch: Annotated[
-        CountOrAuto,
-        Field(description="Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."),
+        Natural | Auto,
         Axis(
             role=AxisRole.INPUT,
-            lands_in="make_dataset",
             words="{value} batch{es} prefetched",
             memory=Trend.GROWS,
             input_work=Trend.NONE,
@@ -118,11 +99,9 @@ class Configuration(Value):
             speed_only=True,
         ),
     ] = "auto"
+    """Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."""
     num_parallel_calls: Annotated[
-        Annotated[int, Field(ge=1)] | Auto,
-        Field(
-            description="Value of num_parallel_calls in the dataset factory's map and interleave."
-        ),
+        Positive | Auto,
         Axis(
             role=AxisRole.INPUT,
             short="{value} parallel call{s}",
@@ -134,33 +113,24 @@ class Configuration(Value):
             needs_parameter="num_parallel_calls",
         ),
     ] = "auto"
+    """Value of num_parallel_calls in the dataset factory's map and interleave."""
     py_dataset_workers: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="Workers that make the batches of a keras.utils.PyDataset, threads or "
-            "processes as it says itself; 0 keeps its own number.",
-        ),
+        Natural,
         Axis(
             role=AxisRole.INPUT,
-            lands_in="data_fn, dataset_fn",
             short="{value} dataset worker{s}",
             words="{value} worker{s} of the PyDataset",
             allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
             speed_only=True,
-            where=Condition(
-                "where the data is a `keras.utils.PyDataset`", lambda facts: facts.py_dataset
-            ),
+            where=lambda facts: facts.py_dataset,
         ),
     ] = 0
+    """Workers that make the batches of a keras.utils.PyDataset, threads or processes as it says
+    itself; 0 keeps its own number."""
     private_threadpool_size: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="Size of tf.data's private thread pool; 0 uses TensorFlow's shared pool.",
-        ),
+        Natural,
         Axis(
             role=AxisRole.INPUT,
             line=Line(
@@ -177,15 +147,11 @@ class Configuration(Value):
             speed_only=True,
         ),
     ] = 0
+    """Size of tf.data's private thread pool; 0 uses TensorFlow's shared pool."""
     cache: Annotated[
         Cache,
-        Field(
-            description="Cache the dataset in memory or in a file (Dataset.cache), behind the "
-            "dataset factory or where it applies its parameter cache."
-        ),
         Axis(
             role=AxisRole.INPUT,
-            lands_in="make_dataset",
             short="cached in {value}",
             words="examples cached in {value}",
             allreduce_time=Trend.NONE,
@@ -193,9 +159,10 @@ class Configuration(Value):
             decisive=True,
         ),
     ] = "off"
+    """Cache the dataset in memory or in a file (Dataset.cache), behind the dataset factory or where
+    it applies its parameter cache."""
     intra_op_parallelism_threads: Annotated[
-        int,
-        Field(ge=0, description="Intra-op threads of each process; 0 uses all cores."),
+        Natural,
         Axis(
             role=AxisRole.STEP,
             line=Line(
@@ -211,35 +178,33 @@ class Configuration(Value):
             speed_only=True,
         ),
     ] = 0
+    """Intra-op threads of each process; 0 uses all cores."""
     xla: Annotated[
         bool,
-        Field(description="Whether the training step is compiled with XLA (jit_compile)."),
         Axis(
             role=AxisRole.STEP,
-            lands_in="main",
             short="XLA",
             words="compiled with XLA",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
     ] = False
+    """Whether the training step is compiled with XLA (jit_compile)."""
     run_eagerly: Annotated[
         bool,
-        Field(description="Whether the training step runs eagerly (run_eagerly), uncompiled."),
         Axis(
             role=AxisRole.STEP,
-            lands_in="main",
             short="eager",
             words="run eagerly, uncompiled",
             memory=Trend.NONE,
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
-            where=Condition("where your own model runs eagerly", lambda facts: facts.eager),
+            where=lambda facts: facts.eager,
         ),
     ] = False
+    """Whether the training step runs eagerly (run_eagerly), uncompiled; only where yours does."""
     precision: Annotated[
         Precision,
-        Field(description="The Keras dtype policy; any other than float32 changes the results."),
         Axis(
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
@@ -247,13 +212,11 @@ class Configuration(Value):
             words="dtype policy {value}",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
-            changes_numbers=True,
         ),
     ] = "float32"
-    arguments: Annotated[
-        tuple[tuple[str, Scalar], ...],
-        Field(description="Values of user-defined axes, passed to the factory that declares them."),
-    ] = ()
+    """The Keras dtype policy; any other than float32 changes the results."""
+    arguments: tuple[tuple[str, Scalar], ...] = ()
+    """Values of user-defined axes, passed to the factory that declares them."""
 
     @property
     def replicas(self) -> int:
@@ -318,7 +281,7 @@ class Configuration(Value):
         usual, mine = _defaults(), {**dict(self.arguments), **self.__dict__}
         idle = {
             name: usual[name]
-            for name, axis in _sometimes().items()
+            for name, axis in axes().items()
             if mine.get(name, usual[name]) != usual[name] and not axis.matters_in(self)
         }
         return self.taking(idle) if idle else self
@@ -350,7 +313,7 @@ class Configuration(Value):
     @classmethod
     def _take_registered(cls, given: Any) -> Any:
         """Store the values of registered axes beside those of the user's own."""
-        registered = _registered()
+        registered = axes().keys() - cls.model_fields.keys()
         if not registered or not isinstance(given, Mapping):
             return given
         values = dict(given.get("arguments", ()))
@@ -393,11 +356,6 @@ def axes() -> Mapping[str, Axis]:
 
 
 @cache
-def _registered() -> frozenset[str]:
-    return frozenset(axes().keys() - Configuration.model_fields.keys())
-
-
-@cache
 def axes_of(role: AxisRole) -> tuple[str, ...]:
     return tuple(name for name, axis in axes().items() if axis.role is role)
 
@@ -408,8 +366,7 @@ def axis_of(name: str) -> Axis:
 
 
 def describe(name: str) -> str:
-    """Return the one sentence that documents an axis."""
-    return (_field(name).description or "") if name in axes() else "User-defined axis."
+    return one_line(_field(name).description or "") if name in axes() else "User-defined axis."
 
 
 def default_of(name: str) -> Scalar:
@@ -448,16 +405,6 @@ def _defaults() -> Mapping[str, Scalar]:
 
 
 @cache
-def _sometimes() -> Mapping[str, Axis]:
-    """The axes that do not matter in every configuration."""
-    return {
-        name: axis
-        for name, axis in axes().items()
-        if axis.matters is not always and (axis.matters or axis.role is AxisRole.PLACEMENT)
-    }
-
-
-@cache
 def _declarations() -> list[type[BaseModel]]:
     """The classes whose fields are axes: the configuration, and those of installed packages."""
     return [Configuration, *load_plugins("autotune.axes", type).values()]
@@ -492,7 +439,7 @@ def _stored(values: Mapping[str, Scalar]) -> tuple[tuple[str, Scalar], ...]:
 
 
 def _forget() -> None:
-    for each in (axes, _registered, axes_of, _adapter, _defaults, _sometimes):
+    for each in (axes, axes_of, _adapter, _defaults):
         each.cache_clear()
 
 

@@ -42,8 +42,7 @@ def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
                 left -= file.write(bytes(left))
     except OSError as exc:
         raise OutputError(
-            f"{folder} does not take {least / 1e6:.1f} MB more: {in_words(exc)}.",
-            "Free some space there, or choose another folder (--out).",
+            f"{folder} does not take {least / 1e6:.1f} MB more: {in_words(exc)}.", NEXT_STEP
         ) from exc
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from autotune.config import Configuration
-from autotune.engine.lock import Wait
+from autotune.engine.lock import Notify, Wait
 from autotune.plan import Plan
 from autotune.trial import Stage, Trial
 from autotune.value import Value
@@ -69,6 +69,8 @@ def nobody(_: Event) -> None:
     """Ignore every event."""
 
 
-def notice_of(what: Wait | str) -> Notice:
-    """Return what an engine reports while it is reserved, as an event."""
-    return Notice(text=str(what), waiting=what if isinstance(what, Wait) else None)
+def as_notices(observer: Observer) -> Notify:
+    """Return what an engine reports to while it is reserved: it makes events of that."""
+    return lambda what: observer(
+        Notice(text=str(what), waiting=what if isinstance(what, Wait) else None)
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec
 from typing import Any
@@ -23,17 +22,7 @@ SERVICE = (
 def check_service() -> None:
     """Raise MissingPackage if a package of the service is not installed; import nothing."""
     for each in SERVICE:
-        if find_spec(each) is None:
-            raise MissingPackage(
-                f"The service needs {each}, which is not installed.",
-                'Run `pip install ".[service]"` in autotune\'s checkout.',
-            )
-
-
-def needed(module: str, *, by: str, extra: str) -> Any:
-    """Return a module of an optional package that `by` needs, such as `result.trials_frame()`."""
-    check_installed(module, by=by, extra=extra)
-    return import_module(module)
+        check_installed(each, by="The service", extra="service")
 
 
 def check_installed(module: str, *, by: str, extra: str) -> None:
@@ -46,56 +35,44 @@ def check_installed(module: str, *, by: str, extra: str) -> None:
         )
 
 
-Builtins = Mapping[str, str]
-"""What autotune brings itself: `package.module:attribute` by name."""
-
-
-def plugin_names(group: str, builtins: Builtins | None = None) -> tuple[str, ...]:
-    found = sorted({each.name for each in entry_points(group=group)})
-    return tuple(dict.fromkeys((*(builtins or {}), *found)))
+def plugin_names(group: str) -> tuple[str, ...]:
+    return tuple(sorted({each.name for each in entry_points(group=group)}))
 
 
 def load_plugin(
-    group: str, name: str, builtins: Builtins | None = None, kind: type | None = None
+    group: str, name: str, builtins: Mapping[str, str] | None = None, kind: type = object
 ) -> Any:
     """Import what a name stands for in a group of entry points, which must be of a kind.
 
-    What is built in cannot be replaced by an entry point.
+    What is built in, as `package.module:attribute`, cannot be replaced by an entry point.
     """
-    if builtins and name in builtins:
-        return load_attribute(builtins[name], f"The built-in {name!r} of group {group}")
-    for point in entry_points(group=group):
-        if point.name == name:
-            return _loaded(point, kind)
-    known = plugin_names(group, builtins)
-    noun = group.rpartition(".")[2].removesuffix("s")
-    raise UsageError(f"Unknown {noun} {name!r}.", hint(name, known))
+    points = {each.name: each for each in entry_points(group=group)}
+    points |= {each: EntryPoint(each, text, group) for each, text in (builtins or {}).items()}
+    if name in points:
+        return _loaded(points[name], kind)
+    raise UsageError(f"Unknown {_noun(group)} {name!r}.", hint(name, points))
 
 
-def load_plugins(group: str, kind: type | None = None) -> dict[str, Any]:
+def load_plugins(group: str, kind: type = object) -> dict[str, Any]:
     return {point.name: _loaded(point, kind) for point in entry_points(group=group)}
 
 
-def load_attribute(text: str, what: str) -> Any:
-    """Import `package.module:attribute`; `what` begins the sentence of an error."""
-    module, _, attribute = text.partition(":")
-    try:
-        found: Any = import_module(module)
-        for each in attribute.split("."):
-            found = getattr(found, each)
-    except Exception as exc:  # importing a package may raise anything
-        raise _unusable(what, text, exc) from exc
-    return found
+def load_attribute(text: str, group: str) -> Any:
+    """Import `package.module:attribute`, which takes the place of an entry point of a group."""
+    return _loaded(EntryPoint(text, text, group))
 
 
-def _loaded(point: EntryPoint, kind: type | None) -> Any:
+def _loaded(point: EntryPoint, kind: type = object) -> Any:
     package = f" of {point.dist.name}" if point.dist else ""
-    what = f"The entry point {point.name!r} in group {point.group}{package}"
+    what = f"The {_noun(point.group)} {point.name!r}{package}"
     try:
         found = point.load()
     except Exception as exc:  # importing a package may raise anything
-        raise _unusable(what, point.value, exc) from exc
-    if kind is not None and not isinstance(found, kind):
+        raise UsageError(
+            f"{what} cannot be imported: {point.value} raised {type(exc).__name__}: {exc}.",
+            "Repair or uninstall the package.",
+        ) from exc
+    if not isinstance(found, kind):
         raise UsageError(
             f"{what} is not a {kind.__name__}.",
             f"{point.value} must refer to an instance of {kind.__module__}.{kind.__name__}.",
@@ -103,8 +80,5 @@ def _loaded(point: EntryPoint, kind: type | None) -> Any:
     return found
 
 
-def _unusable(what: str, text: str, exc: Exception) -> UsageError:
-    return UsageError(
-        f"{what} cannot be imported: {text} raised {type(exc).__name__}: {exc}.",
-        "Repair or uninstall the package.",
-    )
+def _noun(group: str) -> str:
+    return group.rpartition(".")[2].removesuffix("s")

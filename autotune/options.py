@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,13 +37,8 @@ PROFILE_SHARE = 0.15
 """Share of the budget that is reserved for the profile."""
 PROFILE_SECONDS = 25.0
 """The profile seldom takes longer, so no more is reserved for it."""
-
-
-class Group(StrEnum):
-    """What an option is about; the command line shows each group as a panel."""
-
-    SEARCH = "Search"
-    BOUNDS = "Bounds"
+Group = Literal["Search", "Bounds"]
+"""What an option is about; the command line shows each group as a panel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +93,7 @@ _DURATION = {"anyOf": [_TEXT, {"type": "number", "exclusiveMinimum": 0}, {"type"
 _AS_DURATION = WithJsonSchema(_DURATION, mode="validation")
 Budget = Annotated[float | None, BeforeValidator(_seconds), _AS_DURATION]
 """A length of time in seconds, also one written as `90s`, `3min` or `1h30min`."""
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 # The bounds come first, so that the JSON schema tells them.
 Count = Annotated[int, Field(ge=1, le=2**31), WHOLE]
 Names = Annotated[
@@ -113,8 +108,8 @@ Counts = Annotated[
 ]
 """Whole numbers above 0, also ones written as `1,2,4`."""
 
-_SEARCH = Option(group=Group.SEARCH)
-_BOUNDS = Option(group=Group.BOUNDS)
+_SEARCH = Option(group="Search")
+_BOUNDS = Option(group="Bounds")
 
 
 class SearchOptions(Described):
@@ -124,7 +119,7 @@ class SearchOptions(Described):
         UsageError: A value is out of bounds, or no option has this name.
     """
 
-    budget: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = 180.0
+    budget: Annotated[Budget, Option(group="Search", metavar="DURATION")] = 180.0
     """Time limit of the whole search: 90s, 3min or 1h30min; none requires `max_trials`."""
     max_trials: Annotated[Annotated[int, Field(ge=1, le=10_000), WHOLE] | None, _SEARCH] = None
     """Maximum number of trials."""
@@ -140,30 +135,26 @@ class SearchOptions(Described):
     """Random seed of the search; training inside the trials has its own."""
     sampler: Annotated[Literal["auto", "tpe", "gp", "random"], _SEARCH] = "auto"
     """Who proposes the trials: auto, or one of Optuna's samplers; gp needs torch."""
-    objective: Annotated[str, Field(max_length=100), Option(group=Group.SEARCH, metavar="NAME")] = (
+    objective: Annotated[str, Field(max_length=100), Option(group="Search", metavar="NAME")] = (
         "time_to_loss"
     )
     """What to optimize: time_to_loss, throughput, max_throughput, cost, or a registered one."""
-    price: Annotated[
-        Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _SEARCH
-    ] = None
+    price: Annotated[Amount | None, _SEARCH] = None
     """Price of a device for an hour, so that the report tells what an epoch costs."""
-    epoch_in: Annotated[Budget, Option(group=Group.SEARCH, metavar="DURATION")] = None
+    epoch_in: Annotated[Budget, Option(group="Search", metavar="DURATION")] = None
     """Time that an epoch is to take at most; the result says how many machines that takes."""
     global_batch: Annotated[Count | None, _BOUNDS] = None
     """Fixed global batch size: examples per step over all replicas."""
     max_global_batch: Annotated[Count | None, _BOUNDS] = None
     """Maximum global batch size."""
-    max_memory: Annotated[
-        Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)] | None, _BOUNDS
-    ] = None
+    max_memory: Annotated[Amount | None, _BOUNDS] = None
     """Memory in GiB that the processes of a trial may hold; default: 80 % of what is free."""
-    strategies: Annotated[Names | None, Option(group=Group.BOUNDS, metavar="A,B")] = Field(
+    strategies: Annotated[Names | None, Option(group="Bounds", metavar="A,B")] = Field(
         default=None,
         description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
         "in the space.",
     )
-    workers: Annotated[Counts | None, Option(group=Group.BOUNDS, metavar="1,2,4")] = Field(
+    workers: Annotated[Counts | None, Option(group="Bounds", metavar="1,2,4")] = Field(
         default=None,
         description=f"{describe('workers')} Only these counts are tried; default: those in the "
         "space.",
@@ -190,7 +181,7 @@ class SearchOptions(Described):
     @property
     def bounds(self) -> str:
         """The bounds as JSON; a study is continued only with the same ones."""
-        names = {each.name for each in declared() if each.group is Group.BOUNDS}
+        names = {each.name for each in declared() if each.group == "Bounds"}
         return self.model_dump_json(include=names)
 
     def words(self) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _written_seconds(text: str) -> float:
 
 
 def at_least(seconds: float) -> str:
-    """Return a budget of no less than some seconds, in a round number of seconds or minutes."""
+    """Return a round budget of no less than some seconds."""
     unit = 10 if seconds < 120 else 60
     return as_text(math.ceil(seconds / unit) * unit)
 
@@ -152,10 +152,10 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(name, [*known])
 
 
-def hint(name: str, known: Iterable[str], listed: Iterable[str] | None = None) -> str:
+def hint(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests known names, or lists them if none resembles the name."""
     known = [*known]
     close = closest(name, known)
     if close:
         return f"Did you mean {' or '.join(close)}?"
-    return f"Available: {', '.join(known if listed is None else listed) or 'none'}."
+    return f"Available: {', '.join(known) or 'none'}."

@@ -19,7 +19,7 @@ from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
 from autotune.errors import UsageError
-from autotune.events import Event, Observer, nobody, notice_of
+from autotune.events import Event, Observer, as_notices, nobody
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
 from autotune.search.request import TuningRequest, check, check_names
@@ -215,18 +215,15 @@ class Tuner:
             if fresh:
                 stack.callback(_remove_empty, request.out)
             notify = self._followed(stack)
-            engine = stack.enter_context(
-                resolve.reserved_engine(
-                    self._engine,
-                    workload.name,
-                    lambda what: notify(notice_of(what)),
-                    seconds=request.options.budget,
-                    wait=self._wait,
-                )
+            reserved = resolve.reserved_engine(
+                self._engine,
+                workload.name,
+                as_notices(notify),
+                seconds=request.options.budget,
+                wait=self._wait,
             )
-            resolve.wait_for_quiet(
-                engine, self._quiet_seconds, lambda what: notify(notice_of(what))
-            )
+            engine = stack.enter_context(reserved)
+            resolve.wait_for_quiet(engine, self._quiet_seconds, as_notices(notify))
             # Optuna is imported while the engine's own process imports TensorFlow.
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as to_json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from autotune.text import plural
 
 if TYPE_CHECKING:
     from autotune.engine.base import Engine
+    from autotune.engine.ray import RayEngine
     from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
     from autotune.workload import Workload
@@ -27,17 +28,6 @@ app = typer.Typer(
 )
 FAR_APART = 1.0
 """Seconds between the times of day of two machines from which it is reported."""
-
-
-@runtime_checkable
-class Linked(Protocol):
-    """An engine of several hosts."""
-
-    def links(self) -> Links:
-        """Return what the network gives from each host to each other; None: it is not reached."""
-
-    def clocks(self) -> Mapping[str, float]:
-        """Return by how many seconds each host's time of day is ahead of this one's."""
 
 
 @app.callback()
@@ -69,13 +59,14 @@ def check(
 
     workload = None if model is None else _workload(model, dataset)
     with reserved_engine(engine, "cluster check", log) as running:
-        if not isinstance(running, Linked):
+        if not hasattr(running, "links"):
             raise UsageError(
                 f"The engine {engine} has a single machine, so there is nothing to check.",
                 "Name a cluster: --engine ray://HOST:PORT.",
             )
         log("Measuring the network between the machines")
-        links, clocks, machine = running.links(), running.clocks(), running.machine()
+        cluster = cast("RayEngine", running)
+        links, clocks, machine = cluster.links(), cluster.clocks(), cluster.machine()
         _check_reached(links)
         _report_clocks(clocks)
         if workload is not None:
@@ -143,4 +134,3 @@ def _report(machine: Machine, links: Links) -> None:
     show(machine_table(machine))
     show(table)
     log(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")
-    log("A machine that joins during a search is not used before the next one")

@@ -91,7 +91,6 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A result is worth more than a character that the terminal does not have.

@@ -36,11 +36,9 @@ def show(answer: RenderableType) -> None:
 
 
 def table(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> RenderableType:
-    from rich.table import Table
+    from autotune.result.terminal import columns
 
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for each in heads:
-        made.add_column(each, overflow="fold")
+    made = columns(*heads)
     for line in lines:
         made.add_row(*map(Text, line))
     return made
@@ -87,7 +85,6 @@ class Command(TyperCommand):
 
 
 def without_types(parameters: list[Any]) -> list[Any]:
-    """Return parameters, of which those that are flags show no type."""
     for each in parameters:
         if getattr(each, "is_flag", False):
             each.metavar = ""
@@ -95,7 +92,6 @@ def without_types(parameters: list[Any]) -> list[Any]:
 
 
 def _known(error: BaseException) -> AutotuneError:
-    """Return what is told of an error, which may be a bug."""
     if isinstance(error, AutotuneError):
         return error
     if isinstance(error, typer.TyperException):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +14,7 @@ import typer
 from autotune.cli import options as take
 from autotune.cli.console import log, show, write_out
 from autotune.errors import CodeError, OutputError, UsageError, in_words
+from autotune.text import plural
 
 if TYPE_CHECKING:
     from autotune.doctor.edits import Edit
@@ -28,13 +28,7 @@ FOUND = 1
 """Exit code when something was found."""
 
 
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
-
-
+Format = Literal["text", "json", "github", "sarif"]
 _rules = partial(typer.Option, metavar="RULE,...", show_default=False)
 
 
@@ -49,7 +43,7 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         ),
     ] = None,
     json: take.Json = False,
-    output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = Format.TEXT,
+    output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = "text",
     select: Annotated[
         list[str] | None,
         _rules(help="Comma-separated rules to enable; may be repeated. Default: all."),
@@ -91,14 +85,13 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
     return _check_code(
         files,
         _settings(select or (), ignore or (), target_version),
-        Format.JSON if json else output_format,
+        "json" if json else output_format,
         edit="diff" if diff else "fix" if fix else None,
         exit_zero=exit_zero,
     )
 
 
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
-    """Return the project's settings, as options of the call change them."""
     from autotune.doctor.settings import settings_of, version_of
     from autotune.options import names
 
@@ -129,7 +122,7 @@ def _check_code(
         report = _check(paths, settings)
     if edit == "diff":
         _show_difference(edits)
-    elif report.complete or report.findings or output_format is not Format.TEXT:
+    elif report.complete or report.findings or output_format != "text":
         _show(report, output_format)
     for each in report.troubles:
         log(f"{each.level.capitalize()}: {each.text}")
@@ -151,9 +144,9 @@ def _show(report: Report, output_format: Format) -> None:
     from autotune.doctor import show as shown
 
     documents = {
-        Format.JSON: shown.json_document,
-        Format.GITHUB: shown.github_annotations,
-        Format.SARIF: shown.sarif_document,
+        "json": shown.json_document,
+        "github": shown.github_annotations,
+        "sarif": shown.sarif_document,
     }
     if output_format in documents:
         write_out(documents[output_format](report))
@@ -179,7 +172,7 @@ def _edit(edits: dict[Path, list[Edit]]) -> None:
             edit_file(path, of_file)
         except OSError as exc:
             raise OutputError(f"{path} cannot be written: {in_words(exc)}.") from exc
-        log(f"{path}: {len(of_file)} edit{'' if len(of_file) == 1 else 's'} made.")
+        log(f"{path}: {plural(len(of_file), 'edit')} made.")
 
 
 def _show_difference(edits: dict[Path, list[Edit]]) -> None:

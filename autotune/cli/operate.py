@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -166,6 +164,8 @@ def service_database(settings: Path | None) -> Iterator[Database]:
     Once it is given the packages of the service are known to be there, and may be imported.
     """
     with closing(_unchanged(settings)) as database:
+        import psutil
+
         from autotune.api.errors import OtherSchema, SettingsError
         from autotune.api.log import about
         from autotune.api.store.migrations import check_schema
@@ -174,7 +174,9 @@ def service_database(settings: Path | None) -> Iterator[Database]:
             check_schema(database)
         except OtherSchema as exc:
             raise SettingsError(exc.cause, exc.next_step) from exc
-        with about(key=f"account {account()}", client="command line"):
+        # In a container an account may have no name: then it is its number.
+        account = psutil.Process().username()
+        with about(key=f"account {account}", client="command line"):
             yield database
 
 
@@ -196,14 +198,6 @@ def _unchanged(settings: Path | None) -> Database:
             "--settings.",
         )
     return Database(given.database_url)
-
-
-def account() -> str:
-    """Return the name of the account, or its number: in a container it may have no name."""
-    try:
-        return getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def _as_json(found: object) -> str:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from autotune.workload import Script
 
 PACKAGE = Path(__file__).parents[1]
-FORMATS = (".yaml", ".yml")
-"""Of a space's file."""
+_PAIR = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 # YAML 1.1 takes a number such as 1e-3 for text, because it has no point.
 _EXPONENT = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
 
@@ -46,14 +45,11 @@ def _stems(folder: str, suffix: str) -> list[str]:
 
 
 def _files(incomplete: str) -> Iterator[str]:
-    folder = incomplete.rpartition("/")[0]
-    start = f"{folder}/" if folder or incomplete.startswith("/") else ""
-    place = Path(start or ".")
-    for path in sorted(place.iterdir()) if place.is_dir() else ():
-        if path.is_dir() and not path.name.startswith("."):
-            yield f"{start}{path.name}/"
-        elif path.suffix in FORMATS:
-            yield f"{start}{path.name}"
+    folder = "".join(incomplete.rpartition("/")[:2])
+    for path in sorted(Path(folder).glob("[!.]*")):
+        end = "/" if path.is_dir() else ""
+        if end or path.suffix in (".yaml", ".yml"):
+            yield f"{folder}{path.name}{end}"
 
 
 # Each has a variable of the environment, which the help would repeat.
@@ -285,17 +281,22 @@ def help_text(option: Declared) -> str:
     return spelled.sub(lambda m: flag(m[1]) if m[1] in known else m[1], option.description)
 
 
-def pairs(texts: Iterable[str], option: str) -> dict[str, Scalar]:
+def pairs(given: Iterable[str] | None, option: str) -> dict[str, Scalar]:
     """Return the values of `name=value` texts, each read as a YAML scalar."""
-    found: dict[str, Scalar] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
-            example = f"For example: {option} units=512."
-            raise UsageError(f"{option} {text!r} is not NAME=VALUE.", example)
-        if name in found:
-            raise UsageError(f"{option} sets {name!r} twice.", "Remove one of them.")
-        found[name] = scalar(value, option)
+    return {name: scalar(text, option) for name, text in texts(given, option).items()}
+
+
+def texts(given: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Return the texts behind the equals signs of `name=text`, by name."""
+    found: dict[str, str] = {}
+    for each in given or ():
+        pair = _PAIR.fullmatch(each)
+        if pair is None:
+            example = f"For example: {option} name=value."
+            raise UsageError(f"{option} {each!r} is not NAME=VALUE.", example)
+        if pair[1] in found:
+            raise UsageError(f"{option} sets {pair[1]!r} twice.", "Remove one of them.")
+        found[pair[1]] = pair[2]
     return found
 
 
@@ -328,7 +329,6 @@ def _check_meant(script: str, behind: list[str]) -> None:
 
 
 def scalar(text: str, option: str) -> Scalar:
-    """Return the number, truth value or text that a text stands for."""
     if _EXPONENT.fullmatch(text):
         return float(text)
     import yaml

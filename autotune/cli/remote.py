@@ -42,8 +42,8 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     """Ask a service for a tuning job, and print its id."""
     from autotune.options import options_from
 
-    params, options = take.pairs(param or (), "--param"), options_from(context.obj)
-    needs, labels = _needs_from(need or ()), _labels_from(label or ())
+    params, options = take.pairs(param, "--param"), options_from(context.obj)
+    needs, labels = _needs_from(need), take.texts(label, "--label")
     asked: dict[str, Any] = {"needs": needs, "labels": labels, "priority": priority}
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **asked)
@@ -51,23 +51,12 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     log(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
-def _needs_from(given: Iterable[str]) -> dict[str, Any]:
+def _needs_from(given: Iterable[str] | None) -> dict[str, Any]:
     found: dict[str, Any] = take.pairs(given, "--need")
     if "labels" in found:
         found["labels"] = [part.strip() for part in str(found["labels"]).split(",")]
     if "kind" in found:
         found["kind"] = str(found["kind"])
-    return found
-
-
-def _labels_from(given: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in given:
-        name, equals, text = each.partition("=")
-        if not equals or name in found:
-            message = "sets a label twice" if equals else "is not NAME=TEXT"
-            raise UsageError(f"--label {each!r} {message}.", "For example: --label team=vision.")
-        found[name] = text
     return found
 
 
@@ -123,7 +112,6 @@ def connected(url: str, key_file: Path | None) -> Client:
 
 
 def show_result(result: Result, out: Path, *, as_json: bool, verbose: bool = False) -> None:
-    """Print a result whose files are in a folder."""
     from autotune.result.files import written
     from autotune.result.terminal import result_text
 

@@ -7,9 +7,8 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,22 +16,16 @@ from autotune.cli.console import log, write_out
 from autotune.errors import UsageError
 
 OUT = Path("autotune-out")
-
-
-class Place(StrEnum):
-    """What starts the processes of a training."""
-
-    LOCAL = "local"
-    SLURM = "slurm"
-    RAY = "ray"
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
+]
+Place = Literal["local", "slurm", "ray"]
 
 
 def run(
     *,
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
-    ] = OUT,
+    folder: Folder = OUT,
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
@@ -43,7 +36,7 @@ def run(
     ] = None,
     on: Annotated[
         Place, typer.Option(help="What starts the workers: this machine or ssh, Slurm, or Ray.")
-    ] = Place.LOCAL,
+    ] = "local",
     hosts: Annotated[
         str | None,
         typer.Option(
@@ -68,9 +61,8 @@ def run(
 
 
 def command_for(
-    folder: Path, arguments: Sequence[str], on: Place = Place.LOCAL, hosts: str | None = None
+    folder: Path, arguments: Sequence[str], on: Place = "local", hosts: str | None = None
 ) -> list[str]:
-    """Return the command that trains with what lies in a folder."""
     train, launch = folder / "train.py", folder / "launch.py"
     if not train.is_file():
         raise UsageError(
@@ -78,17 +70,17 @@ def command_for(
             "Name the folder that `autotune tune` has written.",
         )
     if not launch.is_file():
-        if hosts or on is not Place.LOCAL:
+        if hosts or on != "local":
             raise UsageError(
                 "This training takes one process, which no launcher starts.",
                 f"Run it on a machine of your choice: autotune run {folder}.",
             )
         return [sys.executable, str(train), *arguments]
-    if hosts and on is not Place.LOCAL:
+    if hosts and on != "local":
         raise UsageError("--hosts names hosts for ssh.", f"Omit it: {on} chooses them.")
-    if on is Place.RAY:
+    if on == "ray":
         return [sys.executable, str(folder / "launch_ray.py"), *arguments]
-    if on is Place.SLURM:
+    if on == "slurm":
         return _by_slurm(folder, train, arguments)
     return [sys.executable, str(launch), *(["--hosts", hosts] if hosts else []), *arguments]
 

@@ -9,7 +9,7 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import log, write_out
-from autotune.cli.run import OUT
+from autotune.cli.run import OUT, Folder
 from autotune.errors import UsageError
 from autotune.installed import check_service
 
@@ -44,13 +44,7 @@ def script(
         )
 
 
-def report(
-    *,
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
-    ] = OUT,
-) -> None:
+def report(*, folder: Folder = OUT) -> None:
     """Write report.html again, from the other files of a result."""
     from autotune.result import Result
     from autotune.result.files import put_texts

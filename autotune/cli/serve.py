@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -60,9 +60,7 @@ def everything(
     file = ("--settings", str(settings.absolute())) if settings else ()
     flags = ("--no-keys",) if no_keys else ()
     api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
-    worker = ("serve", "worker", *file)
-    parts = [Part(name="API", command=api), Part(name="worker", command=worker)]
-    raise typer.Exit(supervise(parts))
+    raise typer.Exit(supervise({"API": api, "worker": ("serve", "worker", *file)}))
 
 
 @app.command()
@@ -89,8 +87,7 @@ def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
     """Run only a worker, which processes one job at a time."""
     from autotune.api.work.worker import main
 
-    file = settings or context.obj
-    main([str(file)] if file else [])
+    main(settings or context.obj)
 
 
 def _refuse_lost(context: typer.Context) -> None:
@@ -101,24 +98,16 @@ def _refuse_lost(context: typer.Context) -> None:
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(
                 f"{option} has no effect before {part}.",
-                f"Put it last: autotune serve api {option} ..."
-                if part == "api"
-                else f"Remove it: a {part} takes no requests.",
+                f"Put it last, if `autotune serve {part} --help` lists it.",
             )
 
 
-class Part(NamedTuple):
-    """A part of the service: a command of autotune."""
+class Part:
+    """A command of autotune that is kept running, by one thread, which lives as long as it."""
 
-    name: str
-    command: tuple[str, ...]
-
-
-class Kept:
-    """Keeps one part running. To be used by one thread, which lives as long as the part."""
-
-    def __init__(self, part: Part) -> None:
-        self._part = part
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        self._name = name
+        self._command = command
         self._pause = SHORTEST_PAUSE
         self._again: float | None = None
         self._stable = False
@@ -132,19 +121,19 @@ class Kept:
             return None
         code = self._process.poll()
         if code is None:
-            self._note_stable()
+            if time.monotonic() - self._started > STABLE_SECONDS:
+                self._stable, self._pause = True, SHORTEST_PAUSE
             return None
         if code > 0 and not self._stable:
             return code
         died = f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
-        log(f"The {self._part.name} {died}; restarting.")
+        log(f"The {self._name} {died}; restarting.")
         self._again = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
         return None
 
     def ask_to_end(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
+        self._process.terminate()
 
     def end(self, seconds: float) -> None:
         """Wait for it to end, and kill it if it does not."""
@@ -154,41 +143,33 @@ class Kept:
             self._process.kill()
             self._process.wait()
 
-    def _note_stable(self) -> None:
-        if time.monotonic() - self._started > STABLE_SECONDS:
-            self._stable, self._pause = True, SHORTEST_PAUSE
-
     def _start(self) -> None:
         self._again, self._started = None, time.monotonic()
         path = json.dumps([str(Path(each).absolute()) for each in sys.path])
         # A group of its own: Ctrl-C reaches this process only, which then ends all in order.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, *self._part.command, str(os.getpid()), path],
+            [sys.executable, "-c", _PROGRAM, *self._command, str(os.getpid()), path],
             stdin=subprocess.DEVNULL,
             process_group=0,
         )
 
 
-def supervise(parts: Sequence[Part]) -> int:
-    """Run parts from the main thread until SIGTERM or Ctrl-C; return the exit code."""
+def supervise(commands: Mapping[str, Sequence[str]]) -> int:
+    """Run commands by name from the main thread until SIGTERM or Ctrl-C; return the exit code."""
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    kept = [Kept(part) for part in parts]
+    parts = [Part(name, command) for name, command in commands.items()]
     try:
-        return _watch(kept, stop)
+        while not stop.wait(_POLL_SECONDS):
+            for each in parts:
+                code = each.exit_code()
+                if code is not None:
+                    return code
+        return 0
     finally:
-        for each in kept:
+        for each in parts:
             each.ask_to_end()
         deadline = time.monotonic() + GRACE_SECONDS
-        for each in kept:
+        for each in parts:
             each.end(deadline - time.monotonic())
-
-
-def _watch(kept: Sequence[Kept], stop: Event) -> int:
-    while not stop.wait(_POLL_SECONDS):
-        codes = (each.exit_code() for each in kept)
-        ended = next((code for code in codes if code is not None), None)
-        if ended is not None:
-            return ended
-    return 0

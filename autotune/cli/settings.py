@@ -71,7 +71,6 @@ def _options(context: typer.Context) -> Iterator[Any]:
 
 
 def sources(context: typer.Context) -> Iterator[tuple[str, str, str]]:
-    """Yield each option with its value and where that comes from."""
     values = {**context.params, **context.obj}
     for each in _options(context):
         found = context.get_parameter_source(each.name)

@@ -19,7 +19,6 @@ from autotune.cli.settings import sources
 from autotune.errors import Interrupted, OutputError, UsageError
 
 if TYPE_CHECKING:
-    from autotune.plan import Plan
     from autotune.result import Result
 
 EXAMPLE = (
@@ -80,11 +79,14 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         wait_for_quiet=wait_for_quiet,
     )
     arguments: dict[str, Any] = {
-        "model_args": take.pairs(model_arg or (), "--model-arg"),
-        "dataset_args": take.pairs(dataset_arg or (), "--dataset-arg"),
+        "model_args": take.pairs(model_arg, "--model-arg"),
+        "dataset_args": take.pairs(dataset_arg, "--dataset-arg"),
     }
     if dry_run:
-        return _show_plan(tuner.plan(what, data, **asked, **arguments), as_json=json)
+        from autotune.result.terminal import plan_text
+
+        plan = tuner.plan(what, data, **asked, **arguments)
+        return write_out(plan.model_dump_json(indent=2) + "\n") if json else show(plan_text(plan))
     if engine == "local" and not quiet:
         _notify_of_unused_nodes()
     _check_copies(write_config, write_script)
@@ -136,12 +138,6 @@ def _write_copies(result: Result, out: Path, config: Path | None, script: Path |
         save_configuration(result, config, out / RESULT)
     if script:
         write_program(script, result.script)
-
-
-def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    from autotune.result.terminal import plan_text
-
-    write_out(plan.model_dump_json(indent=2) + "\n") if as_json else show(plan_text(plan))
 
 
 @contextmanager

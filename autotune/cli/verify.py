@@ -73,7 +73,6 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
 
 
 def verification_text(found: Verification) -> RenderableType:
-    """Return the answer, what it rests on, and what else should be known."""
     from autotune.result.terminal import marked, named
     from autotune.text import plural, roughly
 

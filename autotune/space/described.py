@@ -12,11 +12,9 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.space.enumerate import Candidates, candidates
-from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import strategy
 from autotune.text import plural, sentence
-from autotune.value import Scalar
 from autotune.workload import Returned, WorkloadFacts
 
 WIDTH = 96
@@ -37,7 +35,7 @@ def space_text(space: Space, machine: Machine) -> str:
         "axes:",
     ]
     for name in space.axes:
-        lines += _axis(name, space, found, machine)
+        lines += _axis(name, space, found)
     others = [name for name in axes() if name not in {"strategy", *space.axes}]
     if others:
         lines += ["", *_comment("The other axes stay at their defaults:")]
@@ -63,39 +61,17 @@ def _strategies(space: Space, found: Candidates) -> Iterator[str]:
     for name in space.strategies:
         count = sum(c.strategy == name for c in found.configurations)
         text = f"- {name}: {plural(count, 'configuration')}. {strategy(name).doc}"
-        why = "" if count else f" Not here: {_first_rule(name, found)}"
+        rules = [rule_text(each.rule) for each in found.limits if each.strategy == name]
+        why = f" Not here: {sentence(rules[0])}" if rules and not count else ""
         yield from _comment(text + why, hang="  ")
 
 
-def _axis(name: str, space: Space, found: Candidates, machine: Machine) -> Iterator[str]:
-    values = space.values(name)
+def _axis(name: str, space: Space, found: Candidates) -> Iterator[str]:
+    values, here = space.values(name), {each[name] for each in found.configurations}
     yield from _comment(describe(name), indent="  ")
-    for value in values:
-        if not any(each[name] == value for each in found.configurations):
-            why = _why_absent(name, value, space, found, machine)
-            yield from _comment(f"Not here: {_flow(value)}. {why}", indent="  ", hang="  ")
+    if missing := [each for each in values if each not in here]:
+        yield from _comment(f"Not here: {', '.join(map(_flow, missing))}.", indent="  ")
     yield f"  {name}: {_flow(list(values))}"
-
-
-def _why_absent(name: str, value: Scalar, space: Space, found: Candidates, machine: Machine) -> str:
-    """Return what a value would break, from a configuration that runs without it."""
-    where = Situation(machine=machine, facts=any_workload(space))
-    for each in map(strategy, space.strategies):
-        if not each.has(name):
-            continue
-        runs = next((c for c in found.configurations if c.strategy == each.name), None)
-        if runs is None:
-            return _first_rule(each.name, found)
-        why = where.why_illegal(runs.taking({name: value}))
-        if why:
-            return sentence(rule_text(why))
-    return "No strategy of this space uses it."
-
-
-def _first_rule(name: str, found: Candidates) -> str:
-    return next(
-        (sentence(rule_text(each.rule)) for each in found.limits if each.strategy == name), ""
-    )
 
 
 def _comment(text: str, indent: str = "", hang: str = "") -> list[str]:

@@ -203,7 +203,7 @@ def domains(space: Space, name: str, where: Situation) -> dict[str, tuple[Scalar
 
 def _applies(axis: Axis, facts: WorkloadFacts) -> bool:
     declared = axis.needs_parameter is None or axis.needs_parameter in facts.dataset_takes
-    return declared and (axis.where is None or axis.where.holds(facts))
+    return declared and (axis.where is None or axis.where(facts))
 
 
 def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ def check_own_axes(space: Space, taken: Collection[str]) -> None:
             raise SpaceError(
                 f"Unknown axis {name!r}: it is not a built-in axis, and neither factory has a "
                 "parameter of that name.",
-                hint(name, [*axes(), *sorted(taken)], listed=axes()),
+                hint(name, [*axes(), *sorted(taken)]),
             )
 
 

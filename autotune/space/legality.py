@@ -22,7 +22,6 @@ CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
 DISK_SHARE = 0.5
 """Of the free disk."""
-FILE = "file"
 Check = Callable[[Configuration], Rule | None]
 ANYTHING = SearchOptions(allow_asynchronous=True)
 """The options where the user asks for one configuration, whatever it is."""
@@ -106,7 +105,8 @@ class Situation:
         each = Configuration(cache="memory", workers=workers, shard_policy="data")
         rule = self._cache(each)
         beyond = rule is not None and rule.kind is RuleKind.CACHE_TOO_LARGE
-        return values if beyond or "memory" not in values else tuple(v for v in values if v != FILE)
+        wanted = beyond or "memory" not in values
+        return tuple(value for value in values if wanted or value != "file")
 
     def _cache(self, configuration: Configuration) -> Rule | None:
         if configuration.cache == "off":
@@ -137,9 +137,9 @@ class Situation:
 
     def _workers(self, configuration: Configuration) -> Rule | None:
         fit = self.facts.fit
-        if configuration.workers < 2 or fit is None or fit.alone is None:
+        if configuration.workers < 2 or fit is None or not fit.others:
             return None
-        return Rule(kind=RuleKind.ALONE, figure=fit.alone)
+        return Rule(kind=RuleKind.ALONE, figure=fit.others[0].line)
 
     def _strategy(self, configuration: Configuration) -> Rule | None:
         if configuration.strategy != "one_device" and not configuration.distributed:

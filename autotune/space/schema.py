@@ -23,8 +23,6 @@ from autotune.workload import Workload
 AUTO = "auto"
 """Instead of a name, it stands for whichever ready-made space fits the machine."""
 MachineKind = Literal["cpu", "gpu", "gpus", "tpu"]
-Keys = tuple[str | int, ...]
-"""Where something stands in data: keys and positions, the outermost first."""
 MAX_VALUES = 64
 """More values of one axis than this are a mistake."""
 
@@ -33,7 +31,7 @@ def _offer_axes(schema: dict[str, Any]) -> None:
     schema["properties"] = {
         name: {
             "type": "array",
-            "items": {k: v for k, v in schema_of(name).items() if k != "description"},
+            "items": schema_of(name),
             "default": [default_of(name)],
             "description": describe(name),
         }
@@ -98,8 +96,6 @@ class Space(Value):
 
 
 class WrongAxes(ValueError):
-    """Axes whose values cannot be."""
-
     def __init__(self, why: dict[str, str]) -> None:
         super().__init__("; ".join(why.values()))
         self.why = why
@@ -120,7 +116,8 @@ def parse_space(data: Any, *, where: str, tree: yaml.Node | None = None) -> Spac
         ) from exc
 
 
-def _mistakes(error: ValidationError) -> Iterator[tuple[Keys, str]]:
+def _mistakes(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield where something is wrong, by keys and positions from outside, and what."""
     for each in error.errors():
         path, cause = each["loc"], each.get("ctx", {}).get("error")
         if isinstance(cause, WrongAxes):
@@ -162,13 +159,6 @@ def ready_made() -> dict[str, Space]:
     }
 
 
-def _hint(name: str) -> str:
-    known = [AUTO, *ready_made()]
-    close = closest(name, known)
-    meant = f"Did you mean {' or '.join(close)}? " if close else ""
-    return f"{meant}Available: {', '.join(known)}, or the path of a YAML file."
-
-
 def load_space(name: str) -> Space:
     """Return a space by the name of a ready-made one, or by the path of a YAML file.
 
@@ -178,7 +168,10 @@ def load_space(name: str) -> Space:
         return ready_made()[name]
     path = Path(name)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
-        raise SpaceError(f"Unknown space {name!r}.", _hint(name))
+        raise SpaceError(
+            f"Unknown space {name!r}, and no file of that name.",
+            hint(name, [AUTO, *ready_made()]),
+        )
     try:
         return _parse(path.read_text("utf-8"), name)
     except (OSError, UnicodeDecodeError) as exc:
@@ -233,11 +226,12 @@ def _line_of(tree: yaml.Node | None, path: Sequence[str | int]) -> int | None:
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
     """Refuse fixed arguments that would override what a configuration says."""
-    for name, value in workload.dataset.arguments:
-        if name in (filled := _filled()):
+    filled = _filled()
+    for name, _ in workload.dataset.arguments:
+        if name in filled:
             raise ConfigurationError(
                 f"--dataset-arg cannot set {name!r}: autotune passes it to the dataset factory.",
-                filled[name][1].format(value=value),
+                f"Use a space with {filled[name]}, or rename the parameter.",
             )
     for option, factory in (("--model-arg", workload.model), ("--dataset-arg", workload.dataset)):
         for name, value in factory.arguments:
@@ -248,26 +242,15 @@ def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:
                 )
 
 
-def _filled() -> dict[str, tuple[str, str]]:
-    """Name the parameters of the dataset factory that the program fills.
-
-    Each with the axes that decide how, and with what to do instead of fixing it.
-    """
+def _filled() -> dict[str, str]:
+    """Name the parameters of the dataset factory that the program fills, with the axes for each."""
     of_axes = {
-        axis.needs_parameter: (f"`{name}`", f"Use a space with `{name}: [{{value}}]`.")
-        for name, axis in axes().items()
-        if axis.needs_parameter
+        axis.needs_parameter: f"`{name}`" for name, axis in axes().items() if axis.needs_parameter
     }
     return of_axes | {
-        "cache": ("`cache`", "Use a space with `cache: [memory]`, or rename the parameter."),
-        "batch_size": (
-            "`per_replica_batch`",
-            "Use a space with `per_replica_batch: [{value}]`, or --global-batch.",
-        ),
-        "input_context": (
-            "`per_replica_batch`, `workers` and `shard_policy`",
-            "Remove it; it follows from the axes `workers` and `shard_policy`.",
-        ),
+        "cache": "`cache`",
+        "batch_size": "`per_replica_batch`",
+        "input_context": "`per_replica_batch`, `workers` and `shard_policy`",
     }
 
 
@@ -280,15 +263,12 @@ def _why_not(name: str, values: tuple[Scalar, ...]) -> str | None:
         return f"axis {name!r} has {len(values)} values; the limit is {MAX_VALUES}"
     if len({(type(v), v) for v in values}) < len(values):
         return f"axis {name!r} has duplicate values"
-    refused = _refused if name in axes() else _filled_by_us
-    return next(filter(None, (refused(name, each) for each in values)), None)
-
-
-def _filled_by_us(name: str, _: Scalar) -> str | None:
-    if name not in (filled := _filled()):
-        return None
-    instead = f"autotune sets the parameter {name!r}; use {filled[name][0]}"
-    return f"{name!r} cannot be a user-defined axis: {instead}"
+    if name in axes():
+        return next(filter(None, (_refused(name, each) for each in values)), None)
+    mine = _filled().get(name)
+    return mine and (
+        f"{name!r} cannot be a user-defined axis: autotune sets the parameter {name!r}; use {mine}"
+    )
 
 
 def _refused(name: str, value: Scalar) -> str | None:

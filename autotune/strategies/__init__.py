@@ -9,21 +9,8 @@ from pkgutil import iter_modules
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.installed import load_plugins
-from autotune.strategies._base import Setup, Strategy, Training
+from autotune.strategies._base import Setup as Setup, Strategy as Strategy, Training as Training
 from autotune.text import hint
-
-__all__ = [
-    "Setup",
-    "Strategy",
-    "Training",
-    "distribution",
-    "in_short",
-    "strategies",
-    "strategy",
-    "title",
-    "update_batch",
-]
-
 
 GROUP = "autotune.strategies"
 """Of the entry points; each names an instance of `Strategy`."""

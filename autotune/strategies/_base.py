@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, Reduction, axes_of
-from autotune.machine import Host, Machine
+from autotune.machine import Machine
 from autotune.roles import Role
 from autotune.text import plural
 from autotune.value import Scalar, Value
@@ -108,12 +108,13 @@ def workers_per_host(workers: int, machine: Machine) -> int:
     return math.ceil(workers / len(machine.hosts))
 
 
-def cores(machine: Machine | Host) -> str:
-    return plural(machine.cpus, "CPU core")
-
-
-def gpus(machine: Machine | Host) -> str:
-    return plural(len(machine.gpus), "GPU")
+def too_few(machine: Machine, wanted: int, noun: str) -> str | None:
+    """Return why a host has no device for each of so many replicas or workers on it, if so."""
+    least, where = machine.least, " on a host" if len(machine.hosts) > 1 else ""
+    has, device = (len(least.gpus), "GPU") if machine.gpus else (least.cpus, "CPU core")
+    if wanted <= has:
+        return None
+    return f"TensorFlow sees {plural(has, device)}, too few for {plural(wanted, noun)}{where}."
 
 
 def no_source(configuration: Configuration, facts: WorkloadFacts) -> str | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from autotune.config import Configuration, Reduction
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, Training, cores, gpus
+from autotune.strategies._base import Setup, Strategy, Training, too_few
 from autotune.workload import WorkloadFacts
 
 OPERATIONS: Mapping[Reduction, str] = {
@@ -24,7 +23,7 @@ class Mirrored(Strategy):
     name = "mirrored"
     title = "MirroredStrategy"
     doc = "Synchronous training on several devices of one process."
-    axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker", "reduction"})
+    axes = frozenset({"replicas_per_worker", "reduction"})
     reductions = ("default", "one_device", "hierarchical", "nccl")
 
     def why_illegal(
@@ -45,7 +44,8 @@ class Mirrored(Strategy):
                 "XLA compiles for one device, but the variables of MirroredStrategy are on "
                 f"{configuration.replicas_per_worker} devices of the same process."
             )
-        return _too_few(configuration, machine) or self.why_no_reduction(configuration, machine)
+        few = too_few(machine, configuration.replicas_per_worker, "replica")
+        return few or self.why_no_reduction(configuration, machine)
 
     def setup(self, configuration: Configuration, machine: Machine) -> Setup:
         on_gpus = '[f"GPU:{index}" for index in range(REPLICAS)]'
@@ -67,15 +67,6 @@ class Mirrored(Strategy):
         looped = configuration.steps_per_execution > 1 and collectives
         odd = "tf.string" in facts.element or "RaggedTensorSpec" in facts.element
         return "loop" if looped or odd or facts.only_steps else "fit"
-
-
-def _too_few(configuration: Configuration, machine: Machine) -> str | None:
-    wanted, host = configuration.replicas_per_worker, machine.least
-    if host.gpus and wanted > len(host.gpus):
-        return f"TensorFlow sees {gpus(host)}, too few for {wanted} replicas."
-    if not host.gpus and wanted > host.cpus:
-        return f"This machine has {cores(host)}, too few for {wanted} replicas on logical CPUs."
-    return None
 
 
 STRATEGY = Mirrored()

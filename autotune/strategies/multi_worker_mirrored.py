@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.strategies._base import Setup, Strategy, cores, gpus, no_source, workers_per_host
+from autotune.strategies._base import Setup, Strategy, no_source, too_few, workers_per_host
 from autotune.text import plural
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
@@ -20,9 +18,7 @@ class MultiWorkerMirrored(Strategy):
     name = "multi_worker_mirrored"
     title = "MultiWorkerMirroredStrategy"
     doc = "Synchronous training in several processes, on one machine or on many."
-    axes: ClassVar[frozenset[str]] = frozenset(
-        {"workers", "replicas_per_worker", "reduction", "shard_policy"}
-    )
+    axes = frozenset({"workers", "replicas_per_worker", "reduction", "shard_policy"})
     trains_by = "loop"
     """Keras 3's `fit` fails with several workers (keras-team/keras#20585)."""
     reductions = ("default", "ring", "nccl")
@@ -35,9 +31,11 @@ class MultiWorkerMirrored(Strategy):
                 "MultiWorkerMirroredStrategy needs at least 2 workers; use one_device or "
                 "mirrored to train in one process."
             )
-        devices = _too_few_gpus if machine.gpus else _too_few_cores
+        workers = workers_per_host(configuration.workers, machine)
+        each = configuration.replicas_per_worker
         return (
-            devices(configuration, machine)
+            _beyond_cpus(configuration, machine)
+            or too_few(machine, workers * each, "replica" if each > 1 else "worker")
             or self.why_no_reduction(configuration, machine)
             or no_source(configuration, facts)
             or _unsharded(configuration, facts)
@@ -59,19 +57,11 @@ class MultiWorkerMirrored(Strategy):
         return Setup(lines=lines, note=_NOTE)
 
 
-def _too_few_gpus(configuration: Configuration, machine: Machine) -> str | None:
-    wanted = configuration.replicas
-    share = workers_per_host(configuration.workers, machine) * configuration.replicas_per_worker
-    if share <= len(machine.least.gpus):
+def _beyond_cpus(configuration: Configuration, machine: Machine) -> str | None:
+    if machine.gpus:
         return None
-    return f"TensorFlow sees {gpus(machine)}, too few for {wanted} replicas in total."
-
-
-def _too_few_cores(configuration: Configuration, machine: Machine) -> str | None:
     if configuration.replicas_per_worker > 1:
         return "On CPUs MultiWorkerMirroredStrategy has exactly one replica per worker."
-    if workers_per_host(configuration.workers, machine) > machine.least.cpus:
-        return f"This machine has {cores(machine)}, too few for {configuration.workers} workers."
     if configuration.xla:
         return "XLA cannot compile collectives between CPU workers."
     return None

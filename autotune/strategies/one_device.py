@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy
@@ -16,7 +14,7 @@ class OneDevice(Strategy):
     name = "one_device"
     title = "one device"
     doc = "Training on one device, the baseline for all other strategies."
-    axes: ClassVar[frozenset[str]] = frozenset()
+    axes = frozenset[str]()
 
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.roles import Role
-from autotune.strategies._base import Setup, Strategy, cores, gpus, no_source, workers_per_host
+from autotune.strategies._base import Setup, Strategy, no_source, too_few, workers_per_host
+from autotune.text import plural
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
@@ -20,7 +19,7 @@ class ParameterServer(Strategy):
     name = "parameter_server"
     title = "ParameterServerStrategy"
     doc = "Asynchronous training in several workers, with the variables on parameter servers."
-    axes: ClassVar[frozenset[str]] = frozenset({"workers", "servers", "shard_policy"})
+    axes = frozenset({"workers", "servers", "shard_policy"})
     trains_by = "coordinator"
     """Keras 3's `fit` cannot feed the workers."""
     asynchronous = True
@@ -38,8 +37,13 @@ class ParameterServer(Strategy):
                 "ParameterServerStrategy needs at least 1 parameter server; set `servers` in the "
                 "space."
             )
+        if configuration.servers > machine.cpus:
+            return (
+                f"TensorFlow sees {plural(machine.cpus, 'CPU core')}, too few for "
+                f"{configuration.servers} parameter servers."
+            )
         return (
-            _too_many(configuration, machine)
+            too_few(machine, workers_per_host(configuration.workers, machine), "worker")
             or _unsupported(configuration, facts)
             or self.why_no_reduction(configuration, machine)
             or _unsharded(configuration)
@@ -67,18 +71,6 @@ class ParameterServer(Strategy):
         )
         workers = super().roles(configuration, machine)
         return (Role(kind="chief", gpus=none), *workers, *servers)
-
-
-def _too_many(configuration: Configuration, machine: Machine) -> str | None:
-    workers, servers = configuration.workers, configuration.servers
-    share = workers_per_host(workers, machine)
-    if machine.gpus and share > len(machine.least.gpus):
-        return f"TensorFlow sees {gpus(machine)}, too few for {workers} workers."
-    if share > machine.least.cpus:
-        return f"This machine has {cores(machine)}, too few for {workers} workers."
-    if servers > machine.cpus:
-        return f"This machine has {cores(machine)}, too few for {servers} parameter servers."
-    return None
 
 
 def _unsupported(configuration: Configuration, facts: WorkloadFacts) -> str | None:

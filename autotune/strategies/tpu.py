@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy
@@ -17,7 +15,7 @@ class TPU(Strategy):
     name = "tpu"
     title = "TPUStrategy"
     doc = "Synchronous training on all cores of a TPU."
-    axes: ClassVar[frozenset[str]] = frozenset({"replicas_per_worker"})
+    axes = frozenset({"replicas_per_worker"})
 
     def why_illegal(
         self, configuration: Configuration, machine: Machine, facts: WorkloadFacts

@@ -30,10 +30,15 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
-from autotune.engine.tasks.between import BetweenEpochsRequest
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
-from autotune.engine.tasks.train import Fill, LearningRequest, TrialRequest, trial_request
+from autotune.engine.tasks.train import (
+    BetweenEpochsRequest,
+    Fill,
+    LearningRequest,
+    TrialRequest,
+    trial_request,
+)
 from autotune.errors import WorkloadError
 from autotune.plain import Window
 from autotune.reason import Message, Outcome, Slower

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -47,10 +47,7 @@ NEXT = 1e-9
 class Fault(StrEnum):
     """What can be wrong with a distributed training."""
 
-    SAME_EXAMPLES = "same examples"
-    UNEQUAL_BATCHES = "unequal batches"
     DRIFT = "drift"
-    WRONG_AVERAGE = "wrong average"
     DIES = "dies"
 
 
@@ -246,26 +243,22 @@ def observation(
         return Observation(failure=Killed(process="worker 1", signal=9), seconds=seconds)
     if request.reference_to is not None:
         ends = [END, tuple(each + NEXT for each in END), tuple(each - NEXT for each in END)]
-        return Observation(
-            ranks=tuple(_rank([end], request.calls) for end in ends), seconds=seconds
-        )
-    return Observation(ranks=_group(request, fault), seconds=seconds)
+        ranks = [_rank([end], request.calls) for end in ends]
+    else:
+        ranks = [*_group(request, fault)]
+    return Observation(ranks=tuple(ranks), seconds=seconds)
 
 
-def _group(request: ObservationRequest, fault: Fault | None) -> tuple[RankObservation, ...]:
+def _group(request: ObservationRequest, fault: Fault | None) -> Iterator[RankObservation]:
     configuration = request.trial.configuration
-    found = []
-    for worker in range(configuration.workers):
-        first = worker * configuration.replicas_per_worker
-        replicas = range(first, first + configuration.replicas_per_worker)
-        readers = tuple(_reader(request, replica, fault) for replica in replicas)
-        ends = [_end(replica, fault) for replica in replicas]
-        rank = _rank(ends, request.calls)
-        found.append(rank.model_copy(update={"readers": readers}))
-    return tuple(found)
+    each = configuration.replicas_per_worker
+    for first in range(0, configuration.replicas, each):
+        replicas = range(first, first + each)
+        ends = [ASTRAY if fault is Fault.DRIFT and n == 1 else END for n in replicas]
+        yield _rank(ends, request.calls, tuple(_reader(request, n) for n in replicas))
 
 
-def _rank(ends: list[Numbers], calls: int) -> RankObservation:
+def _rank(ends: list[Numbers], calls: int, readers: tuple[Reader, ...] = ()) -> RankObservation:
     variable = Variable(
         name="kernel",
         kind="trainable",
@@ -275,26 +268,20 @@ def _rank(ends: list[Numbers], calls: int) -> RankObservation:
         apart=False,
     )
     return RankObservation(
+        readers=readers,
         variables=(variable,),
         copies=tuple(Copy(start=(START,), end=(end,)) for end in ends),
         losses=(1.0,) * calls,
     )
 
 
-def _reader(request: ObservationRequest, replica: int, fault: Fault | None) -> Reader:
-    batch = request.trial.configuration.per_replica_batch
-    size = batch - (fault is Fault.UNEQUAL_BATCHES and replica == 1)
-    whose = 0 if fault is Fault.SAME_EXAMPLES else replica
+def _reader(request: ObservationRequest, replica: int) -> Reader:
+    size = request.trial.configuration.per_replica_batch
     return Reader(
         sizes=(size,) * request.reads,
         elements=("float32 [100]",),
-        examples={f"{whose}-{i}": 1 for i in range(size * request.reads)},
+        examples={f"{replica}-{i}": 1 for i in range(size * request.reads)},
     )
-
-
-def _end(replica: int, fault: Fault | None) -> Numbers:
-    wrong = fault is Fault.WRONG_AVERAGE or (fault is Fault.DRIFT and replica == 1)
-    return ASTRAY if wrong else END
 
 
 def table(rates: Mapping[Configuration, float | Ending]) -> Speed:

@@ -26,10 +26,6 @@ _INTRODUCTION = (
     f"`{SOURCE}`. Its default is what Keras or TensorFlow does when nobody sets it. An axis that "
     "a space does not name stays at its default. These pages are drawn from that declaration."
 )
-_NUMBERS = (
-    "Other values change the trained numbers beyond rounding. So no ready-made space holds them; "
-    "ask for them in a space of your own."
-)
 _PARTS = (
     (Configuration(strategy="mirrored", replicas_per_worker=2), "more than one replica"),
     (Configuration(strategy="multi_worker_mirrored", workers=2), "more than one worker"),
@@ -58,19 +54,15 @@ def _index() -> Iterator[str]:
 def _lines(name: str) -> Iterator[str]:
     yield from (f"# {name}", "", wrapped(describe(name)), "")
     yield from table(("property", "here"), _facts(name))
-    if axes()[name].changes_numbers:
-        yield from ("", wrapped(_NUMBERS))
     yield from _spaces(name)
     yield from _change(name)
 
 
 def _facts(name: str) -> Iterator[tuple[str, str]]:
-    axis = axes()[name]
     yield "Values", _values(type_of(name))
     yield "Default", _text(default_of(name))
     yield "Matters", _when(name)
     yield "Strategies", _strategies(name)
-    yield "In the program", f"`{axis.landing}`"
 
 
 def _values(hint: Any) -> str:
@@ -99,7 +91,7 @@ def _when(name: str) -> str:
     if axis.needs_parameter:
         return f"where the dataset factory declares `{axis.needs_parameter}`"
     if axis.where:
-        return axis.where.words
+        return "with some workloads"
     if axis.matters is always or axis.matters_in(Configuration()):
         return "always"
     fitting = (text for sample, text in _PARTS if axis.matters_in(sample))

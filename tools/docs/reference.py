@@ -14,7 +14,6 @@ MODULES = {
     "autotune.reason": "The kinds of a `Reason`.",
     "autotune.engine.base": "What an `Engine` is handed and returns.",
     "autotune.engine.tasks.train": "A training to be run, and tasks that are made of one.",
-    "autotune.engine.tasks.between": "A look at what a program does between two epochs.",
     "autotune.engine.tasks.inspect": "An inspection of the factories.",
     "autotune.engine.tasks.observe": "An observed training, and what an `Observation` is made of.",
     "autotune.engine.group": "The worker processes of one run, for engines that start them.",

@@ -93,7 +93,7 @@ def facts_for(axis: Axis) -> WorkloadFacts:
     by_python = plain.model_copy(update={"returned": Returned(by_python=True)})
     eager = plain.model_copy(update={"eager": True})
     every = (plain, by_python, eager)
-    return next(each for each in every if not axis.where or axis.where.holds(each))
+    return next(each for each in every if not axis.where or axis.where(each))
 
 
 def _pattern(reason: str) -> str:
