@@ -27,7 +27,6 @@ CLUSTER = {"Slurm": ("slurm-wlm", "munge"), "the server of OpenSSH": ("openssh-s
 
 
 def missing() -> list[str]:
-    """Return the programs that are not here."""
     found = {
         "Slurm": shutil.which("slurmctld"),
         "the server of OpenSSH": shutil.which("sshd", path="/usr/sbin"),
@@ -66,7 +65,6 @@ def install(names: list[str], command: list[str]) -> None:
 
 
 def main() -> None:
-    """Install what is missing and can be had."""
     wanted = CLUSTER if "cluster" in sys.argv else PACKAGES
     names, command = [name for name in missing() if name in wanted], apt()
     # On a machine that is somebody's own a server would stay, and listen; the last needs root.

@@ -43,7 +43,6 @@ def stop_at_once(_: Sequence[Window]) -> Stop:
 
 
 def request_for(program: str, folder: Path, **fields: Any) -> TrialRequest:
-    """Return a request for one of the programs, or for a program's text."""
     defaults = {
         "configuration": Configuration(),
         "script": program if "\n" in program else text_of(program),
@@ -65,7 +64,6 @@ def request_of(behaviour: Behaviour, folder: Path, gang: tuple[Role, ...]) -> Tr
 
 
 def ended_trial(number: int = 0, **fields: Any) -> Trial:
-    """Return a trial of one device that was measured, as a search records it."""
     defaults = {
         "stage": Stage.BASELINE,
         "configuration": Configuration(),

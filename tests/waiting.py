@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 
 def happens(look: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Look again and again whether something is so; return whether it came in time."""
     deadline = time.monotonic() + seconds
     while not look():
         if time.monotonic() > deadline:

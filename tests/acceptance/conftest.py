@@ -31,20 +31,6 @@ def counted(trials: int, seconds: int) -> tuple[str, ...]:
     return ("--max-trials", str(trials), "--engine", "counting:Counting", "--budget", f"{seconds}s")
 
 
-def train(program: Path, folder: Path, *arguments: str) -> str:
-    """Run a program that was handed over, in the project; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, program, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a blank in its name, an example, and a factory that is wrong."""
@@ -58,8 +44,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run(project: Path) -> Run:
-    """Runs the command in the project."""
-
     def run(*arguments: str | Path) -> Done:
         return subprocess.run(
             [COMMAND, *arguments],

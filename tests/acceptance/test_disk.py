@@ -9,7 +9,6 @@ from .conftest import DIGITS, Done, Run
 
 
 def search(run: Run, engine: str, out: str, *more: str) -> Done:
-    """Search on an engine that only plays its trials."""
     limits = ("--space", "quick", "--max-trials", "4", "--no-diagnose")
     return run("tune", *DIGITS, *limits, "--engine", f"playing:{engine}", "--out", out, *more)
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from .conftest import EXAMPLES, FIELD, Run, counted, train
+from tests.running import python
+
+from .conftest import EXAMPLES, FIELD, Run, counted
 
 pytestmark = pytest.mark.real
 
@@ -25,9 +27,10 @@ CELLS = (
     "%%time\nhistory = model.fit(x, y, 40, validation_split=0.1, verbose=0, **asked)",
     "display('Best %s'\n        % 'loss:', min(history.history['loss']))",
 )
-ACCUMULATING = "keras.optimizers.SGD(0.01, gradient_accumulation_steps=3)"
-QUICK = ("--space", "quick")
-NO_CHOICE = (*QUICK, "--strategies", "one_device", "--objective", "max_throughput")
+NO_CHOICE = (
+    *("--space", "quick", "--strategies", "one_device"),
+    *("--objective", "max_throughput", "--no-diagnose"),
+)
 TWO_WORKERS = """
 strategies: [one_device, multi_worker_mirrored]
 axes:
@@ -63,32 +66,6 @@ def tuned(run: Run, folder: Path) -> Tuned:
     return tuned
 
 
-def test_accumulated_gradients_and_slow_callbacks_are_told(tuned: Tuned, folder: Path) -> None:
-    """A callback that sleeps is named, and gradients that are accumulated are an answer."""
-    script = folder / "slow_callback.py"
-    script.write_text(script.read_text().replace('"sgd"', ACCUMULATING))
-    found = tuned(script.name, *QUICK, *counted(1, 800), "--no-diagnose")
-    [told] = [each for each in found["reasons"] if "with your own settings" in each]
-    assert told.startswith("Callbacks limit a step with your own settings: callback Logger: 2")
-    assert found["verdict"] == "one device"
-    assert found["summary"].startswith(
-        "Stay on one device: nothing distributed can run, because Keras cannot accumulate"
-    )
-    assert any(each.startswith("An update sees 3 batches") for each in found["reasons"])
-
-
-def test_what_is_run_counts_and_the_sentence_follows_it(tuned: Tuned) -> None:
-    """A model with a train_step of its own is compared at its own batch, and nowhere else."""
-    found = tuned("step_of_its_own.py", *QUICK, *counted(3, 800), "--no-diagnose")
-    ran = [each for each in found["trials"] if each["outcome"] != "skipped"]
-    batches = {each["configuration"]["per_replica_batch"] * _replicas(each) for each in ran}
-    assert batches == {64}
-    assert (ran[0]["configuration"]["strategy"], _replicas(ran[0])) == ("one_device", 1)
-    several = any(_replicas(each) > 1 and each["outcome"] in ("measured", "pruned") for each in ran)
-    assert ("no distributed configuration was measured" in found["summary"]) is not several
-    assert found["configuration"]["strategy"] != "one_device" or found["global_batch"] == 64
-
-
 def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) -> None:
     """Two workers are tried although it validates, and the program makes 3 epochs of 63 steps."""
     asked = ("--space", str(folder / "two_workers.yaml"), "--no-diagnose", "--global-batch", "16")
@@ -100,7 +77,7 @@ def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) 
     assert found["facts"]["fit"]["own_strategy"]["title"] == "MirroredStrategy"
     assert any("MirroredStrategy in line 10" in each for each in found["reasons"])
     program = "launch.py" if found["configuration"]["workers"] > 1 else "train.py"
-    train(folder / "out-strategy_of_its_own.py" / program, folder)
+    python(folder, folder / "out-strategy_of_its_own.py" / program)
     trained = json.loads((folder / "found.json").read_text())
     assert trained == {"updates": 3 * 63, "validated": 3, "evaluated": 2}
 
@@ -116,13 +93,9 @@ def test_a_script_is_tuned_and_its_program_runs_to_the_end(
     tuned: Tuned, folder: Path, script: str, arguments: list[str], batch: int, printed: str
 ) -> None:
     """The script's own batch is tried first, trials write nothing, and the program goes on."""
-    found = tuned(script, *NO_CHOICE, *counted(1, 400), "--no-diagnose", *arguments)
+    found = tuned(script, *NO_CHOICE, *counted(1, 400), *arguments)
     assert found["trials"][0]["configuration"]["per_replica_batch"] == batch
     assert not (folder / "rows.txt").exists()
     steps = found["configuration"]["steps_per_execution"]
     shortly = ("--epochs", "1", "--steps-per-epoch", str(steps))
-    assert printed in train(folder / f"out-{script}" / "train.py", folder, *shortly)
-
-
-def _replicas(trial: dict[str, dict[str, int]]) -> int:
-    return trial["configuration"]["workers"] * trial["configuration"]["replicas_per_worker"]
+    assert printed in python(folder, folder / f"out-{script}" / "train.py", *shortly)

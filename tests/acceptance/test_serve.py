@@ -36,8 +36,6 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Serving:
-    """A service that runs."""
-
     process: subprocess.Popen[str]
     client: httpx.Client
     log: Path
@@ -52,7 +50,6 @@ class Serving:
         return self.key_file.read_text("utf-8").strip()
 
     def ask(self, **changes: object) -> str:
-        """Ask for a job; return where it is."""
         made = self.client.post("/v1/tunings", json={**ASKED, **changes})
         assert made.status_code == 202, made.text
         return made.headers["location"]
@@ -68,7 +65,6 @@ class Serving:
 
 
 def start(project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
-    """Start `autotune serve` in the project, on a free port."""
     log = project / "service.log"
     variables = {
         **PATH,
@@ -242,7 +238,6 @@ def test_the_client_brings_what_a_search_here_would_bring(serving: Serving, tmp_
 
 
 def test_a_follower_outlives_the_api(serving: Serving) -> None:
-    """It is killed and started again, and every event comes once."""
     numbers = []
     with Client(serving.url, serving.key) as client:
         job = client.submit("digits", space="cpu", budget=180, options=SHORT)

@@ -44,7 +44,6 @@ def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def blank(browser: Browser, service: Served) -> Iterator[Open]:
-    """Opens pages that nobody is signed in with."""
     shown = {"locale": "en-GB", "permissions": ["clipboard-read", "clipboard-write"]}
     with opening(browser, base_url=service.address, **shown) as opened:
         yield opened

@@ -51,10 +51,10 @@ def test_objects_of_other_libraries_and_plain_classes_are_not_kerass(
     """What is not sure may be Keras's, as is all that a Keras model may be wrapped into."""
     tree = ast.parse(TEXT + text)
     calls, others = method_calls(tree, ["fit"]), Others(tree)
-    left = [ast.unparse(each.receiver) for each in calls if not others.has_receiver(each)]
+    left = [ast.unparse(each.receiver) for each in calls if not others.has(each.receiver)]
     assert left == ["self", "self.net", "given", *found]
 
 
 def test_what_wraps_keras_for_scikit_learn_may_be_anywhere_in_it() -> None:
     tree = ast.parse(f"{TEXT}from keras.wrappers import SKLearnClassifier\npipe.fit(1)")
-    assert not Others(tree).has_receiver(method_calls(tree, ["fit"])[-1])
+    assert not Others(tree).has(method_calls(tree, ["fit"])[-1].receiver)

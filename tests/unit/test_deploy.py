@@ -31,7 +31,7 @@ def objects() -> list[dict[str, Any]]:
 
 
 def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
-    settings = load_settings(data=tmp_path, examples=False)
+    settings = load_settings(data=tmp_path)
     database = open_database(settings)
     metrics = Metrics()
     metrics.count("GET", "/", 200, 0.1)

@@ -27,5 +27,4 @@ def test_what_jupyter_adds_is_a_comment(cell: str, python: str) -> None:
 
 @pytest.mark.parametrize("cell", ["x = (5\n% 3)", "'''\n! not a command\n'''", "y = (", "x = !ls"])
 def test_python_stays_as_it_is(cell: str) -> None:
-    """Also where a line begins like a command, and where Python will find a mistake."""
     assert python_of_cell(cell) == cell

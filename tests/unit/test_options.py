@@ -24,7 +24,6 @@ def test_a_budget_is_a_duration_or_none(given: object, value: float | None) -> N
 
 
 def test_lists_may_be_written_with_commas() -> None:
-    """As the command line has them; blanks around the parts do not matter."""
     read = options_from({"strategies": "mirrored, tpu", "workers": "1,2, 4"})
     assert (read.strategies, read.workers) == (("mirrored", "tpu"), (1, 2, 4))
 

@@ -16,14 +16,11 @@ LARGE = bytes(range(256)) * 20_000
 
 
 def factory() -> object:
-    """Return a factory that is pickled, with five megabytes of data."""
     data = LARGE
     return lambda: data
 
 
 def search(distributed: float, **options: object) -> Result:
-    """Return what a search finds where distribution multiplies the throughput."""
-
     def speed(configuration: Configuration) -> float:
         return 1000.0 * (distributed if configuration.distributed else 1.0)
 

@@ -107,5 +107,4 @@ def test_a_name_that_resembles_others_suggests_them() -> None:
     assert hint("prefech", ["cache", "prefetch"]) == "Did you mean prefetch?"
     assert hint("work", ["works", "worker", "x"]) == "Did you mean works or worker?"
     assert hint("q", ["cache", "prefetch"]) == "Available: cache, prefetch."
-    assert hint("q", ["cache", "prefetch"], listed=["cache"]) == "Available: cache."
     assert hint("q", []) == "Available: none."

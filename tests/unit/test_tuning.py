@@ -66,8 +66,6 @@ def test_a_search_of_its_own_waits(own: list[Own]) -> None:
 
 
 class Model:
-    """Stands for that of Keras, which is callable as well."""
-
     __module__ = "keras.src.models.model"
 
     def __call__(self) -> None:
@@ -120,7 +118,7 @@ def test_what_the_text_tells_is_told_without_a_wait(
         "if True:\n    def model_fn(): ...",
         "try:\n    from fast import model_fn\nexcept ImportError:\n    from slow import model_fn",
         "def __getattr__(name): ...",
-        "def fill():\n    global model_fn",
+        "def fill():\n    global model_fn\n    model_fn = make",
     ],
 )
 def test_what_only_an_import_tells_is_left_to_it(tmp_path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autotune.cli import serve
-from autotune.cli.serve import Kept, Part
+from autotune.cli.serve import Part
 from tests.waiting import until
 
 
@@ -28,16 +28,15 @@ def test_a_terminal_without_unicode_loses_a_character_and_no_result() -> None:
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Replaces what a part runs."""
     return lambda text: monkeypatch.setattr(serve, "_PROGRAM", text)
 
 
 def test_a_part_that_cannot_run_ends_all(program: Callable[[str], None]) -> None:
     """Its exit code is the service's."""
     program("raise SystemExit(2)")
-    kept = Kept(Part(name="API", command=()))
+    part = Part("API", ())
     codes: list[int | None] = []
-    until(lambda: codes.append(kept.exit_code()) or codes[-1] is not None)
+    until(lambda: codes.append(part.exit_code()) or codes[-1] is not None)
     assert codes[-1] == 2
 
 
@@ -47,8 +46,8 @@ def test_a_part_that_does_not_end_is_killed(program: Callable[[str], None], tmp_
         "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); "
         f"pathlib.Path({os.fspath(deaf)!r}).touch(); time.sleep(60)"
     )
-    kept = Kept(Part(name="worker", command=()))
+    part = Part("worker", ())
     until(deaf.exists)
-    kept.ask_to_end()
-    kept.end(0.1)
-    assert kept._process.returncode == -9
+    part.ask_to_end()
+    part.end(0.1)
+    assert part._process.returncode == -9

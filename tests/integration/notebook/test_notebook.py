@@ -36,7 +36,6 @@ class Listening(nbclient.NotebookClient):
         self.shown: list[str] = []
 
     def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
-        """Keep the HTML of an update."""
         if msg["msg_type"] == "update_display_data":
             self.shown.append(msg["content"]["data"]["text/html"])
         return super().process_message(msg, cell, cell_index)

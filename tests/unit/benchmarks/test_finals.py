@@ -13,7 +13,6 @@ SEARCHES = 6
 
 
 def verdicts(world: World, gain: float) -> list[Verdict]:
-    """What searches between two configurations say."""
     cell = Cell(world=world, gain=gain, distributed=1, singles=1)
     return [play(cell, seed).verdict for seed in range(SEARCHES)]
 

@@ -25,10 +25,3 @@ def test_single_runs_are_drawn_towards_runs_like_them() -> None:
     runs = truth + np.random.default_rng(0).normal(0, NOISE, len(truth))
     found = kriged(SETTINGS, runs, [1] * len(truth), NOISE)
     assert error(found, truth) < error(runs, truth) / 2
-
-
-def test_what_was_run_often_keeps_its_own_mean() -> None:
-    means = np.random.default_rng(2).normal(0, 0.01, len(SETTINGS))
-    means[5] += 0.5
-    found = kriged(SETTINGS, means, [100] * len(SETTINGS), NOISE)
-    assert abs(found[5] - means[5]) < 0.05

@@ -41,16 +41,3 @@ def test_figures_are_not_replaced_without_a_word(
     assert page_of(Namespace(out=path, since="the clock"), "# Title").commit == "bbb2222"
     monkeypatch.setattr("benchmarks.page.this_commit", lambda: "aaa1111")
     assert page_of(Namespace(out=path, since=""), "# Title").path == path
-
-
-def test_figures_are_printed_where_no_page_was_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And beside it, where one was."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmarks.page.this_commit", lambda: "aaa1111")
-    page_of(Namespace(out=None, since=""), "# Title").show(["| one |"])
-    assert [*tmp_path.iterdir()] == []
-    page(tmp_path / "page.md", "aaa1111").show(["| two |"])
-    assert capsys.readouterr().out == "| one |\n| two |\n"
-    assert (tmp_path / "page.md").read_text().endswith("| two |\n")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.page import Page
 from benchmarks.plots import FIGURES, PAGES, PLOTS, draw, numbers, tables
 
 LARGEST = 60_000
@@ -40,22 +39,3 @@ def test_a_page_shows_its_plot(name: str, tmp_path: Path) -> None:
     drawn = draw(page, tmp_path)
     assert drawn
     assert drawn.read_text("utf-8").rstrip().endswith("</svg>")
-
-
-def test_another_figure_makes_another_plot(tmp_path: Path) -> None:
-    page, drawn = tmp_path / "links.md", []
-    for value in ("1.8", "1.2"):
-        page.write_text(LINKS.replace("1.8 (1.7", f"{value} (1.1"))
-        path = draw(page, tmp_path / value)
-        assert path
-        drawn.append(path.read_text())
-    assert drawn[0] != drawn[1]
-
-
-def test_who_writes_a_page_draws_its_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both in one go, and nothing for a page without one."""
-    written: list[Path] = []
-    monkeypatch.setattr("benchmarks.page.draw", written.append)
-    Page(path=tmp_path / "links.md", head="# Links", since="", commit="aaa1111").write([LINKS])
-    assert written == [tmp_path / "links.md"]
-    assert draw(tmp_path / "other.md", tmp_path) is None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.reason import Completed
 from autotune.search.costs import Costs
 from autotune.search.design import nearest
-from autotune.trial import Stage, Trial
+from autotune.trial import Trial
 from benchmarks.replay.table import FOLDER, Run, Table, read
+from tests.trials import ended_trial
 
 TABLES = sorted(path.name for path in FOLDER.glob("*.json.xz"))
 FURTHER = {"ratings": 0.55, "denoise": 0.3}
@@ -17,15 +17,11 @@ FURTHER = {"ratings": 0.55, "denoise": 0.3}
 
 
 def as_trial(run: Run) -> Trial:
-    """Return a run as a search would have kept it."""
     steps = sum(window.steps for window in run.windows)
     seconds = sum(window.seconds for window in run.windows)
-    return Trial(
-        number=0,
-        stage=Stage.BASELINE,
+    return ended_trial(
         configuration=run.configuration,
         outcome=run.outcome,
-        reason=Completed(),
         examples_per_second=steps * run.configuration.global_batch / seconds,
         windows=run.windows,
         first_step_seconds=run.first_step_seconds,
@@ -34,7 +30,6 @@ def as_trial(run: Run) -> Trial:
 
 
 def once(table: Table) -> list[Run]:
-    """Return the first run of each configuration that came to train."""
     return [run for run in table.trainings if run.turn == 0 and run.windows]
 
 

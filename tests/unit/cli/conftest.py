@@ -24,7 +24,6 @@ def speed(configuration: Configuration) -> float:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a file of factories."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(FACTORIES)
     return tmp_path
@@ -32,7 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
-    """The engine of all commands."""
     fake = FakeEngine(speed)
     monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda *_: fake)
     return fake
@@ -40,12 +38,10 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
 
 @pytest.fixture
 def run() -> Run:
-    """Runs the command line."""
     return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 @pytest.fixture
 def tune(run: Run) -> Run:
-    """Runs a short search."""
     call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
     return lambda *arguments: run(*call, "--budget", "20s", *arguments)

@@ -21,7 +21,6 @@ class FakeCluster(FakeEngine):
     ahead = 0.0
 
     def links(self) -> dict[tuple[str, str], Link | None]:
-        """Return both ways."""
         return {("10.1.0.1", "10.1.0.2"): self.link, ("10.1.0.2", "10.1.0.1"): self.link}
 
     def clocks(self) -> dict[str, float]:
@@ -31,7 +30,6 @@ class FakeCluster(FakeEngine):
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """The engine of the command."""
     fake = FakeCluster(speed, machine=fake_machine(hosts=2))
     monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda *_: fake)
     return fake

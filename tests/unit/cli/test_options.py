@@ -29,7 +29,6 @@ from autotune.strategies import strategies
     ],
 )
 def test_a_value_is_read_as_a_yaml_scalar(text: str, expected: object) -> None:
-    """Numbers and truth values are what they look like, anything else is text."""
     value = scalar(text, "--model-arg")
     assert value == expected
     assert type(value) is type(expected)
@@ -47,8 +46,8 @@ def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
 
 def test_a_malformed_pair_is_named() -> None:
     """The message says which one, and how to write it; or that nobody knows which was meant."""
-    for text in ("units", "=5", "two words=5", "9=1"):
-        with pytest.raises(UsageError, match=f"{text}.* is not NAME=VALUE.*--model-arg units=512"):
+    for text in ("units", "=5", "two words=5"):
+        with pytest.raises(UsageError, match=f"{text}.* is not NAME=VALUE.*--model-arg name=value"):
             pairs([text], "--model-arg")
     with pytest.raises(UsageError, match="'a' twice"):
         pairs(["a=1", "a=2"], "--model-arg")

@@ -48,7 +48,6 @@ def result() -> Result:
 
 
 def test_what_was_saved_is_read_back_without_loss(result: Result, tmp_path: Path) -> None:
-    """Every field, and with it the page to the last letter."""
     read = Result.load(result.save(tmp_path))
     assert read.model_dump() == result.model_dump()
     assert page(read, WRITTEN) == page(result, WRITTEN)
@@ -78,14 +77,14 @@ def test_the_page_is_written_again(result: Result, tmp_path: Path) -> None:
     text = (tmp_path / REPORT).read_text("utf-8")
     assert all(part in text for part in ResultView(result).headline)
     done = CliRunner().invoke(app, ["report", str(tmp_path / "nowhere")])
-    assert (done.exit_code, "holds no result" in done.stderr) == (2, True)
+    assert (done.exit_code, "cannot be read" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("result.json", "{", "is damaged"),
-        ("result.json", "[]", "is damaged"),
+        ("result.json", "{", "cannot be parsed"),
+        ("result.json", "[]", "is no saved result: "),
         ("result.json", '{"seed": 1}', "is no saved result: "),
         ("trials.jsonl", '{"number": "?"}\n', "trials"),
     ],

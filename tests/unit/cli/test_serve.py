@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.cli import serve
-from autotune.cli.serve import Part
 
 from .conftest import Run
 
@@ -68,13 +68,13 @@ def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: st
 
 
 def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Part] = []
-    monkeypatch.setattr(serve, "supervise", lambda parts: started.extend(parts) or 0)
+    started: list[Sequence[str]] = []
+    monkeypatch.setattr(serve, "supervise", lambda parts: started.extend(parts.values()) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
     path = str(Path("service.toml").absolute())
-    assert [each.command[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
-    assert [each.command[-2:] for each in started] == [("--settings", path)] * 2
-    assert ["--no-keys" in each.command for each in started] == [True, False]
+    assert [each[:2] for each in started] == [("serve", "api"), ("serve", "worker")]
+    assert [each[-2:] for each in started] == [("--settings", path)] * 2
+    assert ["--no-keys" in each for each in started] == [True, False]
 
 
 def test_a_service_that_cannot_start_makes_no_key(
@@ -112,4 +112,4 @@ def test_a_service_without_its_packages_says_what_to_install(
     done = run(*words.split())
     assert done.exit_code == 2
     assert "The service needs sqlmodel, which is not installed." in done.stderr
-    assert 'pip install ".[service]"' in done.stderr
+    assert "pip install '.[service]'" in done.stderr

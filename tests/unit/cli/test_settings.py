@@ -26,7 +26,6 @@ select = []
 
 
 def shown(run: Run, *arguments: str) -> dict[str, tuple[str, str]]:
-    """Return each option's value and source."""
     done = run("tune", "--show-settings", *arguments)
     assert done.exit_code == 0, done.stderr
     rows = [line.split(None, 2) for line in done.stdout.splitlines()[1:]]

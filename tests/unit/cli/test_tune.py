@@ -53,7 +53,6 @@ def test_copies_are_the_files_of_the_folder(tune: Run, run: Run, folder: Path) -
 
 
 def test_options_reach_the_search(tune: Run, engine: FakeEngine) -> None:
-    """What is fixed on the command line is fixed in the trials."""
     done = tune("--global-batch", "64", "--strategies", "mirrored", "--model-arg", "units=8")
     assert done.exit_code == 0
     requests = [each for each in engine.requests if not each.held]  # Those take a trial apart.
@@ -96,7 +95,6 @@ def test_dry_run_prints_the_card_and_runs_nothing(
 
 
 def test_a_search_can_be_bounded_by_trials_alone(tune: Run, engine: FakeEngine) -> None:
-    """--budget none leaves the end to --max-trials, and neither of them is an error."""
     assert tune("--budget", "none", "--max-trials", "4").exit_code == 0
     ran = len(engine.requests)
     assert ran >= 4

@@ -63,7 +63,6 @@ def test_the_exit_code_is_the_answer(run: Run, words: str, code: int, answer: st
 
 
 def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
-    """It holds the answer, the ratio and the runs without their windows."""
     done = run("verify", "distribute.yaml", "--json")
     read = json.loads(done.stdout)
     assert done.exit_code == 1

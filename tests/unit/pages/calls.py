@@ -24,8 +24,6 @@ MADE = {"/v1/tunings": "ID", "/repeat": "OTHER"}
 
 
 class Service:
-    """Answers the calls of a page."""
-
     def __init__(self, client: TestClient) -> None:
         self._client = client
         self.variables = {"KEY": "atk_key", **dict.fromkeys(MADE.values(), "none")}

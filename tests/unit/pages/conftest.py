@@ -19,7 +19,6 @@ SPACE = "strategies: [one_device, mirrored]\naxes: {replicas_per_worker: 2}\n"
 
 
 def speed(configuration: Configuration) -> float:
-    """One device is the fastest; a larger batch and more steps per call help."""
     rate = 100 * configuration.per_replica_batch**0.5 * configuration.steps_per_execution**0.2
     return rate * 0.3 if configuration.distributed else rate
 
@@ -43,5 +42,4 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every search runs on it, from the command line and in Python."""
     monkeypatch.setattr("autotune.engine.resolve.new_engine", new_engine)

@@ -29,8 +29,6 @@ Check = Callable[[Sequence[str]], None]
 
 
 class Console:
-    """Takes the commands of a page, one after the other."""
-
     def __init__(self, service: Service) -> None:
         self._service = service
         self._variables = service.variables
@@ -76,7 +74,6 @@ def autotune(words: Sequence[str]) -> None:
 
 
 def parse(command: Any, words: Sequence[str]) -> None:
-    """Fail if a command does not take these words."""
     context = command.make_context(command.name, list(words))
     rest = [*getattr(context, "_protected_args", ()), *context.args]
     if rest:
@@ -86,14 +83,12 @@ def parse(command: Any, words: Sequence[str]) -> None:
 
 
 def make(words: Sequence[str]) -> None:
-    """Look the targets up."""
     text = (ROOT / "Makefile").read_text()
     for target in (each for each in words if "=" not in each):
         assert re.search(rf"^{target}:", text, re.MULTILINE), f"make has no target {target}"
 
 
 def pip(words: Sequence[str]) -> None:
-    """Look the extras up."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert words[0] == "install"
     named = re.fullmatch(r"\.(?:\[([a-z,]+)\])?", words[-1])
@@ -102,7 +97,6 @@ def pip(words: Sequence[str]) -> None:
 
 
 def python(words: Sequence[str]) -> None:
-    """Look the program and its options up."""
     path = Path(words[0])
     assert path.is_file(), f"there is no {path}"
     for option in (each for each in words[1:] if each.startswith("--")):

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tools.docs.pages import ROOT
 
 FOLDERS = ("autotune", "api", "benchmarks", "deploy", "docs", "examples", "tests", "tools")
@@ -21,7 +19,6 @@ FOREIGN = re.compile(
 
 
 def texts() -> Iterator[Path]:
-    """Give every file in which somebody may read how to install it."""
     yield from (ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile"))
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
@@ -36,15 +33,3 @@ def test_nobody_is_sent_to_another_project_of_the_same_name() -> None:
         for path in texts()
         for found in FOREIGN.finditer(path.read_text("utf-8", "ignore"))
     ] == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "pip install --upgrade autotune",
-        "uvx autotune tune train.py",
-        "Install the same autotune[ray] on all machines.",
-    ],
-)
-def test_a_command_that_would_is_found(text: str) -> None:
-    assert FOREIGN.search(text)

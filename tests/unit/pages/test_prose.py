@@ -41,9 +41,3 @@ def sentences(text: str) -> Iterator[str]:
 def test_the_sentences_of_a_page_are_short(path: Path) -> None:
     lengths = [len(each.split()) for each in sentences(path.read_text("utf-8"))]
     assert not lengths or fmean(lengths) <= MEAN
-
-
-def test_what_a_sentence_is() -> None:
-    text = "# Head\n\nOne two three. Four `f(x, y)` five!\n\n| a |\n\n- six [seven](x.md) eight\n"
-    assert [*sentences(text)] == ["One two three.", "Four Code five!", "six seven eight"]
-    assert [len(each.split()) for each in sentences("word\n" * 60)] == [60]

@@ -15,11 +15,12 @@ from autotune.reason.sentences import rule_text
 from autotune.search.design import nearest
 from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
-from autotune.workload import Cacheable, FitData, FitFacts, Returned
+from autotune.workload import Cacheable, FitCall, FitData, FitFacts, Returned
 
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
 TWO = {"replicas_per_worker": [2], "workers": [2]}
+FITS = FitFacts(line=6, others=(FitCall(line=9, of="gan"),))
 
 
 def found(
@@ -131,16 +132,12 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
         ),
         ({"intra_op_parallelism_threads": [0, 64]}, {}, "than cores (2)"),
         ({"precision": ["float32", "mixed_float16"]}, {}, "only on GPUs"),
-        ({"replicas_per_worker": [2, 8]}, {}, "CPU"),
-        ({"workers": [2], "shard_policy": ["source", "data"]}, {}, "input_context"),
-        ({"workers": [2], "shard_policy": ["file", "data"]}, {}, "file"),
-        ({"workers": [2], "shard_policy": ["off", "data"]}, {}, "reads all examples"),
         ({"replicas_per_worker": [1, 2]}, {}, "same as one device"),
         ({"workers": [2]}, {"carried_state": "layer gru"}, "to the next (layer gru)"),
         ({"per_replica_batch": [32, 64]}, {"carried_state": "layer gru"}, "(layer gru)"),
         ({"replicas_per_worker": [2]}, {"accumulated_steps": 4}, "the gradients of 4 steps"),
         ({"per_replica_batch": [16, 32]}, {"built_in_batch": 32}, "a batch of 32 is built into"),
-        ({"workers": [2]}, {"fit": FitFacts(line=6, alone=9)}, "may call another one in line 9"),
+        ({"workers": [2]}, {"fit": FITS}, "may call another one in line 9"),
     ],
 )
 def test_each_rule_names_itself(axes: dict[str, Any], facts: dict[str, Any], rule: str) -> None:

@@ -114,7 +114,7 @@ def test_a_bare_off_in_yaml_means_off(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_name_gets_a_proposal() -> None:
-    with pytest.raises(SpaceError, match=r"'quik'\. Did you mean quick\? Available: auto, cpu"):
+    with pytest.raises(SpaceError, match=r"'quik'.*Did you mean quick\?"):
         load_space("quik")
 
 
@@ -136,10 +136,10 @@ def fixing(workload: Workload, role: str, **arguments: Any) -> Workload:
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
-        ({"batch_size": 64}, "per_replica_batch: [64]"),
+        ({"batch_size": 64}, "`per_replica_batch`"),
         ({"input_context": "x"}, "shard_policy"),
-        ({"cache": True}, "cache: [memory]"),
-        ({"num_parallel_calls": 4}, "num_parallel_calls: [4]"),
+        ({"cache": True}, "`cache`"),
+        ({"num_parallel_calls": 4}, "`num_parallel_calls`"),
     ],
 )
 def test_what_autotune_passes_to_the_dataset_cannot_be_fixed(

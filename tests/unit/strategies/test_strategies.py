@@ -44,7 +44,6 @@ def test_an_unknown_strategy_brings_a_suggestion() -> None:
 
 @pytest.mark.parametrize("each", strategies().values(), ids=list(strategies()))
 def test_a_strategy_describes_itself(each: Strategy) -> None:
-    """Its axes exist, its sentence ends, and its first reduction is TensorFlow's own."""
     assert each.axes <= {*axes_of(AxisRole.PLACEMENT)} - {"strategy"}
     assert all(each.has(name) for name in (*each.axes, "strategy", "prefetch"))
     assert each.doc.endswith(".")

@@ -18,8 +18,6 @@ from tests.acceptance.counting import Counting
 
 
 class TestFakeEngine(WrapperContract):
-    """Run the contract's tests on the virtual clock."""
-
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
         return engine
