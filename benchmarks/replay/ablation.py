@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from autotune.result import Verdict
-from autotune.search import belief, kernel
+from autotune.search import belief, kernel, search
 from autotune.search.bounds import Bounds
+from autotune.search.design import groups
 from autotune.search.posterior import WALKERS, Posterior
 from autotune.search.sampler import sampler_named
-from autotune.search.search import Search
+from autotune.search.search import LEAST_IMPROVEMENT, Search
 from autotune.stats.intervals import t_quantile
 from benchmarks.page import page_of
 from benchmarks.replay.goals import DEFAULT, EQUAL, FASTER, SOON
@@ -106,6 +107,16 @@ def _at_random() -> None:
     _instead(Search, __init__=begun)
 
 
+def _without_matches() -> None:
+    begin = Search.__init__
+
+    def begun(*given: Any, **named: Any) -> None:
+        of, runner, budget, found, *rest = given
+        begin(of, runner, budget, found.model_copy(update={"batch_matched": {}}), *rest, **named)
+
+    _instead(Search, __init__=begun)
+
+
 PARTS: Mapping[str, Callable[[], None]] = {
     WHOLE: lambda: None,
     "tails: a disturbed run counts as any": lambda: _everywhere(DEGREES=1e9),
@@ -115,10 +126,25 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "the trend of batch, steps and threads": lambda: _everywhere(TREND=0.0),
     "what two axes do only together": lambda: _shared("pair"),
     "what a strategy changes about an axis": lambda: _shared("by strategy"),
+    "what only one combination has": lambda: _shared("together"),
+    "axes of different sizes": lambda: _everywhere(SIZES=NEVER),
     "two modes of worker groups": lambda: _everywhere(MODES=NEVER),
     "two runs behind an answer": lambda: _everywhere(FEWEST=1),
     "a stricter probability before the budget ends": lambda: _everywhere(SURE_EARLY=0.99),
     "what a run takes of the probability of an answer": lambda: _everywhere(ANSWER=0.0),
+    "staying where it costs less than 1 %": lambda: _everywhere(SMALL_COST=0.0),
+    "half a per cent once there is an answer": lambda: _everywhere(ENOUGH=LEAST_IMPROVEMENT),
+    "a least improvement before": lambda: _everywhere(LEAST_IMPROVEMENT=0.0),
+    "certifying before there is an answer": lambda: _everywhere(LIKELY=1.1),
+    "fewer runs for many": lambda: _everywhere(MOST_RUNS=10**6),
+    "one device at the batch of several replicas": _without_matches,
+    "the own batch beside a better one": lambda: _instead(Search, _at_own_batch=lambda *_: None),
+    "runs that tell whether a batch pays": lambda: _instead(
+        Search, _batch_in_question=lambda *_, **__: None
+    ),
+    "what may do harm, apart from its group": lambda: _instead(
+        search, groups=lambda *given: groups(*given)[:2]
+    ),
     "designed first runs": lambda: _instead(Search, _first=lambda _: iter(())),
     "the chance that a run fails": lambda: _instead(
         belief, chances=lambda _, row, *__: np.ones(len(row))
