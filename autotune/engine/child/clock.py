@@ -162,9 +162,10 @@ class CallbackTimes:
 
 
 class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Times what lies between two epochs, and what of that the program's checkpoints take.
+    """Times what a program does between two epochs and no trial does: it validates and it saves.
 
-    The rest is the validation, with all that Keras does for it. Of the first epoch nothing counts,
+    That is all of the time but for what other callbacks take, which is the trials' as well. What
+    does not save validates, with all that Keras does for it. Of the first epoch nothing counts,
     because what validates is traced then.
 
     Args:
@@ -174,18 +175,24 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
     def __init__(self, then: Callable[[], None]) -> None:
         super().__init__()
         self._then: Callable[[], None] | None = then
-        self._validates = self._begins = False
-        self._ended = 0.0
+        self._known = {id(self)}
+        self._validates = False
+        self._ended = self._others = 0.0
         self._between: list[float] = []
         self._saves: list[float] = []
 
     def add(self, callback: Any) -> None:
-        """Time a callback if it is the one of the program's modules that saves."""
-        name, known = type(callback).__name__, "on_epoch_end" in vars(callback)
-        if type(callback).__module__ in NAMES and not known:
-            self._validates |= name == "Validation"
-            if name == "Checkpoints":
-                callback.on_epoch_end = timed(callback.on_epoch_end, self._saves.append)
+        """Time a callback by itself, unless it is the program's own that validates."""
+        name = type(callback).__name__ if type(callback).__module__ in NAMES else ""
+        self._validates |= name == "Validation"
+        if name == "Validation" or id(callback) in self._known:
+            return
+        self._known.add(id(callback))
+        if name == "Checkpoints":
+            callback.on_epoch_end = timed(callback.on_epoch_end, self._saves.append)
+        else:
+            callback.on_epoch_end = timed(callback.on_epoch_end, self._leave_out)
+            callback.on_epoch_begin = timed(callback.on_epoch_begin, self._leave_out)
 
     @property
     def answer(self) -> dict[str, list[float]]:
@@ -199,24 +206,25 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         self._validates = True
 
-    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        self._begins = epoch > 0
-
-    def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        if self._begins:
-            self._begins = False
-            self._between.append(time.monotonic() - self._ended)
-            counted = self._between[1:]
-            enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
-            if len(counted) >= FEWEST_ENDS and enough and self._then:
-                self._then()
-                self._then = None
-
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Wait for the device: what it still has to do belongs to the step."""
         for value in (logs or {}).values():
             getattr(value, "numpy", lambda: None)()
         self._ended = time.monotonic()
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        others, self._others = self._others, 0.0
+        if not self._ended:
+            return
+        self._between.append(time.monotonic() - self._ended - others)
+        counted = self._between[1:]
+        enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
+        if len(counted) >= FEWEST_ENDS and enough and self._then:
+            self._then()
+            self._then = None
+
+    def _leave_out(self, seconds: float) -> None:
+        self._others += seconds
 
 
 def watch_callbacks(then: Callable[[Any], None]) -> None:

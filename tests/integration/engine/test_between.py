@@ -69,6 +69,15 @@ def test_validation_and_checkpoint_are_timed(
     assert 0 < found.checkpoint < found.validation + 5
 
 
+def test_a_callback_of_the_user_s_is_no_validation(engine: LocalEngine, tmp_path: Path) -> None:
+    """Its time is part of every trial already."""
+    slow = "callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: time.sleep(1.0))]"
+    fit = f"model_fn().fit(X, Y, batch_size=16, verbose=0, validation_split=0.5, {slow})"
+    found = timed(engine, in_script(tmp_path, TEXT + fit), tmp_path)
+    assert found.validation is not None
+    assert 0 < found.validation < 1.0
+
+
 def test_a_script_validates_as_it_does_by_itself(engine: LocalEngine, tmp_path: Path) -> None:
     found = timed(engine, in_script(tmp_path, TEXT + FIT), tmp_path)
     assert found.validation is not None
