@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from io import StringIO
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from rich.console import Console, RenderableType
 
 from autotune.search import posterior
 
@@ -47,15 +45,3 @@ def rough_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws the posterior roughly, which is quicker; whoever tests it overrides this."""
     monkeypatch.setattr(posterior, "WALKERS", 32)
     monkeypatch.setattr(posterior, "STEPS", 4)
-
-
-@pytest.fixture(name="draw")
-def fixture_draw() -> Callable[..., str]:
-    """Renders something as a terminal of some width would show it."""
-
-    def draw(what: RenderableType, width: int = 80) -> str:
-        text = StringIO()
-        Console(file=text, width=width, highlight=False).print(what)
-        return text.getvalue()
-
-    return draw

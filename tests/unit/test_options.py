@@ -112,19 +112,17 @@ def test_the_bounds_are_those_that_a_study_stands_on() -> None:
     assert SearchOptions(workers=(2,)).bounds != SearchOptions().bounds
 
 
-@pytest.fixture(scope="module")
-def tune() -> typer.Context:
-    return typer.Context(typer.main.get_command(app).commands["tune"])
+TUNE = typer.Context(typer.main.get_command(app).commands["tune"])
 
 
 @pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
-def test_the_command_line_offers_what_is_declared(option: Declared, tune: typer.Context) -> None:
-    (found,) = (each for each in tune.command.get_params(tune) if each.name == option.name)
+def test_the_command_line_offers_what_is_declared(option: Declared) -> None:
+    (found,) = (each for each in TUNE.command.get_params(TUNE) if each.name == option.name)
     assert option.flag in found.opts
     assert found.help == help_text(option)
     assert options_from({option.name: found.default}) == SearchOptions()
     if option.minimum is not None:
-        bounds = found.get_help_record(tune)[1]
+        bounds = found.get_help_record(TUNE)[1]
         assert f"{option.minimum:g}<=x<={option.maximum}" in bounds
 
 

@@ -33,7 +33,7 @@ from autotune.result import Result
 from autotune.result.answer import summary
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
 from autotune.search.tune import TuningRequest, tune
-from autotune.space.schema import parse_space
+from autotune.space import Space
 from autotune.stats.gradients import Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending
@@ -57,18 +57,15 @@ DATA: dict[str, Any] = {
 """Data of all kinds, by name."""
 WORDS = {"name", "units", "title", "mine", "first"}
 SHARES = {"share", "explained", "ratio"}
-SPACE = parse_space(
-    {
-        "strategies": ["one_device", "mirrored", "multi_worker_mirrored"],
-        "axes": {
-            "per_replica_batch": [32, 512],
-            "steps_per_execution": [1],
-            "replicas_per_worker": [2],
-            "workers": [2],
-            "shard_policy": ["data"],
-        },
+SPACE = Space(
+    strategies=("one_device", "mirrored", "multi_worker_mirrored"),
+    axes={
+        "per_replica_batch": (32, 512),
+        "steps_per_execution": (1,),
+        "replicas_per_worker": (2,),
+        "workers": (2,),
+        "shard_policy": ("data",),
     },
-    where="test",
 )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -29,11 +29,9 @@ class Own(FakeEngine):
     def __init__(self) -> None:
         super().__init__(lambda _: 100.0)
 
-    def reserved(
-        self, what: str, notify: Notify, seconds: float | None = None
-    ) -> AbstractContextManager[None]:
+    def reserved(self, what: str, notify: Notify, *more: Any) -> Any:
         notify("waiting")
-        return super().reserved(what, notify, seconds)
+        return super().reserved(what, notify, *more)
 
 
 @pytest.fixture(autouse=True)

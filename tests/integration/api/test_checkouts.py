@@ -130,7 +130,6 @@ def test_files_come_as_they_are_in_the_commit(
     own.write_text(f'[filter "ours"]\n\tsmudge = touch {ran}; cat\n[core]\n\tautocrlf = true\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
     folder = _fetched(made, tmp_path)
-    assert folder is not None
     assert {each.stem: each.read_bytes().decode() for each in folder.glob("*.py")} == written
     assert not ran.exists()
 

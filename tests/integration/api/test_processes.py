@@ -24,7 +24,6 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
     born = processes.identity(sleeper.pid)
-    assert born is not None
     assert processes.recorded(born.model_copy(update={"started": born.started - 1})) == []
     assert sleeper.poll() is None
     (found,) = processes.recorded(born)

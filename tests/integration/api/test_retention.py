@@ -82,7 +82,6 @@ def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings:
 def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Database) -> None:
     job = jobs.submit(JobRequest(workload="digits"), "me")
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30.0)
-    assert claimed is not None
     attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
     with database.writing() as connection:
         earlier = tables.attempts.c.began_at - 100

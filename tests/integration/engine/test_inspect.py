@@ -86,7 +86,6 @@ def test_facts_of_plain_factories(inspect: Inspect) -> None:
     assert (facts.repeatable, facts.file_shards, facts.python_input) == (True, 0, False)
     assert "(8,)" in facts.element
     even = facts.first_pass
-    assert even is not None
     assert (even.lengths, even.mean_length, even.length_scatter) == ((), None, 0.0)
 
 
@@ -134,7 +133,6 @@ def test_the_input_alone_is_read_twice(inspect: Inspect) -> None:
 def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
     """Thirty of forty examples are read before the first one is given."""
     facts = inspect(dataset(f"{ONES}.map({SLOW}).shuffle(30)"))
-    assert facts.second_pass is not None
     assert 0.2 <= facts.second_pass.pause < facts.second_pass.seconds
     assert (facts.cached, facts.prefetched) == (False, 0)
 
@@ -161,7 +159,6 @@ def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
     # A machine that does something else meanwhile may show nothing.
     looks = (inspect(QUEUE) for _ in range(3))
     facts = next(each for each in looks if each.backlog)
-    assert facts.backlog is not None
     assert 800 <= facts.backlog.examples <= 2000
     assert 40 <= facts.backlog.examples_per_second <= 60
 
@@ -193,7 +190,6 @@ def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
     """With their padding, in sixteen parts."""
     padded = dataset(f"{LINES}.padded_batch(batch_size, drop_remainder=True)", "batch_size")
     seen = inspect(padded, MEANS).first_pass
-    assert seen is not None
     # Two batches, of 32 and 64 steps with their padding.
     assert (seen.lengths, seen.mean_length) == ((32.0, 64.0), 48.0)
     assert seen.length_scatter == pytest.approx(1 / 3)

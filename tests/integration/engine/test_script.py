@@ -403,9 +403,7 @@ def test_a_strategy_of_the_script_gives_way(
 ) -> None:
     """It is known what it would be here, and the script reckons with as many replicas."""
     facts = inspect(text)
-    assert facts.fit is not None
     own = facts.fit.own_strategy
-    assert own is not None
     assert (own.title, own.line, own.replicas) == (title, line, replicas)
     assert facts.usual_batch == batch
 

@@ -262,7 +262,6 @@ def test_a_changed_script_is_timed_as_its_own_fit_trains(
     workload = script_workload(script_from_text(str(script)))
     facts = engine.execute(InspectionRequest(workload))
     chosen = Configuration(per_replica_batch=32, steps_per_execution=2)
-    assert workload.script is not None
     found = patch_for(workload.script.path, ARRAYS, chosen, facts, CPUS)
     assert facts.fit is not None
     plain = trial_request(chosen, workload, facts, CPUS, tmp_path / "trial")

@@ -61,7 +61,6 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         made = {}
         for each in telling(configuration):
             what = variant(configuration, each, facts)
-            assert what is not None
             result = runner.without_trial(
                 what.configuration, held=what.held, exchanges=what.exchanges
             )

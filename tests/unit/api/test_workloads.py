@@ -42,9 +42,7 @@ class Own(BaseModel):
     rate: float = 0.5
 
 
-@pytest.fixture
-def own() -> Registered:
-    return Registered(model="m:f", dataset="m:g", parameters=Own)
+OWN = Registered(model="m:f", dataset="m:g", parameters=Own)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +77,7 @@ def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) 
         registry.find("digits").check_space(other, {})
 
 
-def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: Registered) -> None:
+def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give() -> None:
     """A choice, a path: JSON has only a text for them; the factory gets what was sent."""
     given: dict[str, Scalar] = {
         "colour": "red",
@@ -88,9 +86,9 @@ def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: 
         "folder": "elsewhere",
         "rate": 1,
     }
-    assert own.mistakes(given) == {}
-    assert own.validate(given) == {**given, "rate": 1.0}
-    assert own.validate({}) == Own().model_dump(mode="json")
+    assert OWN.mistakes(given) == {}
+    assert OWN.validate(given) == {**given, "rate": 1.0}
+    assert OWN.validate({}) == Own().model_dump(mode="json")
 
 
 @pytest.mark.parametrize(
@@ -106,17 +104,17 @@ def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give(own: 
         ("rate", True),
     ],
 )
-def test_such_parameters_are_held_to_their_types(own: Registered, name: str, value: Scalar) -> None:
-    assert list(own.mistakes({name: value})) == [name]
+def test_such_parameters_are_held_to_their_types(name: str, value: Scalar) -> None:
+    assert list(OWN.mistakes({name: value})) == [name]
     with pytest.raises(InvalidTuning, match=f"Parameter {name}: "):
-        own.validate({name: value})
+        OWN.validate({name: value})
 
 
-def test_a_space_may_search_over_a_choice(own: Registered) -> None:
+def test_a_space_may_search_over_a_choice() -> None:
     space = Space(strategies=("one_device",), axes={"colour": ("grey", "red")})
-    own.check_space(space, own.validate({}))
+    OWN.check_space(space, OWN.validate({}))
     with pytest.raises(InvalidTuning, match="colour"):
-        own.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), {})
+        OWN.check_space(space.model_copy(update={"axes": {"colour": ("blue",)}}), {})
 
 
 class Bounded(BaseModel):
@@ -186,8 +184,7 @@ def test_a_commit_and_its_files_are_named_in_full(wrong: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    ("model", "dataset"),
-    [("toy.py:f", "toy.py:g"), ("toy:f", "toy:g"), ("train.py", "")],
+    ("model", "dataset"), [("toy.py:f", "toy.py:g"), ("toy:f", "toy:g"), ("train.py", "")]
 )
 def test_the_digest_of_a_workload_is_that_of_its_code(
     tmp_path: Path, model: str, dataset: str

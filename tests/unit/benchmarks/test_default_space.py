@@ -84,7 +84,6 @@ def test_the_best_is_that_of_all_rounds_and_compared_within_them() -> None:
     again = Again(rates=rates)
     assert again.best([ONE, SMALL]) == ONE
     gain = again.gain()
-    assert gain is not None
     # Slower in the mean of its own rounds, but not in the shared ones.
     assert gain.value == pytest.approx(1.5)
     assert again.over_one_device(TWO) == gain

@@ -13,7 +13,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Raised
 from autotune.testing import FakeEngine
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
-from autotune.workload import Workload
+from tools.docs.samples import WORKLOAD
 
 WORKERS = Configuration(
     strategy="multi_worker_mirrored", workers=2, shard_policy="data", per_replica_batch=64
@@ -26,11 +26,11 @@ def engine() -> FakeEngine:
 
 
 def certified(
-    engine: FakeEngine, workload: Workload, configuration: Configuration, rate: float = 10_000.0
+    engine: FakeEngine, configuration: Configuration, rate: float = 10_000.0
 ) -> Certificate:
     candidate = Candidate(
         configuration=configuration,
-        workload=workload,
+        workload=WORKLOAD,
         facts=FAKE_FACTS,
         machine=FAKE_MACHINE,
         rate=rate,
@@ -39,10 +39,8 @@ def certified(
 
 
 @pytest.mark.parametrize("configuration", [WORKERS, MIRRORED], ids=["workers", "replicas"])
-def test_a_sound_training_passes_every_check(
-    workload: Workload, configuration: Configuration
-) -> None:
-    certificate = certified(engine(), workload, configuration)
+def test_a_sound_training_passes_every_check(configuration: Configuration) -> None:
+    certificate = certified(engine(), configuration)
     assert {each.finding for each in certificate.checks} == {Finding.PASSED}
     assert certificate.failures == ()
     assert certificate.line.startswith("Certified: disjoint examples, equal batch sizes")
@@ -50,9 +48,7 @@ def test_a_sound_training_passes_every_check(
 
 
 @pytest.mark.parametrize(("error", "refused"), [("ValueError", True), ("MemoryError", False)])
-def test_what_one_device_cannot_train_at_all_is_refused(
-    workload: Workload, error: str, *, refused: bool
-) -> None:
+def test_what_one_device_cannot_train_at_all_is_refused(error: str, *, refused: bool) -> None:
     fake = engine()
     observe = fake.observe
 
@@ -61,14 +57,14 @@ def test_what_one_device_cannot_train_at_all_is_refused(
         return Observation(failure=why) if request.reference_to else observe(request)
 
     fake.observe = alone_fails
-    certificate = certified(fake, workload, MIRRORED)
+    certificate = certified(fake, MIRRORED)
     assert bool(certificate.failures) is refused
     assert certificate.failures or certificate.undecided
 
 
-def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
+def test_the_reference_takes_the_same_steps() -> None:
     fake = engine()
-    certified(fake, workload, WORKERS.but(steps_per_execution=4))
+    certified(fake, WORKERS.but(steps_per_execution=4))
     mine, alone = fake.observed
     assert alone.trial.configuration.global_batch == mine.trial.configuration.global_batch
     assert alone.trial.configuration.steps_per_execution == 4
@@ -76,11 +72,11 @@ def test_the_reference_takes_the_same_steps(workload: Workload) -> None:
     assert alone.reference_to == mine.trial.folder
 
 
-def test_no_more_is_read_than_time_and_an_epoch_allow(workload: Workload) -> None:
+def test_no_more_is_read_than_time_and_an_epoch_allow() -> None:
     """Steps of seconds take the fewest calls; within an epoch nothing comes round again."""
     fake = engine()
-    certified(fake, workload, WORKERS, rate=64.0)
-    certified(fake, workload, WORKERS.but(per_replica_batch=3000))
+    certified(fake, WORKERS, rate=64.0)
+    certified(fake, WORKERS.but(per_replica_batch=3000))
     slow, _, large, _ = fake.observed
     assert (slow.calls, slow.reads) == (2, 1)
     assert large.reads * 6000 <= (FAKE_FACTS.examples or 0)

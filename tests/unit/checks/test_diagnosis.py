@@ -21,11 +21,7 @@ ALONE, LATENCY, GRADIENTS, BANDWIDTH = 0.050, 0.003, 8_000_000, 12_500_000.0
 
 
 def pays(
-    exchange: float,
-    *,
-    crowding: float = 1.0,
-    latency: float | None = None,
-    size: int = BYTES,
+    exchange: float, *, crowding: float = 1.0, latency: float | None = None, size: int = BYTES
 ) -> BreakEven | None:
     """Return where two workers would pay that add so much to a step by their exchange."""
     together = FIXED + crowding * EACH * BATCH

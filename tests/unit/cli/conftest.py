@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from autotune.config import Configuration
 from autotune.testing import FakeEngine
 
 FACTORIES = "def model_fn(units=1): ...\ndef dataset_fn(): ...\n"
-Run = Callable[..., Result]
 
 
 def speed(configuration: Configuration) -> float:
@@ -36,12 +34,10 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     return fake
 
 
-@pytest.fixture
-def run() -> Run:
-    return lambda *arguments: CliRunner().invoke(app, [str(each) for each in arguments])
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
-@pytest.fixture
-def tune(run: Run) -> Run:
+def tune(*arguments: object) -> Result:
     call = ("tune", "mine.py:model_fn", "mine.py:dataset_fn", "--space", "quick")
-    return lambda *arguments: run(*call, "--budget", "20s", *arguments)
+    return run(*call, "--budget", "20s", *arguments)

@@ -11,7 +11,7 @@ from autotune.engine.ray_agent import Link
 from autotune.testing import FakeEngine
 from autotune.testing.fake import fake_machine
 
-from .conftest import Run, speed
+from .conftest import run, speed
 
 
 class FakeCluster(FakeEngine):
@@ -36,7 +36,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_the_network_between_all_machines_is_shown(run: Run) -> None:
+def test_the_network_between_all_machines_is_shown() -> None:
     """Both ways, in the units of networks."""
     done = run("cluster", "check")
     assert done.exit_code == 0, done.stderr
@@ -48,7 +48,7 @@ def test_the_network_between_all_machines_is_shown(run: Run) -> None:
     assert told["clocks"] == {"10.1.0.1": -0.5, "10.1.0.2": 0.0}
 
 
-def test_clocks_that_differ_are_told(run: Run, cluster: FakeCluster) -> None:
+def test_clocks_that_differ_are_told(cluster: FakeCluster) -> None:
     assert "ahead" not in run("cluster", "check").stderr
     cluster.ahead = 41.7
     done = run("cluster", "check")
@@ -56,7 +56,7 @@ def test_clocks_that_differ_are_told(run: Run, cluster: FakeCluster) -> None:
     assert "time of day of 10.1.0.2 is 42 s ahead of that of 10.1.0.1" in done.stderr
 
 
-def test_a_machine_that_is_not_reached_is_named(run: Run, cluster: FakeCluster) -> None:
+def test_a_machine_that_is_not_reached_is_named(cluster: FakeCluster) -> None:
     """With what to do; nothing is said to be in order."""
     cluster.link = None
     done = run("cluster", "check")
@@ -67,7 +67,7 @@ def test_a_machine_that_is_not_reached_is_named(run: Run, cluster: FakeCluster) 
 
 
 @pytest.mark.usefixtures("cluster")
-def test_factories_are_called_on_the_machines(run: Run) -> None:
+def test_factories_are_called_on_the_machines() -> None:
     """What they give is told, and what a script gives; half of them is a wrong call."""
     done = run("cluster", "check", "mine.py:model_fn", "mine.py:dataset_fn")
     assert done.exit_code == 0, done.stderr
@@ -79,7 +79,7 @@ def test_factories_are_called_on_the_machines(run: Run) -> None:
     assert "Running the script on all machines" in done.stderr
 
 
-def test_a_single_machine_is_no_cluster(run: Run) -> None:
+def test_a_single_machine_is_no_cluster() -> None:
     done = run("cluster", "check", "--engine", "local")
     assert done.exit_code == 2
     assert "--engine ray://" in done.stderr

@@ -17,14 +17,14 @@ from autotune.result.following import LiveReport, PlainReport, terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 
-from .conftest import Run
+from .conftest import run, tune
 
 
-def test_the_version(run: Run) -> None:
+def test_the_version() -> None:
     assert run("--version").stdout == f"autotune {VERSION}\n"
 
 
-def test_help_names_every_command_and_exit_code(run: Run) -> None:
+def test_help_names_every_command_and_exit_code() -> None:
     text = " ".join(run("--help").stdout.split())
     commands = ("tune", "verify", "doctor", "script", "spaces", "machine", "serve", "keys")
     for word in (*commands, "Exit codes", "130"):
@@ -61,7 +61,7 @@ def test_every_command_that_tells_something_tells_it_as_json() -> None:
         ("script mine.py", "mine.py"),
     ],
 )
-def test_a_wrong_call_ends_with_two(run: Run, words: str, told: str) -> None:
+def test_a_wrong_call_ends_with_two(words: str, told: str) -> None:
     """Typer's own errors have the exit code and the look of ours."""
     done = run(*words.split())
     assert done.exit_code == 2
@@ -70,7 +70,7 @@ def test_a_wrong_call_ends_with_two(run: Run, words: str, told: str) -> None:
     assert done.stdout == ""
 
 
-def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Path) -> None:
+def test_script_gives_the_program_that_was_saved(folder: Path) -> None:
     """Byte for byte, and nothing else on stdout; with --out in a file, whose folder must exist."""
     tune()
     program, saved = (folder / "autotune-out/train.py").read_bytes(), "autotune-out/config.yaml"
@@ -82,7 +82,7 @@ def test_script_gives_the_program_that_was_saved(tune: Run, run: Run, folder: Pa
     assert (done.exit_code, "nowhere" in done.stderr) == (2, True)
 
 
-def test_spaces_are_listed_and_one_is_shown_as_a_file(run: Run) -> None:
+def test_spaces_are_listed_and_one_is_shown_as_a_file() -> None:
     """Its output is a space, and progress is not part of it; a wrong name gets the right ones."""
     assert all(name in run("spaces").stdout for name in ready_made())
     done = run("spaces", "quick")
@@ -92,7 +92,7 @@ def test_spaces_are_listed_and_one_is_shown_as_a_file(run: Run) -> None:
     assert (done.exit_code, "multi_worker" in done.stderr) == (2, True)
 
 
-def test_machine_as_a_table_and_as_json(run: Run) -> None:
+def test_machine_as_a_table_and_as_json() -> None:
     assert "8 GiB" in run("machine").stdout
     assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")
 

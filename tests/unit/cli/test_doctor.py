@@ -10,7 +10,7 @@ import pytest
 from autotune.doctor.rules import rules
 from autotune.testing import FakeEngine
 
-from .conftest import Run
+from .conftest import run
 
 BAD = """\
 import tensorflow as tf
@@ -30,7 +30,7 @@ def bad(folder: Path) -> Path:
     return path
 
 
-def test_a_finding_is_a_line_and_exit_code_one(run: Run, engine: FakeEngine) -> None:
+def test_a_finding_is_a_line_and_exit_code_one(engine: FakeEngine) -> None:
     """Nothing is measured, and nothing is on stderr."""
     done = run("doctor", "bad.py")
     assert done.exit_code == 1
@@ -39,7 +39,7 @@ def test_a_finding_is_a_line_and_exit_code_one(run: Run, engine: FakeEngine) -> 
     assert engine.requests == []
 
 
-def test_nothing_found_is_exit_code_zero(run: Run, bad: Path) -> None:
+def test_nothing_found_is_exit_code_zero(bad: Path) -> None:
     """With the number of files that were checked, and a warning of an unknown rule."""
     bad.write_text("x = 1  # autotune: ignore[nosuch]\n")
     done = run("doctor", "bad.py")
@@ -48,9 +48,7 @@ def test_nothing_found_is_exit_code_zero(run: Run, bad: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["nosuch.py", "broken.py"])
-def test_a_file_that_cannot_be_checked_is_exit_code_two(
-    run: Run, folder: Path, broken: str
-) -> None:
+def test_a_file_that_cannot_be_checked_is_exit_code_two(folder: Path, broken: str) -> None:
     """The others are checked all the same."""
     (folder / "broken.py").write_text("def f(:\n")
     done = run("doctor", broken, "bad.py")
@@ -61,7 +59,7 @@ def test_a_file_that_cannot_be_checked_is_exit_code_two(
 
 
 @pytest.mark.parametrize("form", ["json", "sarif"])
-def test_a_document_stands_alone_on_stdout(run: Run, form: str) -> None:
+def test_a_document_stands_alone_on_stdout(form: str) -> None:
     """Also where something is told on stderr."""
     done = run("doctor", "bad.py", "nosuch.py", "--output-format", form)
     assert done.exit_code == 2
@@ -69,7 +67,7 @@ def test_a_document_stands_alone_on_stdout(run: Run, form: str) -> None:
     assert json.loads(run("doctor", "bad.py", "--json").stdout)["findings"]
 
 
-def test_rules_are_chosen(run: Run) -> None:
+def test_rules_are_chosen() -> None:
     codes = {
         f"--select shards-off,{NAME}": 1,
         "--select shards-off": 0,
@@ -80,7 +78,7 @@ def test_rules_are_chosen(run: Run) -> None:
     assert {each: run("doctor", "bad.py", *each.split()).exit_code for each in codes} == codes
 
 
-def test_findings_may_be_no_failure(run: Run) -> None:
+def test_findings_may_be_no_failure() -> None:
     """With --exit-zero they are printed all the same; an unread file still fails."""
     done = run("doctor", "bad.py", "--exit-zero")
     assert (done.exit_code, NAME in done.stdout) == (0, True)
@@ -91,7 +89,7 @@ OLD = BAD.replace("strategy.run", "strategy.experimental_run_v2")
 REMOVED = ("--select", "removed-call")
 
 
-def test_fix_edits_what_is_mechanical(run: Run, bad: Path) -> None:
+def test_fix_edits_what_is_mechanical(bad: Path) -> None:
     """The file is written anew, and nothing is left to find."""
     bad.write_bytes(f"# ä\r\n{OLD}".encode())
     done = run("doctor", "bad.py", "--fix", *REMOVED)
@@ -100,7 +98,7 @@ def test_fix_edits_what_is_mechanical(run: Run, bad: Path) -> None:
     assert "bad.py: 1 edit made." in done.stderr
 
 
-def test_diff_shows_the_edits_and_makes_none(run: Run, bad: Path) -> None:
+def test_diff_shows_the_edits_and_makes_none(bad: Path) -> None:
     """Exit code 1 as long as there is something to edit."""
     bad.write_text(OLD)
     done = run("doctor", "bad.py", "--diff", *REMOVED)
@@ -130,7 +128,7 @@ def test_diff_shows_the_edits_and_makes_none(run: Run, bad: Path) -> None:
     ],
 )
 def test_a_project_has_settings(
-    run: Run, folder: Path, table: str, options: tuple[str, ...], code: int
+    folder: Path, table: str, options: tuple[str, ...], code: int
 ) -> None:
     """In its pyproject.toml; an option replaces its selection, as it does in other linters."""
     (folder / "pyproject.toml").write_text(f"[tool.autotune.doctor]\n{table}\n")
@@ -152,9 +150,7 @@ def test_a_project_has_settings(
         (("--explain", "nosuch"), "Unknown rule"),
     ],
 )
-def test_a_wrong_call_is_told(
-    run: Run, engine: FakeEngine, words: tuple[str, ...], said: str
-) -> None:
+def test_a_wrong_call_is_told(engine: FakeEngine, words: tuple[str, ...], said: str) -> None:
     """Before anything is checked or measured."""
     done = run("doctor", *words)
     assert done.exit_code == 2
@@ -163,7 +159,7 @@ def test_a_wrong_call_is_told(
     assert engine.requests == []
 
 
-def test_rules_are_listed_and_one_is_explained(run: Run) -> None:
+def test_rules_are_listed_and_one_is_explained() -> None:
     """With why, and its examples as they are."""
     listed = run("doctor", "--rules").stdout
     assert all(name in listed for name in rules())

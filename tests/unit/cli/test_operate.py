@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,7 +22,7 @@ from autotune.api.store.jobs import open_database
 from autotune.api.values import WorkerInfo
 from autotune.testing import FAKE_MACHINE
 
-from .conftest import Run
+from .conftest import run
 
 INFO = WorkerInfo(
     worker="w1",
@@ -42,7 +42,7 @@ def service() -> Iterator[Database]:
         yield database
 
 
-def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run, service: Database) -> None:
+def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(service: Database) -> None:
     done = run("keys", "create", "ops", "--scope", "admin", "--days", "2")
     key = Keyring(service).recognise(done.stdout.strip())
     assert key.scopes == {Scope.ADMIN}
@@ -51,7 +51,7 @@ def test_a_key_has_the_scopes_and_the_days_that_were_asked_for(run: Run, service
     assert Keyring(service).recognise(made["secret"]).id == made["id"]
 
 
-def test_a_key_is_made_listed_and_revoked(run: Run, service: Database) -> None:
+def test_a_key_is_made_listed_and_revoked(service: Database) -> None:
     """Stdout holds the secret alone, for a file; no list has it, and in the end it is refused."""
     done = run("keys", "create", "ci")
     secret = done.stdout.strip()
@@ -82,7 +82,7 @@ def test_a_key_is_made_listed_and_revoked(run: Run, service: Database) -> None:
         (("workers", "drain", "w2"), 3, "Worker not found."),
     ],
 )
-def test_a_wrong_call_is_told(run: Run, words: tuple[str, ...], code: int, told: str) -> None:
+def test_a_wrong_call_is_told(words: tuple[str, ...], code: int, told: str) -> None:
     """Unknown scopes, ids, names and files end with a message and no traceback."""
     done = run(*words)
     assert done.exit_code == code
@@ -90,7 +90,7 @@ def test_a_wrong_call_is_told(run: Run, words: tuple[str, ...], code: int, told:
     assert told in done.stderr
 
 
-def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
+def test_the_settings_say_where_the_keys_are(folder: Path) -> None:
     (folder / "service.toml").write_text('data = "elsewhere"\n')
     settings = load_settings(Path("service.toml"))
     open_database(settings).close()
@@ -101,7 +101,7 @@ def test_the_settings_say_where_the_keys_are(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     "words", ["keys create ci", "keys list", "keys revoke x", "workers list", "workers drain x"]
 )
-def test_a_folder_without_a_service_is_told(run: Run, folder: Path, words: str) -> None:
+def test_a_folder_without_a_service_is_told(folder: Path, words: str) -> None:
     """Nothing is made there, because nobody would look for it."""
     done = run(*words.split())
     assert done.exit_code == 2
@@ -110,7 +110,7 @@ def test_a_folder_without_a_service_is_told(run: Run, folder: Path, words: str) 
     assert not (folder / "autotune-service").exists()
 
 
-def test_the_tables_are_left_as_they_are(run: Run, folder: Path) -> None:
+def test_the_tables_are_left_as_they_are(folder: Path) -> None:
     """Changing them is for a service that starts."""
     path = folder / "autotune-service" / "service.db"
     path.parent.mkdir()
@@ -125,18 +125,15 @@ def test_the_tables_are_left_as_they_are(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("service")
-def test_an_account_without_a_name_makes_keys(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_account_without_a_name_makes_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container whose user no file knows."""
-
-    def nameless(_: int) -> NoReturn:
-        raise KeyError("getpwuid(): uid not found: 10001")
-
-    monkeypatch.setattr(pwd, "getpwuid", nameless)
+    nameless = KeyError("getpwuid(): uid not found: 10001")
+    monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=nameless))
     done = run("keys", "create", "ci")
     assert done.exit_code == 0, done.stderr
 
 
-def test_workers_are_listed_drained_and_go_on(run: Run, service: Database) -> None:
+def test_workers_are_listed_drained_and_go_on(service: Database) -> None:
     """With machine, labels and workloads; each by its name."""
 
     def is_draining() -> bool:

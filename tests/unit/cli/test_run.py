@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from autotune.cli import app
 from autotune.cli.run import command_for
 from autotune.errors import UsageError
+
+from .conftest import run
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_what_cannot_be_started_is_told(alone: Path, tmp_path: Path) -> None:
 
 
 def test_an_option_of_the_program_is_told_where_to_stand() -> None:
-    done = CliRunner().invoke(app, ["run", "out", "--epochs", "3"])
+    done = run("run", "out", "--epochs", "3")
     assert (done.exit_code, "autotune run DIR -- --epochs 3" in done.stderr) == (2, True)
 
 
@@ -84,6 +84,6 @@ def test_the_command_becomes_the_program(
     Path(folder, "train.py").touch()
     became: list[Any] = []
     monkeypatch.setattr(os, "execvpe", lambda file, command, _: became.append([file, *command]))
-    assert CliRunner().invoke(app, ["run", *named, "--", "--epochs", "3"]).exit_code == 0
+    assert run("run", *named, "--", "--epochs", "3").exit_code == 0
     program = str(Path(folder) / "train.py")
     assert became == [[sys.executable, sys.executable, program, "--epochs", "3"]]

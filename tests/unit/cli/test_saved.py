@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from autotune import autotune
-from autotune.cli import app
 from autotune.cli.saved import REPORT
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
@@ -20,6 +18,8 @@ from autotune.result.html import page
 from autotune.result.view import ResultView
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending
+
+from .conftest import run
 
 WRITTEN = datetime(2026, 3, 2, tzinfo=UTC)
 DIGITS = Path(__file__).parents[3] / "examples" / "digits.py"
@@ -71,12 +71,12 @@ def test_the_page_is_written_again(result: Result, tmp_path: Path) -> None:
     """Where the other files are; the command says so, and where there are none."""
     result.save(tmp_path)
     (tmp_path / REPORT).unlink()
-    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    done = run("report", tmp_path)
     assert done.exit_code == 0, done.output
     assert REPORT in done.stderr
     text = (tmp_path / REPORT).read_text("utf-8")
     assert all(part in text for part in ResultView(result).headline)
-    done = CliRunner().invoke(app, ["report", str(tmp_path / "nowhere")])
+    done = run("report", tmp_path / "nowhere")
     assert (done.exit_code, "cannot be read" in done.stderr) == (2, True)
 
 

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 import uvicorn
@@ -17,18 +18,18 @@ from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.cli import serve
 
-from .conftest import Run
+from .conftest import run
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104
-def test_a_service_without_keys_is_for_this_machine_only(run: Run, host: str) -> None:
+def test_a_service_without_keys_is_for_this_machine_only(host: str) -> None:
     """Everybody who can reach it could do everything."""
     done = run("serve", "api", "--no-keys", "--host", host)
     assert done.exit_code == 2
     assert "loopback" in done.stderr
 
 
-def test_a_port_that_is_taken_is_told(run: Run) -> None:
+def test_a_port_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run("serve", "api", "--port", port)
@@ -47,7 +48,7 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
         ),
     ],
 )
-def test_wrong_settings_are_told(run: Run, folder: Path, text: str, told: str) -> None:
+def test_wrong_settings_are_told(folder: Path, text: str, told: str) -> None:
     """The service does not start, and says what is wrong instead of where it failed."""
     assert run("serve", "api", "--settings", "nosuch.toml").exit_code == 2
     (folder / "service.toml").write_text(text)
@@ -60,14 +61,14 @@ def test_wrong_settings_are_told(run: Run, folder: Path, text: str, told: str) -
 
 @pytest.mark.parametrize("option", ["--host=::1", "--port=1", "--no-keys"])
 @pytest.mark.parametrize("part", ["api", "worker"])
-def test_an_option_that_would_be_lost_is_refused(run: Run, option: str, part: str) -> None:
+def test_an_option_that_would_be_lost_is_refused(option: str, part: str) -> None:
     """A service without keys must not turn out to have them, nor the other way round."""
     done = run("serve", option, part)
     assert done.exit_code == 2
     assert f"{option.partition('=')[0]} has no effect before {part}" in done.stderr
 
 
-def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_parts_read_the_same_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Sequence[str]] = []
     monkeypatch.setattr(serve, "supervise", lambda parts: started.extend(parts.values()) or 0)
     assert run("serve", "--settings", "service.toml", "--no-keys").exit_code == 0
@@ -77,14 +78,9 @@ def test_all_parts_read_the_same_settings(run: Run, monkeypatch: pytest.MonkeyPa
     assert ["--no-keys" in each for each in started] == [True, False]
 
 
-def test_a_service_that_cannot_start_makes_no_key(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_cannot_start_makes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would never be shown."""
-
-    async def startup(*_: object, **__: object) -> None:
-        raise ServiceError("It cannot start.")
-
+    startup = AsyncMock(side_effect=ServiceError("It cannot start."))
     monkeypatch.setattr(uvicorn.Server, "startup", startup)
     assert run("serve", "api", "--port", 0).exit_code == ServiceError.exit_code
     assert Keyring(Database(load_settings().database_url)).all() == ()
@@ -98,7 +94,7 @@ def test_a_service_that_cannot_start_makes_no_key(
     ],
 )
 def test_a_service_without_its_packages_says_what_to_install(
-    run: Run, monkeypatch: pytest.MonkeyPatch, words: str
+    monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     """In one sentence, before anything of it is imported."""
     find = installed.find_spec

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from .conftest import run, tune
 
 PROJECT = """
 [tool.autotune]
@@ -25,7 +25,7 @@ select = []
 """
 
 
-def shown(run: Run, *arguments: str) -> dict[str, tuple[str, str]]:
+def shown(*arguments: str) -> dict[str, tuple[str, str]]:
     done = run("tune", "--show-settings", *arguments)
     assert done.exit_code == 0, done.stderr
     rows = [line.split(None, 2) for line in done.stdout.splitlines()[1:]]
@@ -33,7 +33,7 @@ def shown(run: Run, *arguments: str) -> dict[str, tuple[str, str]]:
 
 
 def test_each_source_overrides_the_one_before(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The project's file, found upward, then the environment, then the command line."""
     (folder / "pyproject.toml").write_text(PROJECT)
@@ -42,7 +42,7 @@ def test_each_source_overrides_the_one_before(
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("AUTOTUNE_MAX_TRIALS", "7")
     monkeypatch.setenv("AUTOTUNE_MARGIN", "0.2")
-    rows, file = shown(run, "--margin", "0.3"), str(folder / "pyproject.toml")
+    rows, file = shown("--margin", "0.3"), str(folder / "pyproject.toml")
     assert rows["--budget"] == ("90s", file)
     assert rows["--strategies"] == ("mirrored,one_device", file)
     assert rows["--model-arg"] == ("units=512,", f"deep=True  {file}")
@@ -53,7 +53,7 @@ def test_each_source_overrides_the_one_before(
     assert rows["--seed"] == ("0", "default")
 
 
-def test_settings_reach_the_search(tune: Run, folder: Path) -> None:
+def test_settings_reach_the_search(folder: Path) -> None:
     """As the flags do; another file is read instead of the project's."""
     (folder / "pyproject.toml").write_text("[tool.autotune]\nbudget = 0\n")
     (folder / "own.toml").write_text("json = true\nmax_trials = 2\nmodel-arg = {units = 8}\n")
@@ -75,7 +75,7 @@ def test_settings_reach_the_search(tune: Run, folder: Path) -> None:
         ("config.yaml", "", "TOML file.*autotune script"),
     ],
 )
-def test_a_wrong_file_is_told(tune: Run, folder: Path, name: str, text: str, words: str) -> None:
+def test_a_wrong_file_is_told(folder: Path, name: str, text: str, words: str) -> None:
     """Before anything runs, with what was meant."""
     (folder / name).write_text(text)
     asked = () if name == "pyproject.toml" else ("--config", name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,17 @@ from autotune.config import Configuration
 from autotune.installed import VERSION
 from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
-from autotune.workload import Workload
+from tests.drawing import draw
+from tools.docs.samples import WORKLOAD
 
-from .conftest import Run
+from .conftest import run
 
-Draw = Callable[..., str]
 ALONE = Configuration(per_replica_batch=128)
 PAIR = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 
 
 @pytest.fixture(autouse=True)
-def _files(folder: Path, workload: Workload) -> None:
+def _files(folder: Path) -> None:
     """A recommendation that holds on the fake engine, and one that fails."""
     for verdict, winner in ((Verdict.ONE_DEVICE, ALONE), (Verdict.DISTRIBUTE, PAIR)):
         saved = SavedConfiguration(
@@ -34,7 +33,7 @@ def _files(folder: Path, workload: Workload) -> None:
             global_batch=winner.global_batch,
             one_device=ALONE,
             best_distributed=PAIR,
-            workload=workload,
+            workload=WORKLOAD,
             facts=FAKE_FACTS,
             machine=FAKE_MACHINE,
             seed=0,
@@ -53,7 +52,7 @@ def _files(folder: Path, workload: Workload) -> None:
         ("one_device.yaml --seconds 2 --strict", 1, "Inconclusive"),
     ],
 )
-def test_the_exit_code_is_the_answer(run: Run, words: str, code: int, answer: str) -> None:
+def test_the_exit_code_is_the_answer(words: str, code: int, answer: str) -> None:
     """It is told on stdout alone, a line for each run on stderr."""
     done = run("verify", *words.split())
     assert done.exit_code == code
@@ -62,7 +61,7 @@ def test_the_exit_code_is_the_answer(run: Run, words: str, code: int, answer: st
     assert "measured" not in done.stdout
 
 
-def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
+def test_json_is_one_document_alone_on_stdout() -> None:
     done = run("verify", "distribute.yaml", "--json")
     read = json.loads(done.stdout)
     assert done.exit_code == 1
@@ -75,36 +74,34 @@ def test_json_is_one_document_alone_on_stdout(run: Run) -> None:
 @pytest.mark.parametrize(
     "words", [("nosuch.yaml",), ("mine.py",), (), ("x.yaml", "--seconds", "0")]
 )
-def test_a_wrong_call_ends_with_two(run: Run, engine: FakeEngine, words: tuple[str, ...]) -> None:
+def test_a_wrong_call_ends_with_two(engine: FakeEngine, words: tuple[str, ...]) -> None:
     assert run("verify", *words).exit_code == 2
     assert engine.requests == []
 
 
-@pytest.fixture
-def found() -> Verification:
-    """A recommendation that holds, on another machine than it was made on."""
-    return Verification(
-        answer=Answer.HOLDS,
-        summary="Confirmed: distributed training is 1.42 times (1.21 to 1.66) as fast.",
-        challenger=ALONE,
-        ratio=Interval(low=1.21, value=1.42, high=1.66),
-        pairs=3,
-        examples_per_second=Interval(low=1300, value=1425, high=1560),
-        verdict=Verdict.DISTRIBUTE,
-        configuration=PAIR,
-        margin=0.03,
-        expected=Interval(low=1400, value=1500, high=1600),
-        ratio_to_expected=Interval(low=0.85, value=0.95, high=1.06),
-        notes=("Measured on another machine: CPU cores 2 then, 4 now.",),
-        machine=FAKE_MACHINE,
-        seconds=31.0,
-    )
+FOUND = Verification(
+    answer=Answer.HOLDS,
+    summary="Confirmed: distributed training is 1.42 times (1.21 to 1.66) as fast.",
+    challenger=ALONE,
+    ratio=Interval(low=1.21, value=1.42, high=1.66),
+    pairs=3,
+    examples_per_second=Interval(low=1300, value=1425, high=1560),
+    verdict=Verdict.DISTRIBUTE,
+    configuration=PAIR,
+    margin=0.03,
+    expected=Interval(low=1400, value=1500, high=1600),
+    ratio_to_expected=Interval(low=0.85, value=0.95, high=1.06),
+    notes=("Measured on another machine: CPU cores 2 then, 4 now.",),
+    machine=FAKE_MACHINE,
+    seconds=31.0,
+)
+"""A recommendation that holds, on another machine than it was made on."""
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width: int) -> None:
+def test_an_answer_comes_with_its_figures(width: int) -> None:
     """The answer first, then both configurations, the figures, the notes; nothing too wide."""
-    text = draw(verification_text(found), width)
+    text = draw(verification_text(FOUND), width)
     assert text.startswith("Confirmed: ")
     words = " ".join(text.split())
     for part in ("batch 2x64", "batch 128", "0.95 (0.85 to 1.06)", "CPU cores 2 then, 4 now"):
@@ -112,10 +109,10 @@ def test_an_answer_comes_with_its_figures(found: Verification, draw: Draw, width
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_an_answer_without_a_run_has_no_figures(found: Verification, draw: Draw) -> None:
+def test_an_answer_without_a_run_has_no_figures() -> None:
     """What is not known is left out."""
     known = ("challenger", "ratio", "examples_per_second", "ratio_to_expected")
     nothing = dict.fromkeys(known)
-    text = draw(verification_text(found.model_copy(update=nothing)))
+    text = draw(verification_text(FOUND.model_copy(update=nothing)))
     for part in ("compared with", "ratio", "examples/s", "vs saved"):
         assert part not in text

@@ -15,7 +15,7 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.lock import exclusive
 from autotune.testing import FakeEngine
 
-from .conftest import Run
+from .conftest import tune
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _held(tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -
         yield
 
 
-def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
+def test_a_search_waits_and_says_so(engine: FakeEngine) -> None:
     """At once, on stderr; Ctrl-C ends the wait with the exit code of an interruption."""
     done = tune()
     assert done.exit_code == 130
@@ -42,5 +42,5 @@ def test_a_search_waits_and_says_so(tune: Run, engine: FakeEngine) -> None:
     assert not engine.requests
 
 
-def test_a_dry_run_does_not_wait(tune: Run) -> None:
+def test_a_dry_run_does_not_wait() -> None:
     assert tune("--dry-run").exit_code == 0

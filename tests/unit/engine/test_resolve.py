@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -61,24 +61,12 @@ def test_new_engine_refuses_what_it_does_not_know(text: str, told: str) -> None:
         new_engine(text)
 
 
-def test_reserved_engine_leaves_the_callers_open() -> None:
-    mine = FakeEngine(lambda _: 1.0)
-    with reserved_engine(mine, "a search", print) as engine:
-        assert engine is mine
-        assert mine.reservations == ["a search"]
-    assert not mine.closed
-
-
 def test_reserved_engine_closes_its_own_though_the_wait_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nothing that it made stays behind."""
     made = FakeEngine(lambda _: 1.0)
-
-    def interrupted(what: str, *_: object) -> NoReturn:
-        raise Interrupted(what)
-
-    monkeypatch.setattr(made, "reserved", interrupted)
+    made.reserved = Mock(side_effect=Interrupted("a search"))
     monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda _: made)
     with pytest.raises(Interrupted), reserved_engine("fake", "a search", print):
         pytest.fail("It was reserved.")
@@ -89,12 +77,10 @@ class Busy(FakeEngine):
     def __init__(self) -> None:
         super().__init__(lambda _: 1.0)
 
-    def reserved(
-        self, what: str, notify: Notify, seconds: float | None = None
-    ) -> AbstractContextManager[None]:
+    def reserved(self, what: str, notify: Notify, *more: Any) -> Any:
         holder = Holder(pid=7, since=0, what="theirs", seconds=60)
         notify(Wait(holder=holder, before=1, until=1e9))
-        return super().reserved(what, notify, seconds)
+        return super().reserved(what, notify, *more)
 
 
 def test_another_search_is_not_waited_for_if_that_is_not_wanted() -> None:

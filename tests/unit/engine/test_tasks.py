@@ -35,8 +35,7 @@ def test_what_was_found_when_its_time_was_up_counts(task: LearningRequest) -> No
 
 
 @pytest.mark.parametrize(
-    ("phase", "why"),
-    [(Phase.WHOLE, Unpredictable.NO_TIME), (Phase.STEADY, Unpredictable.FAILED)],
+    ("phase", "why"), [(Phase.WHOLE, Unpredictable.NO_TIME), (Phase.STEADY, Unpredictable.FAILED)]
 )
 def test_a_training_that_found_nothing_says_why(
     task: LearningRequest, phase: Phase, why: Unpredictable

@@ -162,7 +162,6 @@ def test_phases_and_their_limits(
     assert dog.phase is phase
     assert dog.overdue(last_moment) is None
     overdue = dog.overdue(last_moment + 0.001)
-    assert overdue is not None
     assert overdue.phase is phase
     assert words in reason_text(overdue)
     assert reason_text(overdue).endswith(".")

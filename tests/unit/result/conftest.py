@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,7 +23,8 @@ from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
-from autotune.workload import Workload
+from tests.trials import ended_trial
+from tools.docs.samples import WORKLOAD
 
 ALONE = Configuration(per_replica_batch=128)
 PAIR = Configuration(
@@ -32,41 +33,31 @@ PAIR = Configuration(
 GANG = Configuration(
     strategy="multi_worker_mirrored", workers=2, per_replica_batch=64, shard_policy="data"
 )
-MakeTrial = Callable[..., Trial]
-Changed = Callable[..., Result]
 
 
-@pytest.fixture(name="make_trial")
-def fixture_make_trial() -> MakeTrial:
-    def make(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
-        stage = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
-        fields = {
-            "stage": stage,
-            "outcome": Outcome.MEASURED,
-            "reason": Message(text="throughput measured"),
-            "examples_per_second": 1000.0,
-            "windows": (Window(4, 0.1),),
-            "wall_seconds": 3.0,
-        }
-        return Trial(number=number, configuration=configuration, **fields | changes)
-
-    return make
+def make_trial(number: int, configuration: Configuration = ALONE, **changes: Any) -> Trial:
+    fields = {
+        "stage": Stage.EXPLORE if configuration.distributed else Stage.BASELINE,
+        "reason": Message(text="throughput measured"),
+        "examples_per_second": 1000.0,
+        "windows": (Window(4, 0.1),),
+        "wall_seconds": 3.0,
+    }
+    return ended_trial(number, configuration=configuration, **fields | changes)
 
 
-@pytest.fixture
-def trials(make_trial: MakeTrial) -> tuple[Trial, ...]:
-    """A search: two measured, one that crashed, and the two again, twice."""
-    crash = {"outcome": Outcome.CRASHED, "reason": Message(text="worker 1 was killed by SIGSEGV")}
-    again = [
-        make_trial(3 + i, c, stage=Stage.REPEAT, examples_per_second=rate)
-        for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])
-    ]
-    return (
-        make_trial(0),
-        make_trial(1, PAIR, examples_per_second=1500.0),
-        make_trial(2, GANG, examples_per_second=None, windows=(), **crash),
-        *again,
-    )
+AGAIN = [
+    make_trial(3 + i, c, stage=Stage.REPEAT, examples_per_second=rate)
+    for i, (c, rate) in enumerate([(ALONE, 1000), (PAIR, 1400), (ALONE, 1010), (PAIR, 1450)])
+]
+CRASH = {"outcome": Outcome.CRASHED, "reason": Message(text="worker 1 was killed by SIGSEGV")}
+TRIALS = (
+    make_trial(0),
+    make_trial(1, PAIR, examples_per_second=1500.0),
+    make_trial(2, GANG, examples_per_second=None, windows=(), **CRASH),
+    *AGAIN,
+)
+"""A search: two measured, one that crashed, and the two again, twice."""
 
 
 def table_of(trials: Iterable[Trial]) -> tuple[Entry, ...]:
@@ -75,50 +66,44 @@ def table_of(trials: Iterable[Trial]) -> tuple[Entry, ...]:
 
 
 @pytest.fixture
-def plan(workload: Workload) -> Plan:
-    request = TuningRequest(workload=workload, space="quick", out=Path("out"))
+def plan() -> Plan:
+    request = TuningRequest(workload=WORKLOAD, space="quick", out=Path("out"))
     return dry_run(request, FakeEngine(lambda _: 1.0))
 
 
-@pytest.fixture
-def result(workload: Workload, trials: tuple[Trial, ...]) -> Result:
-    gain = Interval(low=1.21, value=1.42, high=1.66)
-    return Result(
-        configuration=PAIR,
-        verdict=Verdict.DISTRIBUTE,
-        evidence=Evidence(
-            outcome=VerdictOutcome.GAIN,
-            decision=Decision(
-                verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=gain, faster=0.999, none=0.001
-            ),
-            default=Configuration(),
+GAIN = Interval(low=1.21, value=1.42, high=1.66)
+RESULT = Result(
+    configuration=PAIR,
+    verdict=Verdict.DISTRIBUTE,
+    evidence=Evidence(
+        outcome=VerdictOutcome.GAIN,
+        decision=Decision(
+            verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=GAIN, faster=0.999, none=0.001
         ),
-        examples_per_second=Interval(low=1300, value=1425, high=1560),
-        best_distributed_speedup=gain,
-        one_device=ALONE,
-        best_distributed=PAIR,
-        gain_over_yours=None,
-        script="print('trained')\n",
-        launch=None,
-        trials=trials,
-        compared=table_of(trials),
-        workload=workload,
-        facts=FAKE_FACTS,
-        machine=FAKE_MACHINE,
-        study="digits",
-        seed=0,
-        seconds=75.0,
-    )
+        default=Configuration(),
+    ),
+    examples_per_second=Interval(low=1300, value=1425, high=1560),
+    best_distributed_speedup=GAIN,
+    one_device=ALONE,
+    best_distributed=PAIR,
+    gain_over_yours=None,
+    script="print('trained')\n",
+    launch=None,
+    trials=TRIALS,
+    compared=table_of(TRIALS),
+    workload=WORKLOAD,
+    facts=FAKE_FACTS,
+    machine=FAKE_MACHINE,
+    study="digits",
+    seed=0,
+    seconds=75.0,
+)
 
 
-@pytest.fixture(name="changed")
-def fixture_changed(result: Result) -> Changed:
-    def change(**changes: Any) -> Result:
-        fields = {"compared": table_of(changes.get("trials", result.trials)), **changes}
-        kept = Result.model_fields.keys() - fields.keys() - {"global_batch"}
-        return Result(**{name: getattr(result, name) for name in kept}, **fields)
-
-    return change
+def changed(**changes: Any) -> Result:
+    fields = {"compared": table_of(changes.get("trials", TRIALS)), **changes}
+    kept = Result.model_fields.keys() - fields.keys() - {"global_batch"}
+    return Result(**{name: getattr(RESULT, name) for name in kept}, **fields)
 
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}
@@ -168,9 +153,8 @@ class Reader(HTMLParser):
         self.open[-1].inside.append(data)
 
 
-@pytest.fixture
-def read() -> Callable[[Result], Element]:
-    return lambda result: Reader(result.report()).open[0]
+def read(result: Result) -> Element:
+    return Reader(result.report()).open[0]
 
 
 def around(value: float) -> Interval:
@@ -187,14 +171,15 @@ def step(configuration: Configuration, milliseconds: float, **shares: float) -> 
     return Breakdown(configuration=configuration, milliseconds=milliseconds, shares=tuple(known))
 
 
-@pytest.fixture
-def diagnosed(result: Result) -> Result:
-    """A result that knows where the time of its steps goes."""
-    found = Diagnosis(
-        one_device=step(result.trials[0].configuration, 64.0, compute=0.75, input=0.25),
-        distributed=step(result.config, 128.0, compute=0.5, sharing=0.3, exchange=0.2),
-        break_even=BreakEven(
-            configuration=result.config, batch=around(300), farthest=512, bandwidth=around(2.5e8)
-        ),
-    )
-    return result.model_copy(update={"diagnosis": found})
+DIAGNOSED = RESULT.model_copy(
+    update={
+        "diagnosis": Diagnosis(
+            one_device=step(ALONE, 64.0, compute=0.75, input=0.25),
+            distributed=step(PAIR, 128.0, compute=0.5, sharing=0.3, exchange=0.2),
+            break_even=BreakEven(
+                configuration=PAIR, batch=around(300), farthest=512, bandwidth=around(2.5e8)
+            ),
+        )
+    }
+)
+"""A result that knows where the time of its steps goes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -19,7 +18,7 @@ from autotune.stats.gradients import Learning
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
 
-from .conftest import Changed, MakeTrial
+from .conftest import DIAGNOSED, RESULT, changed, make_trial
 
 
 def drawn(result: Result) -> charts.Throughput:
@@ -38,9 +37,9 @@ def length(found: charts.Steps, bar: charts.Bar) -> float:
     return sum(width for _, _, width in segments(found, bar))
 
 
-def test_the_best_stands_first_and_once(result: Result) -> None:
+def test_the_best_stands_first_and_once() -> None:
     """However often it ran; the faster is farther to the right."""
-    found = drawn(result)
+    found = drawn(RESULT)
     assert [each.entry.configuration.distributed for each in found.rows] == [True, False]
     assert [each.chosen for each in found.rows] == [True, False]
     pair, alone = (found.scale.reach(each.entry.speedup) for each in found.rows)
@@ -49,28 +48,24 @@ def test_the_best_stands_first_and_once(result: Result) -> None:
     assert alone.low == alone.at == alone.high == found.scale.at(1.0)
 
 
-def test_marks_differ_by_what_they_stand_for(
-    result: Result, changed: Changed, make_trial: MakeTrial
-) -> None:
+def test_marks_differ_by_what_they_stand_for() -> None:
     slow = make_trial(
         9, Configuration(per_replica_batch=7), outcome=Outcome.PRUNED, examples_per_second=10.0
     )
-    found = drawn(changed(trials=(*result.trials, slow)))
+    found = drawn(changed(trials=(*RESULT.trials, slow)))
     assert found.marks == charts.MARKS
     last = found.rows[-1]
     assert charts.mark_of(last.entry) == "pruned"
     assert "pruned" in last.note
 
 
-def test_what_is_not_drawn_stands_in_a_table(
-    result: Result, changed: Changed, make_trial: MakeTrial
-) -> None:
+def test_what_is_not_drawn_stands_in_a_table() -> None:
     """The drawing has an end, and what others are compared with; each is told once."""
     more = tuple(
         make_trial(i, Configuration(per_replica_batch=i), examples_per_second=float(i))
         for i in range(150, 200)
     )
-    found = drawn(changed(trials=(*result.trials, *more)))
+    found = drawn(changed(trials=(*RESULT.trials, *more)))
     assert len(found.rows) == charts.SHOWN
     assert ITSELF in [each.entry.speedup for each in found.rows]
     told = [each.entry.configuration for each in (*found.rows, *found.rest)]
@@ -78,9 +73,9 @@ def test_what_is_not_drawn_stands_in_a_table(
     assert found.rest[-1].entry.configuration.per_replica_batch == 150
 
 
-def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
+def test_parts_stand_in_the_order_of_the_table() -> None:
     """The same part comes at the same place in each bar, side by side, as long as its time."""
-    found = charts.steps(diagnosed.diagnosis)
+    found = charts.steps(DIAGNOSED.diagnosis)
     alone, pair = found.bars
     assert length(found, pair) == pytest.approx(100, abs=0.1)
     assert length(found, alone) == pytest.approx(50, abs=0.1)
@@ -92,9 +87,9 @@ def test_parts_stand_in_the_order_of_the_table(diagnosed: Result) -> None:
             assert following == pytest.approx(start + width, abs=0.02)
 
 
-def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
+def test_what_is_not_explained_has_its_place() -> None:
     """What parts leave over fills the bar; where they overlap, it is told and not drawn."""
-    alone = diagnosed.diagnosis.one_device
+    alone = DIAGNOSED.diagnosis.one_device
     more = Interval(low=0.2, value=0.25, high=0.3)
     less = Interval(low=-0.3, value=-0.25, high=-0.2)
     lacking = alone.model_copy(update={"shares": alone.shares[:1], "unexplained": more})
@@ -107,8 +102,8 @@ def test_what_is_not_explained_has_its_place(diagnosed: Result) -> None:
     assert second.time("not explained") == "-125 ms"
 
 
-def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) -> None:
-    whole = diagnosed.diagnosis.one_device
+def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart() -> None:
+    whole = DIAGNOSED.diagnosis.one_device
     empty = Breakdown(configuration=whole.configuration, milliseconds=3.0, shares=())
     assert charts.steps(None) is None
     assert charts.steps(Diagnosis(one_device=empty)) is None
@@ -116,21 +111,17 @@ def test_nothing_is_drawn_of_a_step_that_was_not_taken_apart(diagnosed: Result) 
     assert "only one of the two" in found.sentence
 
 
-@pytest.fixture(name="weighed")
-def fixture_weighed(changed: Changed, make_trial: MakeTrial) -> Callable[..., Result]:
-    def make(learning: Learning | None) -> Result:
-        rates = {32: 1000.0, 128: 2000.0, 512: 4000.0}
-        trials = [
-            make_trial(i, Configuration(per_replica_batch=batch), examples_per_second=rate)
-            for i, (batch, rate) in enumerate(rates.items())
-        ]
-        facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
-        return changed(trials=tuple(trials), facts=facts, one_device=own, configuration=own)
-
-    return make
+def weighed(learning: Learning | None) -> Result:
+    rates = {32: 1000.0, 128: 2000.0, 512: 4000.0}
+    trials = [
+        make_trial(i, Configuration(per_replica_batch=batch), examples_per_second=rate)
+        for i, (batch, rate) in enumerate(rates.items())
+    ]
+    facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
+    return changed(trials=tuple(trials), facts=facts, one_device=own, configuration=own)
 
 
-def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Result]) -> None:
+def test_a_batch_is_drawn_by_its_time_to_the_same_loss() -> None:
     """Examples needed over the gain in speed; the own batch takes as long as itself."""
     result = weighed(fake_learning(100.0))
     found = charts.batch_times(result)
@@ -146,9 +137,7 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss(weighed: Callable[..., Re
 
 
 @pytest.mark.parametrize("learning", [None, Learning(batch=32)])
-def test_no_batch_is_drawn_where_nothing_is_known(
-    weighed: Callable[..., Result], learning: Learning | None
-) -> None:
+def test_no_batch_is_drawn_where_nothing_is_known(learning: Learning | None) -> None:
     assert charts.batch_times(weighed(learning)) is None
     assert "Time to the same loss with each batch" not in weighed(learning).report()
 

@@ -11,7 +11,7 @@ from autotune.result.epochs import target_lines
 from autotune.stats import Interval
 from autotune.text import parse_seconds, roughly
 
-from .conftest import GANG, Changed, step
+from .conftest import GANG, changed, step
 
 RATE = Interval(low=900.0, value=1000.0, high=1100.0)
 
@@ -36,9 +36,7 @@ DIAGNOSIS = Diagnosis(
         ("10s", ["No more machines are predicted to do it: 8 come nearest, with 31 s"]),
     ],
 )
-def test_a_target_is_compared_with_what_is_predicted(
-    changed: Changed, asked: str, more: list[str]
-) -> None:
+def test_a_target_is_compared_with_what_is_predicted(asked: str, more: list[str]) -> None:
     """As recommended first, then on the fewest machines, then by how much nothing reaches it."""
     result = changed(
         options=SearchOptions(epoch_in=asked, price=2.0),
@@ -53,7 +51,7 @@ def test_a_target_is_compared_with_what_is_predicted(
     assert all(text in line for text, line in zip(more, others, strict=True))
 
 
-def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
+def test_nothing_is_predicted_from_one_machine() -> None:
     facts = changed().facts.model_copy(update={"examples": 100_000})
     options = SearchOptions(epoch_in="1min")
     *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))
@@ -69,9 +67,7 @@ def test_nothing_is_predicted_from_one_machine(changed: Changed) -> None:
         ({}, None),
     ],
 )
-def test_what_lies_between_epochs_is_told(
-    changed: Changed, found: dict[str, float], said: str | None
-) -> None:
+def test_what_lies_between_epochs_is_told(found: dict[str, float], said: str | None) -> None:
     """Beside the epoch, with its share; nothing where nothing was seen."""
     reasons = changed(between=BetweenEpochs(**found)).reasons
     lines = [each for each in reasons if each.startswith("After each epoch")]

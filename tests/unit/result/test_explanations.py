@@ -6,10 +6,9 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.options import SearchOptions
-from autotune.result import Result
 from autotune.result.explanations import largest_batch
 
-from .conftest import Changed, MakeTrial
+from .conftest import RESULT, changed, make_trial
 
 GIB = 2.0**30
 
@@ -28,17 +27,15 @@ def test_peaks_that_say_nothing_are_not_extrapolated(peaks: dict[int, float]) ->
 
 @pytest.mark.parametrize(("diagnose", "budget"), [(True, 60.0), (False, 60.0), (True, None)])
 def test_a_diagnosis_for_which_no_time_was_left_is_told(
-    result: Result, *, diagnose: bool, budget: float | None
+    *, diagnose: bool, budget: float | None
 ) -> None:
     """Only where one was asked for, and time was bounded."""
     options = SearchOptions(diagnose=diagnose, budget=budget)
-    told = result.model_copy(update={"diagnosis": None, "options": options}).reasons
+    told = RESULT.model_copy(update={"diagnosis": None, "options": options}).reasons
     assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
 
 
-def test_slow_callbacks_and_accumulated_gradients_are_told(
-    changed: Changed, make_trial: MakeTrial
-) -> None:
+def test_slow_callbacks_and_accumulated_gradients_are_told() -> None:
     """Of the user's own settings, whose step of 32 examples takes 32 ms."""
     own = Configuration()
     mine = make_trial(0, own, callback_seconds=(("Logger", 0.02),))
@@ -48,6 +45,6 @@ def test_slow_callbacks_and_accumulated_gradients_are_told(
     assert any(each.startswith("An update sees 3 batches") for each in found)
 
 
-def test_the_speed_of_a_changed_script_is_told(changed: Changed) -> None:
+def test_the_speed_of_a_changed_script_is_told() -> None:
     found = changed(patch="a change", patch_speed=0.97).reasons
     assert any("train.patch ran once, with 0.97 times" in line for line in found)

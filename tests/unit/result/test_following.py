@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
@@ -15,30 +14,22 @@ from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import following
 from autotune.result.view import Progress
-from autotune.trial import Stage, Trial
+from autotune.trial import Stage
+from tests.drawing import draw
 
-from .conftest import MakeTrial, Reader
+from .conftest import TRIALS, Reader, make_trial
 
-Draw = Callable[..., str]
 HOSTILE = "</td><script>alert('x')</script> & <b>"
 
 
 @pytest.fixture
-def events(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Event, ...]:
-    last = trials[-1]
+def events(plan: Plan) -> tuple[Event, ...]:
+    last = TRIALS[-1]
     running = TrialStarted(
         number=7, stage=last.stage, configuration=last.configuration, elapsed=65.0
     )
-    ended = (TrialEnded(trial=trial, elapsed=60.0) for trial in trials)
+    ended = (TrialEnded(trial=trial, elapsed=60.0) for trial in TRIALS)
     return (Planned(plan=plan), *ended, running)
-
-
-@pytest.fixture
-def progress(events: tuple[Event, ...]) -> Progress:
-    progress = Progress(now=lambda: 0.0)
-    for event in events:
-        progress.take(event)
-    return progress
 
 
 def terminal() -> Console:
@@ -55,12 +46,14 @@ def terminal() -> Console:
 
 
 def output(console: Console) -> str:
-    assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 
-def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: Draw) -> None:
+def test_the_view_shows_budget_phase_best_and_latest(events: tuple[Event, ...]) -> None:
     """With the interval of what is best, and why a trial failed; it fits a terminal."""
+    progress = Progress(now=lambda: 0.0)
+    for event in events:
+        progress.take(event)
     for width, height in ((60, 30), (80, 24), (160, 24)):
         lines = draw(following.live_view(progress), width).splitlines()
         assert max(map(len, lines)) <= width
@@ -79,9 +72,7 @@ def test_the_view_shows_budget_phase_best_and_latest(progress: Progress, draw: D
         assert told in text
 
 
-def test_only_the_latest_trials_are_shown_the_newest_first(
-    make_trial: MakeTrial, draw: Draw
-) -> None:
+def test_only_the_latest_trials_are_shown_the_newest_first() -> None:
     """A long search does not make the view longer, and what finds no room is the oldest."""
     progress = Progress()
     skipped = {"outcome": Outcome.SKIPPED, "reason": Message(text="cannot win")}
@@ -94,13 +85,11 @@ def test_only_the_latest_trials_are_shown_the_newest_first(
     assert sum(each.isdecimal() for each in numbers) == following.LATEST
 
 
-def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(
-    plan: Plan, trials: tuple[Trial, ...]
-) -> None:
+def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(plan: Plan) -> None:
     """The plan and notices stay, set apart from what follows; the cursor is back."""
     console = terminal()
     with following.LiveReport(console) as report:
-        report(Planned(plan=plan, kept=trials[:3]))
+        report(Planned(plan=plan, kept=TRIALS[:3]))
         report(Notice(text="A worker [1] failed"))
     text = output(console)
     for told in ("--dry-run lists them", "Resuming after 3 trials", "A worker [1] failed"):
@@ -127,10 +116,10 @@ def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> 
     assert not report._live.is_started
 
 
-def test_no_line_reaches_the_edge(trials: tuple[Trial, ...]) -> None:
+def test_no_line_reaches_the_edge() -> None:
     """The terminal's echo of Ctrl-C finds room behind the last line."""
     report, plain = following.LiveReport(terminal()), Console(file=StringIO(), width=80)
-    report(TrialEnded(trial=trials[0], elapsed=1.0))
+    report(TrialEnded(trial=TRIALS[0], elapsed=1.0))
     plain.print(report._view())
     assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
 
@@ -149,13 +138,13 @@ def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) ->
         assert text in html
 
 
-def test_many_events_make_few_redraws(trials: tuple[Trial, ...]) -> None:
+def test_many_events_make_few_redraws() -> None:
     """The processes that are timed have the cores to themselves."""
     console, shown, began = terminal(), list[str](), time.monotonic()
     with following.LiveReport(console) as live, following.NotebookReport(shown.append) as below:
         for _ in range(100):
-            live(TrialEnded(trial=trials[0], elapsed=1.0))
-            below(TrialEnded(trial=trials[0], elapsed=1.0))
+            live(TrialEnded(trial=TRIALS[0], elapsed=1.0))
+            below(TrialEnded(trial=TRIALS[0], elapsed=1.0))
             time.sleep(0.005)
     seconds = time.monotonic() - began
     # The first and the last come on top, and in a cell the empty one.
@@ -171,9 +160,9 @@ def lines(*events: Event) -> list[str]:
     return text.getvalue().splitlines()
 
 
-def test_a_log_has_a_line_for_each_trial(trials: tuple[Trial, ...]) -> None:
+def test_a_log_has_a_line_for_each_trial() -> None:
     """Aligned with the headings above it; each stage is announced once, a failure says why."""
-    both = (*trials, trials[0], trials[1])
+    both = (*TRIALS, TRIALS[0], TRIALS[1])
     shown = lines(*(TrialEnded(trial=trial, elapsed=65.0) for trial in both))
     column = next(line for line in shown if "configuration" in line).index("configuration")
     rows = [line for line in shown if "batch" in line]
@@ -192,7 +181,7 @@ def test_other_events_take_a_line_of_a_log() -> None:
     assert [each.split("  ")[-1] for each in shown] == [once, again, once, "A worker fell", ""]
 
 
-def test_a_resumed_search_counts_what_it_has(plan: Plan, make_trial: MakeTrial) -> None:
+def test_a_resumed_search_counts_what_it_has(plan: Plan) -> None:
     """The trials of the study are counted, and later ones are compared with them."""
     kept = (make_trial(0, examples_per_second=2000.0),)
     shown = lines(Planned(plan=plan, kept=kept), TrialEnded(trial=make_trial(1), elapsed=1.0))
@@ -200,7 +189,7 @@ def test_a_resumed_search_counts_what_it_has(plan: Plan, make_trial: MakeTrial) 
     assert " 0.71 " in shown[-2]
 
 
-def test_markup_in_a_reason_is_text(make_trial: MakeTrial) -> None:
+def test_markup_in_a_reason_is_text() -> None:
     trial = make_trial(0, outcome=Outcome.FAILED, reason=Message(text="shape [32, 10] [/red]"))
     assert "shape [32, 10] [/red]" in "\n".join(lines(TrialEnded(trial=trial, elapsed=1.0)))
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,26 +14,24 @@ from autotune.config import Configuration
 from autotune.errors import OutputError
 from autotune.options import SearchOptions
 from autotune.reason import CheckKind, Message, Outcome
-from autotune.result import Result
 from autotune.result.html import coded, page
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.testing import FakeEngine, fake_machine
 from autotune.workload import Factory, Workload
 
-from .conftest import Changed, MakeTrial
+from .conftest import DIAGNOSED, RESULT, changed, make_trial, read
 
-Read = Callable[[Result], Any]
 MEGABYTE = 1_000_000
 HOSTILE = "</script></style><script>alert(\"1\")</script><b onclick='x'>&amp; {{ 7*7 }} \x00\ud800"
 
 
-def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, read: Read) -> None:
+def test_it_tells_all_that_somebody_who_was_not_there_needs() -> None:
     """Verdict, figures with intervals, reasons, failures, program, machine and seed."""
-    found = read(diagnosed)
+    found = read(DIAGNOSED)
     [answer] = found.find("h1")
     [more] = (e for e in found.find("p") if e.attributes.get("class") == "more")
-    assert f"{answer.text} {more.text}" == diagnosed.summary
+    assert f"{answer.text} {more.text}" == DIAGNOSED.summary
     text = " ".join(found.text.split())
     for told in (
         "1.21 to 1.66",
@@ -52,21 +48,21 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs(diagnosed: Result, r
     assert text.lower().count("worker 1 was killed by sigsegv") == 1, "told twice"
 
 
-def test_the_programs_can_be_copied_from_it(result: Result, read: Read) -> None:
+def test_the_programs_can_be_copied_from_it() -> None:
     """What trains, and what starts it here, by Slurm, Kubernetes and Ray, to the last byte."""
     script = "import os\n\n\ndef main() -> None:\n\tprint(f'{1}<&>')\n\n\nmain()\n"
     config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
     changes = {"configuration": config, "script": script, "launch": "print('launched')\n"}
-    group = result.model_copy(update=changes)
+    group = RESULT.model_copy(update=changes)
     programs = {name: text for name, text in group.programs().items() if text}
     launchers = {"launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"}
     assert set(programs) == {"train.py", *launchers}
     assert {script, *programs.values()} <= {each.text for each in read(group).find("pre")}
 
 
-def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
+def test_every_figure_has_its_table() -> None:
     """What is drawn can be read, and what cannot be read is hidden from those who listen."""
-    figures = list(read(diagnosed).find("figure"))
+    figures = list(read(DIAGNOSED).find("figure"))
     assert len(figures) == 3
     for figure in figures:
         assert list(figure.find("table"))
@@ -75,25 +71,23 @@ def test_every_figure_has_its_table(diagnosed: Result, read: Read) -> None:
             assert known & drawing.attributes.keys()
 
 
-def test_every_label_has_its_target(diagnosed: Result, read: Read) -> None:
-    every = [each.attributes for each in read(diagnosed).find("*")]
+def test_every_label_has_its_target() -> None:
+    every = [each.attributes for each in read(DIAGNOSED).find("*")]
     names = [each["id"] for each in every if "id" in each]
     wanted = {name for each in every for name in each.get("aria-labelledby", "").split()}
     assert len(names) == len(set(names))
     assert wanted <= set(names)
 
 
-def test_it_loads_nothing(diagnosed: Result, read: Read) -> None:
+def test_it_loads_nothing() -> None:
     """No address of anything is in it, and its policy allows none."""
-    text = page(diagnosed)
+    text = page(DIAGNOSED)
     assert not [w for w in ("http:", "https:", "url(", " src=", " href=", " style=") if w in text]
-    policies = [each.attributes.get("content", "") for each in read(diagnosed).find("meta")]
+    policies = [each.attributes.get("content", "") for each in read(DIAGNOSED).find("meta")]
     assert any("default-src 'none'" in each and "unsafe" not in each for each in policies)
 
 
-def test_nothing_that_others_wrote_is_markup(
-    result: Result, changed: Changed, make_trial: MakeTrial, read: Read
-) -> None:
+def test_nothing_that_others_wrote_is_markup() -> None:
     """Reasons, names, values and the program itself are text, whatever they hold."""
     hostile = Factory(name=HOSTILE, module="m", arguments=((HOSTILE, HOSTILE),))
     bad = {"outcome": Outcome.CRASHED, "reason": Message(text=HOSTILE), "examples_per_second": None}
@@ -103,15 +97,15 @@ def test_nothing_that_others_wrote_is_markup(
         script=f"x = '''{HOSTILE}'''\n",
         launch=f"# {HOSTILE}\n",
         study=HOSTILE,
-        trials=(*result.trials, make_trial(20, own, **bad), make_trial(21, own)),
+        trials=(*RESULT.trials, make_trial(20, own, **bad), make_trial(21, own)),
         workload=Workload(model=hostile, dataset=hostile, callbacks=hostile),
         machine=fake_machine(processor=HOSTILE),
-        facts=result.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
+        facts=RESULT.facts.model_copy(update={"optimizer": HOSTILE, "loss": HOSTILE}),
         certificate=Certificate(
             checks=(undecided(HOSTILE, see(CheckKind.OTHER_START, name=HOSTILE)),)
         ),
     )
-    plain, found = read(result), read(given)
+    plain, found = read(RESULT), read(given)
     assert len(list(found.find("script"))) == len(list(plain.find("script"))) == 1
     assert len(list(found.find("style"))) == 1
     assert not [each for each in found.find("b") if "onclick" in each.attributes]
@@ -120,9 +114,7 @@ def test_nothing_that_others_wrote_is_markup(
     page(given).encode()
 
 
-def test_three_hundred_trials_fit_a_megabyte(
-    changed: Changed, make_trial: MakeTrial, read: Read
-) -> None:
+def test_three_hundred_trials_fit_a_megabyte() -> None:
     """However long the search was, the page can be sent to somebody; a third of them failed."""
     bad = {"outcome": Outcome.FAILED, "examples_per_second": None}
     trials = tuple(
@@ -139,9 +131,7 @@ def test_three_hundred_trials_fit_a_megabyte(
     assert len(list(figure.find("tr"))) < 40
 
 
-def test_a_page_leaves_out_what_there_is_nothing_of(
-    changed: Changed, make_trial: MakeTrial, read: Read
-) -> None:
+def test_a_page_leaves_out_what_there_is_nothing_of() -> None:
     """An interrupted search has a page, too, without empty sections."""
     bare = changed(
         trials=(make_trial(0),),
@@ -156,10 +146,10 @@ def test_a_page_leaves_out_what_there_is_nothing_of(
         assert heading not in text
 
 
-def test_a_folder_that_cannot_be_written_is_named(result: Result, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="Choose another"):
-        result.save(tmp_path / "file")
+        RESULT.save(tmp_path / "file")
 
 
 def test_what_stands_in_backticks_is_code() -> None:
@@ -170,7 +160,7 @@ def test_what_stands_in_backticks_is_code() -> None:
     assert coded("`<b>` <i>") == "<code>&lt;b&gt;</code> &lt;i&gt;"
 
 
-def test_the_same_search_can_be_asked_for_again(result: Result, read: Read) -> None:
+def test_the_same_search_can_be_asked_for_again() -> None:
     """Files, arguments and bounds come as the command line takes them."""
     options = SearchOptions(
         budget=90.0,
@@ -185,7 +175,7 @@ def test_the_same_search_can_be_asked_for_again(result: Result, read: Read) -> N
     dataset = Factory(name="make", module="package.data", root=".", arguments=(("full", True),))
     asked = {"space": "my space.yaml", "options": options}
     workload = Workload(model=model, dataset=dataset)
-    found = read(result.model_copy(update={**asked, "workload": workload}))
+    found = read(RESULT.model_copy(update={**asked, "workload": workload}))
     assert (
         "autotune tune examples/digits.py:model_fn package.data:make --space 'my space.yaml' "
         "--budget 90s --max-trials 12 --margin 0.1 --no-diagnose --seed 0 --global-batch 64 "
@@ -193,16 +183,16 @@ def test_the_same_search_can_be_asked_for_again(result: Result, read: Read) -> N
     ) in [each.text for each in found.find("code")]
 
 
-def test_what_a_command_cannot_hold_is_told(result: Result, read: Read) -> None:
+def test_what_a_command_cannot_hold_is_told() -> None:
     """A reader is not sent away with half of the call, or with names that it cannot find."""
-    model = result.workload.model.model_copy(update={"module": ""})
-    workload = result.workload.model_copy(update={"model": model})
-    text = read(result.model_copy(update={"space": None, "workload": workload})).text
+    model = RESULT.workload.model.model_copy(update={"module": ""})
+    workload = RESULT.workload.model_copy(update={"model": model})
+    text = read(RESULT.model_copy(update={"space": None, "workload": workload})).text
     assert "created in Python" in text
     assert "model_fn came from a notebook" in text
 
 
-def test_a_search_keeps_what_it_was_asked(workload: Workload, tmp_path: Path, read: Read) -> None:
+def test_a_search_keeps_what_it_was_asked(workload: Workload, tmp_path: Path) -> None:
     """The command of its result names its space, budget and seed."""
     options = SearchOptions(budget=40.0, max_trials=3, seed=7)
     request = TuningRequest(workload=workload, space="quick", options=options, out=tmp_path)
@@ -211,14 +201,14 @@ def test_a_search_keeps_what_it_was_asked(workload: Workload, tmp_path: Path, re
     assert any(t.endswith("--space quick --budget 40s --max-trials 3 --seed 7") for t in shown)
 
 
-def test_a_cell_shows_answers_plot_code_and_report(result: Result) -> None:
+def test_a_cell_shows_answers_plot_code_and_report() -> None:
     """Nothing that others wrote is markup, and nothing is loaded."""
     hostile = Message(text="<script>alert(1)</script>")
-    trials = tuple(each.model_copy(update={"reason": hostile}) for each in result.trials)
-    html = result.model_copy(update={"trials": trials})._repr_html_()
+    trials = tuple(each.model_copy(update={"reason": hostile}) for each in RESULT.trials)
+    html = RESULT.model_copy(update={"trials": trials})._repr_html_()
     for told in ("Distribute: ", "recommended", "1.42 times (", "&lt;script&", "<circle"):
         assert told in html
-    assert result.script in unescape(html)
+    assert RESULT.script in unescape(html)
     assert "<script" not in html
     assert "http" not in html
     (report,) = re.findall(r'href="data:text/html;base64,([^"]+)"', html)

@@ -16,49 +16,45 @@ from autotune.result.answer import settings
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.stats import Interval
 
-from .conftest import ALONE, Changed, MakeTrial
+from .conftest import ALONE, RESULT, changed, make_trial
 
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
 
-def saying(
-    result: Result, outcome: VerdictOutcome, configuration: Configuration = ALONE, **known: Any
-) -> Result:
+def saying(outcome: VerdictOutcome, configuration: Configuration = ALONE, **known: Any) -> Result:
     decision = Decision(verdict=Verdict.UNDECIDED)
     evidence = Evidence(**{"outcome": outcome, "decision": decision, "default": ALONE, **known})
-    return result.model_copy(update={"evidence": evidence, "configuration": configuration})
+    return RESULT.model_copy(update={"evidence": evidence, "configuration": configuration})
 
 
-def test_plain_data_goes_through_json(
-    result: Result, changed: Changed, make_trial: MakeTrial
-) -> None:
+def test_plain_data_goes_through_json() -> None:
     """It holds the keys of --json; windows are left to trials.jsonl; what is infinite is null."""
-    found = result.to_dict()
+    found = RESULT.to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["verdict"] == "distribute"
     assert found["configuration"]["strategy"] == "mirrored"
     assert found["best_distributed_speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
-    assert len(found["trials"]) == len(result.trials)
+    assert len(found["trials"]) == len(RESULT.trials)
     assert "windows" not in found["trials"][0]
     endless = changed(trials=(make_trial(0, error=float("inf")),)).to_dict()
     read = json.loads(json.dumps(endless), parse_constant=pytest.fail)
     assert read["trials"][0]["error"] is None
 
 
-def test_what_is_printed_and_saved_fits_the_schema(result: Result, tmp_path: Path) -> None:
+def test_what_is_printed_and_saved_fits_the_schema(tmp_path: Path) -> None:
     """All but the trials, which have a file of their own and are printed without their windows."""
     fits = jsonschema_rs.validator_for(Result.model_json_schema(mode="serialization"))
-    saved = json.loads((result.save(tmp_path) / "result.json").read_text())
-    for found in (result.to_dict(), saved):
+    saved = json.loads((RESULT.save(tmp_path) / "result.json").read_text())
+    for found in (RESULT.to_dict(), saved):
         assert fits.is_valid({**found, "trials": []}), [*fits.iter_errors(found)]
     assert not fits.is_valid({**saved, "trials": [], "verdict": "perhaps"})
 
 
-def test_the_frame_has_a_row_for_each_trial(result: Result, changed: Changed) -> None:
+def test_the_frame_has_a_row_for_each_trial() -> None:
     """Figures are numbers, compared with all runs on one device; of no trials there are columns."""
     pytest.importorskip("pandas")
-    frame = result.trials_frame()
-    assert list(frame.index) == [trial.number for trial in result.trials]
+    frame = RESULT.trials_frame()
+    assert list(frame.index) == [trial.number for trial in RESULT.trials]
     assert frame["examples_per_second"].dtype == float
     assert frame.loc[1, "vs_one_device"] == pytest.approx(1500 / (1000 * 1000 * 1010) ** (1 / 3))
     assert [*frame.index[frame["vs_one_device"].isna()]] == [2]
@@ -69,11 +65,11 @@ def test_the_frame_has_a_row_for_each_trial(result: Result, changed: Changed) ->
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    result: Result, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("autotune.installed.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match=r"pandas.*pip install '\.\[notebook\]'"):
-        result.trials_frame()
+        RESULT.trials_frame()
 
 
 @pytest.mark.parametrize(
@@ -85,17 +81,15 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
         ("accurate", "less accurate", "more accurate"),
     ],
 )
-def test_what_is_worse_is_said_of_what_is_compared(
-    result: Result, adjective: str, worse: str, better: str
-) -> None:
+def test_what_is_worse_is_said_of_what_is_compared(adjective: str, worse: str, better: str) -> None:
     """Dearer is not slower; what ran is told apart from what is proved."""
-    told = saying(result, VerdictOutcome.SLOWER, adjective=adjective).summary
+    told = saying(VerdictOutcome.SLOWER, adjective=adjective).summary
     assert f"that ran was {worse}." in told
-    proved = saying(result, VerdictOutcome.PROVED_SLOWER, adjective=adjective).summary
+    proved = saying(VerdictOutcome.PROVED_SLOWER, adjective=adjective).summary
     assert f"no distributed configuration can be {better}." in proved
 
 
-def test_an_answer_that_is_not_sure_tells_what_it_rests_on(result: Result) -> None:
+def test_an_answer_that_is_not_sure_tells_what_it_rests_on() -> None:
     """The likelier side, its probability, what either may lose, and the budget that settles it."""
     open_ = Decision(
         verdict=Verdict.UNDECIDED,
@@ -107,13 +101,13 @@ def test_an_answer_that_is_not_sure_tells_what_it_rests_on(result: Result) -> No
         distributing=0.0004,
         more_seconds=465.0,
     )
-    told = saying(result, VerdictOutcome.LIKELIER_DISTRIBUTE, TWO, decision=open_).summary
+    told = saying(VerdictOutcome.LIKELIER_DISTRIBUTE, TWO, decision=open_).summary
     assert told.startswith("Not sure yet, likelier distribute: MirroredStrategy with 2 replicas")
     assert "1.12 times (0.97 to 1.30) as fast as the best single device" in told
     assert "With a probability of 92% it is faster than every configuration on" in told
     assert "Distributing is expected to lose less than 0.1%, staying 2.3%" in told
     assert "continue with a budget of 8min (--resume) to be sure" in told
-    stay = saying(result, VerdictOutcome.LIKELIER_STAY, decision=open_).summary
+    stay = saying(VerdictOutcome.LIKELIER_STAY, decision=open_).summary
     assert stay.startswith("Not sure yet, likelier stay on one device: ")
     assert "With a probability of 60% none gains 3% or more" in stay
     assert "Staying is expected to lose 2.3%, distributing less than 0.1%" in stay
@@ -128,11 +122,11 @@ def test_an_answer_that_is_not_sure_tells_what_it_rests_on(result: Result) -> No
     ],
 )
 def test_no_side_is_called_likelier_or_surer_than_it_is(
-    result: Result, outcome: VerdictOutcome, faster: float, words: str
+    outcome: VerdictOutcome, faster: float, words: str
 ) -> None:
     """What may lose less is recommended meanwhile; a probability was drawn, and is none of 1."""
     open_ = Decision(verdict=Verdict.UNDECIDED, challenger=TWO, faster=faster, none=0.3)
-    assert words in saying(result, outcome, decision=open_).summary
+    assert words in saying(outcome, decision=open_).summary
 
 
 @pytest.mark.parametrize(
@@ -142,14 +136,12 @@ def test_no_side_is_called_likelier_or_surer_than_it_is(
         (1.9, "another batch seems better, but few runs show it"),
     ],
 )
-def test_own_settings_are_kept_for_what_the_table_shows(
-    result: Result, make_trial: MakeTrial, low: float, why: str
-) -> None:
+def test_own_settings_are_kept_for_what_the_table_shows(low: float, why: str) -> None:
     larger = ALONE.taking({"per_replica_batch": 256})
     seen = Interval(low=low, value=2.9, high=4.3)
-    entry = result.compared[0].model_copy(update={"configuration": larger, "speedup": seen})
+    entry = RESULT.compared[0].model_copy(update={"configuration": larger, "speedup": seen})
     trials = (make_trial(0), make_trial(1, larger))
-    kept = saying(result, VerdictOutcome.LIKELIER_STAY).model_copy(
+    kept = saying(VerdictOutcome.LIKELIER_STAY).model_copy(
         update={"compared": (entry,), "trials": trials}
     )
     assert settings(kept).endswith(f"; {why}.")

@@ -20,11 +20,12 @@ from autotune.result.saved import (
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
+from tools.docs.samples import WORKLOAD
 
 FACTS = {"learning": fake_learning(64.0), "model_takes": ("units",)}
 
 
-def saved(workload: Workload) -> SavedConfiguration:
+def saved(workload: Workload = WORKLOAD) -> SavedConfiguration:
     configuration = Configuration(
         strategy="mirrored", replicas_per_worker=2, cache="memory", arguments=(("units", 8),)
     )
@@ -45,9 +46,9 @@ def saved(workload: Workload) -> SavedConfiguration:
 
 
 @pytest.fixture
-def path(tmp_path: Path, workload: Workload) -> Path:
+def path(tmp_path: Path) -> Path:
     """A saved configuration with its facts in another folder."""
-    return put(tmp_path, saved(workload))
+    return put(tmp_path, saved())
 
 
 def put(folder: Path, what: SavedConfiguration) -> Path:
@@ -58,13 +59,13 @@ def put(folder: Path, what: SavedConfiguration) -> Path:
     return path
 
 
-def test_what_is_written_is_read_again(path: Path, workload: Workload) -> None:
-    assert load_configuration(path) == load_configuration(str(path)) == saved(workload)
+def test_what_is_written_is_read_again(path: Path) -> None:
+    assert load_configuration(path) == load_configuration(str(path)) == saved()
 
 
-def test_the_file_is_short_enough_to_be_committed(workload: Workload) -> None:
+def test_the_file_is_short_enough_to_be_committed() -> None:
     """It tells what was decided, how fast, and on what; no fact of the gradients is in it."""
-    text = configuration_text(saved(workload))
+    text = configuration_text(saved())
     read = yaml.safe_load(text)
     assert 15 <= len(text.splitlines()) <= 40
     assert read["configuration"] == {
@@ -77,17 +78,15 @@ def test_the_file_is_short_enough_to_be_committed(workload: Workload) -> None:
     }
     assert "examples_per_second: {low: 90.0, value: 100.1, high: 110.0}\n" in text
     assert read["measured_on"]["cores"] == FAKE_MACHINE.cpus
-    assert read["workload"]["model_fn"] == workload.model.short_name
+    assert read["workload"]["model_fn"] == WORKLOAD.model.short_name
 
 
-def test_a_configuration_that_was_changed_counts_and_was_not_measured(
-    path: Path, workload: Workload
-) -> None:
+def test_a_configuration_that_was_changed_counts_and_was_not_measured(path: Path) -> None:
     path.write_text(path.read_text().replace("per_replica_batch: 32", "per_replica_batch: 16"))
     read = load_configuration(path)
-    assert read.configuration == saved(workload).configuration.but(per_replica_batch=16)
+    assert read.configuration == saved().configuration.but(per_replica_batch=16)
     assert (read.global_batch, read.examples_per_second) == (32, None)
-    assert read.facts == saved(workload).facts
+    assert read.facts == saved().facts
 
 
 def test_the_program_can_be_rendered_from_the_file(tmp_path: Path) -> None:
@@ -129,9 +128,7 @@ def test_a_bad_file_is_named(path: Path, text: str | None, said: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.json", "nowhere/config.yaml"])
-def test_a_place_that_cannot_be_written_is_an_error(
-    tmp_path: Path, workload: Workload, name: str
-) -> None:
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path, name: str) -> None:
     """Another format or a folder that does not exist loses nothing but the file."""
     with pytest.raises(OutputError):
-        save_configuration(saved(workload), tmp_path / name, tmp_path / RESULT)
+        save_configuration(saved(), tmp_path / name, tmp_path / RESULT)

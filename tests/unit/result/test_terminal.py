@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -12,33 +11,24 @@ from rich.console import Console
 from autotune.config import describe
 from autotune.plan import AxisPlan, Plan
 from autotune.reason import Message, Outcome
-from autotune.result import Result
 from autotune.result.files import written
 from autotune.result.leaderboard import ITSELF
 from autotune.result.terminal import plan_text, result_text
 from autotune.space.origin import Origin
 from autotune.stats import Interval
 from autotune.workload import FitCall, FitFacts
+from tests.drawing import draw
 
-from .conftest import ALONE, Changed, MakeTrial, table_of
+from .conftest import ALONE, RESULT, changed, make_trial, table_of
 
-Draw = Callable[..., str]
 OUT = Path("out")
 AHEAD = Interval(low=1.1, value=1.2, high=1.3)
 
 
-@pytest.fixture
-def folder(result: Result, tmp_path: Path) -> Path:
-    (tmp_path / "study.db").touch()
-    return result.save(tmp_path)
-
-
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_the_verdict_comes_first_and_nothing_is_too_wide(
-    result: Result, draw: Draw, width: int
-) -> None:
+def test_the_verdict_comes_first_and_nothing_is_too_wide(width: int) -> None:
     """The first thing to read is the answer; where a row has no room, its name stands below."""
-    text = draw(result_text(result, OUT), width)
+    text = draw(result_text(RESULT, OUT), width)
     lines = [line.rstrip() for line in text.splitlines()]
     assert text.startswith("Distribute: MirroredStrategy")
     assert max(map(len, lines)) <= width
@@ -49,9 +39,9 @@ def test_the_verdict_comes_first_and_nothing_is_too_wide(
     assert "1.44 (" in lines[found]
 
 
-def test_the_answer_takes_fifteen_lines(changed: Changed, result: Result, draw: Draw) -> None:
+def test_the_answer_takes_fifteen_lines() -> None:
     """Whether to distribute, the settings with their gain, the table, the commands; no more."""
-    measured = changed(trials=tuple(each for each in result.trials if each.measured))
+    measured = changed(trials=tuple(each for each in RESULT.trials if each.measured))
     gain = Interval(low=1.1, value=1.27, high=1.4)
     told = measured.model_copy(update={"gain_over_yours": gain})
     text = draw(result_text(told, Path("autotune-out")), 80)
@@ -60,35 +50,31 @@ def test_the_answer_takes_fifteen_lines(changed: Changed, result: Result, draw: 
     assert "1.27 times (1.10 to 1.40) as fast as your own" in " ".join(text.split())
 
 
-def test_what_the_table_of_failures_shows_is_not_told_again(result: Result, draw: Draw) -> None:
-    assert any("SIGSEGV" in each for each in result.reasons)
-    text = draw(result_text(result, OUT, verbose=True), 160)
+def test_what_the_table_of_failures_shows_is_not_told_again() -> None:
+    assert any("SIGSEGV" in each for each in RESULT.reasons)
+    text = draw(result_text(RESULT, OUT, verbose=True), 160)
     assert " - Run-to-run variation" in text
     assert text.count("Worker 1 was killed by SIGSEGV.") == 1
     assert "   2  crashed  MultiWorkerMirrored x2" in text
 
 
 @pytest.mark.parametrize("last", ["gang", "chosen"])
-def test_every_strategy_and_what_is_recommended_has_a_row(
-    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw, last: str
-) -> None:
+def test_every_strategy_and_what_is_recommended_has_a_row(last: str) -> None:
     """Slow ones are not crowded out by many settings of a fast one."""
-    fast = [make_trial(20 + n, result.config.but(prefetch=n + 1)) for n in range(9)]
-    other = result.trials[2].configuration if last == "gang" else result.config
+    fast = [make_trial(20 + n, RESULT.config.but(prefetch=n + 1)) for n in range(9)]
+    other = RESULT.trials[2].configuration if last == "gang" else RESULT.config
     slow = make_trial(40, other, examples_per_second=10.0)
     text = draw(result_text(changed(trials=(*fast, slow)), OUT), 160)
     assert ("MultiWorkerMirrored x2" if last == "gang" else "\nrecommended") in text
 
 
-def test_what_others_are_compared_with_has_a_row(
-    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
-) -> None:
+def test_what_others_are_compared_with_has_a_row() -> None:
     """Though other single devices stand higher, whose batches are not shown to pay."""
     others = [
         make_trial(20 + n, ALONE.but(per_replica_batch=256 + n), examples_per_second=1200.0)
         for n in range(3)
     ]
-    trials = (*result.trials, *others)
+    trials = (*RESULT.trials, *others)
     rows = [
         row.model_copy(update={"speedup": ITSELF if row.configuration == ALONE else AHEAD})
         for row in table_of(trials)
@@ -97,13 +83,11 @@ def test_what_others_are_compared_with_has_a_row(
     assert any(line.rstrip().endswith(" 1.00  one device, batch 128") for line in text.split("\n"))
 
 
-def test_what_trains_wrongly_is_not_called_measured(
-    result: Result, changed: Changed, make_trial: MakeTrial, draw: Draw
-) -> None:
+def test_what_trains_wrongly_is_not_called_measured() -> None:
     """A configuration that was fast and failed a check carries that outcome."""
-    other, drifts = result.config.but(per_replica_batch=512), Message(text="It drifts.")
+    other, drifts = RESULT.config.but(per_replica_batch=512), Message(text="It drifts.")
     rejected = {"outcome": Outcome.REJECTED, "examples_per_second": None, "reason": drifts}
-    trials = (*result.trials, make_trial(8, other), make_trial(9, other, **rejected))
+    trials = (*RESULT.trials, make_trial(8, other), make_trial(9, other, **rejected))
     text = draw(result_text(changed(trials=trials), OUT), 160)
     lines = text.splitlines()
     assert next(line for line in lines if "2x512" in line).startswith("rejected")
@@ -111,9 +95,7 @@ def test_what_trains_wrongly_is_not_called_measured(
     assert text.count("It drifts.") == 1
 
 
-def test_failures_of_one_cause_share_a_row(
-    changed: Changed, make_trial: MakeTrial, draw: Draw
-) -> None:
+def test_failures_of_one_cause_share_a_row() -> None:
     """A cause that repeats is told once, with the numbers of all its trials."""
     bad = {"outcome": Outcome.HUNG, "reason": Message(text="no step"), "examples_per_second": None}
     trials = tuple(make_trial(number, **bad) for number in (10, 11, 12))
@@ -122,10 +104,10 @@ def test_failures_of_one_cause_share_a_row(
     assert "(and trials 11, 12)" in text
 
 
-def test_the_files_and_the_next_commands_are_named(
-    result: Result, folder: Path, draw: Draw
-) -> None:
-    text = draw(result_text(result, folder, verbose=True), 300)
+def test_the_files_and_the_next_commands_are_named(tmp_path: Path) -> None:
+    (tmp_path / "study.db").touch()
+    folder = RESULT.save(tmp_path)
+    text = draw(result_text(RESULT, folder, verbose=True), 300)
     assert all(name in text for name in ("config.yaml", "train.py", "trials.csv", "trials.jsonl"))
     assert f"python {folder}/train.py  # 10 epochs; or --epochs N" in text
     assert "launch.py" not in text
@@ -135,42 +117,40 @@ def test_the_files_and_the_next_commands_are_named(
     assert set(written(folder)) == {"config.yaml", "train.py", "report.html", *tables}
 
 
-def test_a_command_is_quoted_and_never_broken(result: Result, tmp_path: Path) -> None:
+def test_a_command_is_quoted_and_never_broken(tmp_path: Path) -> None:
     """However narrow the terminal: a line break inside would be pasted into the shell."""
-    folder, text = result.save(tmp_path / ("long " * 20)), StringIO()
-    Console(file=text, width=60).print(result_text(result, folder), crop=False)
+    folder, text = RESULT.save(tmp_path / ("long " * 20)), StringIO()
+    Console(file=text, width=60).print(result_text(RESULT, folder), crop=False)
     assert f"python '{folder}/train.py'  # 10 epochs; or --epochs N\n" in text.getvalue()
 
 
-def test_several_workers_are_started_by_their_launcher(
-    result: Result, tmp_path: Path, draw: Draw
-) -> None:
-    facts = result.facts.model_copy(update={"fit": FitFacts(epochs=20)})
-    gang = result.model_copy(update={"launch": "print('launched')\n", "facts": facts})
+def test_several_workers_are_started_by_their_launcher(tmp_path: Path) -> None:
+    facts = RESULT.facts.model_copy(update={"fit": FitFacts(epochs=20)})
+    gang = RESULT.model_copy(update={"launch": "print('launched')\n", "facts": facts})
     text = draw(result_text(gang, gang.save(tmp_path)), 300)
     assert f"python {tmp_path}/launch.py  # 20 epochs, as the script; or --epochs N" in text
 
 
-def test_a_search_that_may_go_on_says_how(result: Result, draw: Draw) -> None:
+def test_a_search_that_may_go_on_says_how() -> None:
     """Interrupted, or with the budget that would do, which is that of the second search alone."""
-    decision = result.evidence.decision.model_copy(update={"more_seconds": 525.0})
-    evidence = result.evidence.model_copy(update={"decision": decision})
-    stopped = draw(result_text(result.model_copy(update={"interrupted": True}), OUT), 160)
-    short = draw(result_text(result.model_copy(update={"evidence": evidence}), OUT), 160)
+    decision = RESULT.evidence.decision.model_copy(update={"more_seconds": 525.0})
+    evidence = RESULT.evidence.model_copy(update={"decision": decision})
+    stopped = draw(result_text(RESULT.model_copy(update={"interrupted": True}), OUT), 160)
+    short = draw(result_text(RESULT.model_copy(update={"evidence": evidence}), OUT), 160)
     assert "run the same command with --resume\n" in stopped
     assert "run the same command with --resume --budget 9min\n" in short
 
 
-def test_a_row_tells_who_would_have_trained_so(result: Result, draw: Draw) -> None:
+def test_a_row_tells_who_would_have_trained_so() -> None:
     """The script by its own strategy, and a fixed rule; the rest is the search's."""
-    row = result.compared[0].model_copy(update={"origins": tuple(Origin)})
-    marked = result.model_copy(update={"compared": (row, *result.compared[1:])})
+    row = RESULT.compared[0].model_copy(update={"origins": tuple(Origin)})
+    marked = RESULT.model_copy(update={"compared": (row, *RESULT.compared[1:])})
     told = "as the script by itself, as AutoStrategy would"
     assert draw(result_text(marked, OUT), 160).count(f"({told})") == 1
     assert told in marked.report()
 
 
-def test_it_says_what_is_searched_and_why_not_more(plan: Plan, draw: Draw) -> None:
+def test_it_says_what_is_searched_and_why_not_more(plan: Plan) -> None:
     """Size, axes with their meaning, rules with counts, and the time are all there."""
     text = draw(plan_text(plan), 200)
     assert "digits:model_fn on 2 CPU cores, 8 GiB, space quick" in text
@@ -183,7 +163,7 @@ def test_it_says_what_is_searched_and_why_not_more(plan: Plan, draw: Draw) -> No
     assert "at most 3 min" in text
 
 
-def test_no_name_is_broken(plan: Plan, draw: Draw) -> None:
+def test_no_name_is_broken(plan: Plan) -> None:
     """Strategies and axes can be copied from a narrow terminal too, and every line fits."""
     lines = draw(plan_text(plan), 60).splitlines()
     assert max(map(len, lines)) <= 60
@@ -207,12 +187,12 @@ def test_no_name_is_broken(plan: Plan, draw: Draw) -> None:
         (FitFacts(line=6, backend="tensorflow"), "The fit in line 6 is tuned."),
     ],
 )
-def test_it_says_which_fit_is_tuned(plan: Plan, draw: Draw, fit: FitFacts, words: str) -> None:
+def test_it_says_which_fit_is_tuned(plan: Plan, fit: FitFacts, words: str) -> None:
     facts = plan.facts.model_copy(update={"fit": fit})
     assert words in draw(plan_text(plan.model_copy(update={"facts": facts})), 200)
 
 
-def test_a_plan_knows_no_more_than_it_was_told(plan: Plan, draw: Draw) -> None:
+def test_a_plan_knows_no_more_than_it_was_told(plan: Plan) -> None:
     """Values by size, whichever strategy has them; neither examples nor time are made up."""
     first, *others = plan.strategies
     axis = AxisPlan(name="per_replica_batch", values=(48, 32, 512, 16), meaning="")

@@ -10,10 +10,10 @@ from autotune.reason import Outcome
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.timeline import timeline
 
-from .conftest import PAIR, MakeTrial
+from .conftest import PAIR, make_trial
 
 
-def test_the_time_of_a_trial_goes_to_its_phases(make_trial: MakeTrial) -> None:
+def test_the_time_of_a_trial_goes_to_its_phases() -> None:
     """One after the other without a gap, and what is left is its ending."""
     windows = (Window(4, 1.0), Window(4, 0.5), Window(4, 0.5))
     times = {"start_seconds": 2.0, "first_step_seconds": 1.0, "steady_from": 1}
@@ -30,7 +30,7 @@ def test_the_time_of_a_trial_goes_to_its_phases(make_trial: MakeTrial) -> None:
     assert second["phases"][0][1] == 9.0
 
 
-def test_only_a_measured_trial_becomes_the_best(make_trial: MakeTrial) -> None:
+def test_only_a_measured_trial_becomes_the_best() -> None:
     """A pruned one has a figure, too, but no better one counts for it."""
     pruned = make_trial(1, PAIR, outcome=Outcome.PRUNED, examples_per_second=9000.0)
     board = Leaderboard([make_trial(0), pruned, make_trial(2, examples_per_second=1500.0)])
@@ -40,7 +40,7 @@ def test_only_a_measured_trial_becomes_the_best(make_trial: MakeTrial) -> None:
     assert ["strategy", "mirrored"] in [list(each) for each in found[1]["axes"]]
 
 
-def test_less_is_better_where_the_objective_says_so(make_trial: MakeTrial) -> None:
+def test_less_is_better_where_the_objective_says_so() -> None:
     """Figures are those of the objective, not the scores that a search compares."""
     board = Leaderboard([make_trial(0), make_trial(1)], score=lambda each: 2.0 + each.number)
     found = timeline(board, COST)["trials"]

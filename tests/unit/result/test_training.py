@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -54,11 +55,9 @@ def test_a_strategy_that_cannot_be_made_here_is_told(
     many = result.config.but(strategy="multi_worker_mirrored", workers=2, replicas_per_worker=1)
     with pytest.raises(UsageError, match=r"in 2 processes.*launch\.py"):
         result.model_copy(update={"configuration": many}).strategy()
-
-    def late(*_: object) -> None:
-        raise RuntimeError("Virtual devices cannot be modified after being initialized")
-
-    monkeypatch.setattr(sys.modules["autotune.library.keras_training"], "logical_cpus", late)
+    late = RuntimeError("Virtual devices cannot be modified after being initialized")
+    library = sys.modules["autotune.library.keras_training"]
+    monkeypatch.setattr(library, "logical_cpus", Mock(side_effect=late))
     with pytest.raises(UsageError, match=r"after being initialized.*before anything else"):
         result.strategy()
     assert not tensorflow

@@ -16,26 +16,23 @@ from autotune.options import SearchOptions
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, tune
-from autotune.space import parse_space
+from autotune.space import Space
 from autotune.testing import Ending, FakeEngine
 from autotune.testing.fake import Speed
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
 from tests.trials import ended_trial
 
-SPACE = parse_space(
-    {
-        "name": "small",
-        "strategies": ["one_device", "mirrored", "multi_worker_mirrored"],
-        "axes": {
-            "per_replica_batch": [32, 128],
-            "steps_per_execution": [1, 8],
-            "replicas_per_worker": [2],
-            "workers": [2],
-            "shard_policy": ["data"],
-        },
+SPACE = Space(
+    name="small",
+    strategies=("one_device", "mirrored", "multi_worker_mirrored"),
+    axes={
+        "per_replica_batch": (32, 128),
+        "steps_per_execution": (1, 8),
+        "replicas_per_worker": (2,),
+        "workers": (2,),
+        "shard_policy": ("data",),
     },
-    where="test",
 )
 
 Tuner = Callable[..., Result]

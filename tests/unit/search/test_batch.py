@@ -14,7 +14,6 @@ def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> N
     result = tuner(truth)
     other = result.unchanged_batch
     assert result.config.global_batch == 256
-    assert other is not None
     assert other.configuration.global_batch == 32
     ratio = truth(other.configuration) / truth(result.config)
     assert other.share == pytest.approx(ratio, rel=0.15)

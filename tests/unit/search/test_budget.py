@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from autotune.config import Configuration
@@ -74,12 +76,7 @@ def test_the_own_configuration_is_measured_before_anything_else(tuner: Tuner, sh
 
 def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner) -> None:
     engine = FakeEngine(speed(), learning=fake_learning(1.0))
-
-    def learn(request: LearningRequest) -> Learning:
-        engine.inspections.append(request)
-        raise KeyboardInterrupt
-
-    engine.learn = learn
+    engine.learn = Mock(side_effect=KeyboardInterrupt)
     result = tuner(speed(), engine=engine, options={"objective": "time_to_loss", "budget": 90.0})
     assert result.interrupted
     assert result.config == Configuration()
@@ -88,10 +85,8 @@ def test_what_was_measured_is_delivered_if_the_look_is_interrupted(tuner: Tuner)
 def test_a_profile_that_is_interrupted_leaves_the_verdict(
     tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("autotune.search.tune.Profiler.run", run)
+    interrupted = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr("autotune.search.tune.Profiler.run", interrupted)
     result = tuner(speed(distributed=0.5), options={"budget": 180.0})
     assert result.verdict is Verdict.ONE_DEVICE
     assert result.diagnosis is None

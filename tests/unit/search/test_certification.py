@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from autotune import Outcome, Verdict
@@ -30,10 +32,7 @@ def wrong(result: Result) -> set[str]:
 def test_what_is_compared_trains_at_the_users_own_rate(tuner: Tuner) -> None:
     """A rate that rises would rise otherwise in a reference; the program that wins has it."""
     truth = speed(distributed=1.5)
-    fake = FakeEngine(
-        lambda c: truth(c) * c.global_batch**0.7,
-        learning=fake_learning(1e6),
-    )
+    fake = FakeEngine(lambda c: truth(c) * c.global_batch**0.7, learning=fake_learning(1e6))
     result = tuner(truth, engine=fake, options={**LONG, "objective": "time_to_loss"})
     assert "LEARNING_RATE_FACTOR" in result.script
     assert result.certificate is not None
@@ -81,16 +80,11 @@ def test_what_was_found_wrong_stays_wrong(tuner: Tuner) -> None:
     assert family(second.config) not in families
 
 
-class Interrupted(FakeEngine):
-    """The user presses Ctrl-C when the first look begins."""
-
-    def observe(self, request: ObservationRequest) -> Observation:
-        del request
-        raise KeyboardInterrupt
-
-
 def test_an_interrupted_look_recommends_nothing_distributed(tuner: Tuner) -> None:
-    result = tuner(speed(), engine=Interrupted(speed(distributed=1.5), between=0.03))
+    """The user presses Ctrl-C when the first look begins."""
+    fake = engine(lambda _: None)
+    fake.observe = Mock(side_effect=KeyboardInterrupt)
+    result = tuner(speed(), engine=fake)
     assert result.interrupted
     assert result.verdict is not Verdict.DISTRIBUTE
     assert not result.config.distributed

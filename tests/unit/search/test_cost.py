@@ -48,13 +48,11 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
     result = searched(tuner, 2.6, GPUS, price=2.0)
     assert result.verdict is Verdict.DISTRIBUTE
     [told] = [each for each in result.reasons if "times the money" in each]
-    assert result.evidence.decision.gain is not None
     # The headline and the table tell the same interval.
     assert result.best_distributed_speedup == result.evidence.decision.gain
     cheaper = result.evidence.decision.gain.value
     assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
     assert f"for {1 / cheaper:.2f} times the money" in told
-    assert result.value is not None
     money = next(each for each in result.reasons if each.startswith("An epoch costs "))
     assert f"An epoch costs {2 * result.value.value:.3g} on 2 devices: " in money
 
@@ -70,5 +68,4 @@ def test_an_epoch_of_unknown_length_has_a_cost_too() -> None:
     facts = FAKE_FACTS.model_copy(update={"examples": None})
     scorer = Scorer(objective=COST, facts=facts, machine=GPUS)
     score = scorer.of_rate(PAIR, 1000.0)
-    assert score is not None
     assert 1 / score == pytest.approx(2 * 1_000_000 / 1000 / 3600)

@@ -34,7 +34,6 @@ def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int
     result = tuner(speed(), engine=failing(4, number))
     assert len(result.trials) == 4
     assert result.interrupted
-    assert result.unsaved
     assert str(tmp_path / "out") in result.unsaved.cause
     assert os.strerror(number) in result.unsaved.cause
     assert result.unsaved.files == ()
@@ -58,7 +57,6 @@ def test_the_other_files_are_written(tuner: Tuner, tmp_path: Path, name: str) ->
     (tmp_path / "out" / name / "in the way").mkdir(parents=True)
     result = tuner(speed(), options={"budget": None, "max_trials": 3})
     assert not result.interrupted
-    assert result.unsaved
     assert result.unsaved.files == (name,)
     assert Result.load(tmp_path / "out").script == result.script
     assert not list((tmp_path / "out").glob(".*.draft"))

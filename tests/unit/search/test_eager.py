@@ -21,9 +21,7 @@ def searched(tuner: Tuner, **facts: Any) -> Result:
     rates = speed(distributed=0.5)
 
     def truth(configuration: Configuration) -> float | Ending:
-        rate = rates(configuration)
-        assert isinstance(rate, float)
-        return rate / 10 if configuration.run_eagerly else rate
+        return rates(configuration) / (10 if configuration.run_eagerly else 1)
 
     known = FAKE_FACTS.model_copy(update={"eager": True, "fit": FitFacts(line=6, eager=4), **facts})
     return tuner(truth, engine=FakeEngine(truth, between=0.001, facts=known))
@@ -42,7 +40,6 @@ def test_what_compiling_gains_is_measured_and_told_first(tuner: Tuner) -> None:
     assert "model.run_eagerly = False" in result.script
     # Both sides of the answer are compiled.
     assert not result.one_device.run_eagerly
-    assert result.best_distributed_speedup
     assert result.best_distributed_speedup.high < 1
 
 

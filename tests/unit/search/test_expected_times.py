@@ -67,7 +67,6 @@ def test_the_budget_that_is_named_allows_a_verdict(
     playing = engine(LARGE, faster=faster)
     result = tuner(None, engine=playing, options={"budget": plan.enough_seconds})
     assert result.verdict is verdict
-    assert plan.enough_seconds is not None
     assert playing.now() <= plan.enough_seconds + TRACING
 
 

@@ -19,10 +19,7 @@ def _load(used: float) -> Load:
 
 @pytest.mark.parametrize(
     ("before", "during", "told", "reason"),
-    [
-        (1.3, 0.0, ["Other programs use 1.3 of 2 cores"], False),
-        (0.0, 0.7, [], True),
-    ],
+    [(1.3, 0.0, ["Other programs use 1.3 of 2 cores"], False), (0.0, 0.7, [], True)],
 )
 def test_a_busy_machine_is_told(
     tuner: Tuner, before: float, during: float, told: list[str], *, reason: bool

@@ -11,23 +11,15 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
 from autotune.result.verdict import VerdictOutcome
-from autotune.space import parse_space
+from autotune.space import Space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed, fake_machine
 
 from .conftest import Tuner
 
-SPACE = parse_space(
-    {
-        "name": "spread",
-        "strategies": ["one_device", "multi_worker_mirrored"],
-        "axes": {
-            "per_replica_batch": [32, 64],
-            "workers": [2, 3],
-            "shard_policy": ["data"],
-        },
-    },
-    where="test",
+SPACE = Space(
+    strategies=("one_device", "multi_worker_mirrored"),
+    axes={"per_replica_batch": (32, 64), "workers": (2, 3), "shard_policy": ("data",)},
 )
 LOST = HostLost(host="host2 (10.0.0.2)", silent=5.0)
 

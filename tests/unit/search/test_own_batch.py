@@ -1,4 +1,4 @@
-"""What is recommended without saying anything must not cost learning."""
+"""What is recommended must not cost learning: a batch that pays, or else the user's own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from autotune.errors import UsageError
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import fake_learning
+from autotune.testing.fake import Speed, fake_learning
 from autotune.workload import FitFacts, Returned
 
 from .conftest import Tuner, speed
-from .test_time_to_loss import steep
 
 DEFAULT = SearchOptions().objective
+ASKED = {"objective": "time_to_loss", "budget": 100.0}
+
+
+def steep(truth: Speed = speed()) -> Speed:  # noqa: B008 - a function without state
+    return lambda c: truth(c) * c.global_batch**0.7
 
 
 def unasked(tuner: Tuner, *, distributed: float = 0.5, **facts: Any) -> Result:
@@ -99,7 +105,6 @@ def test_throughput_never_asks_what_an_example_teaches(tuner: Tuner) -> None:
     engine = FakeEngine(steep(), learning=fake_learning(1e6))
     result = tuner(steep(), engine=engine, options={"objective": "throughput", "budget": 60.0})
     assert result.config.global_batch == 32
-    assert result.facts.learning is not None
     assert not result.facts.learning.probes
     assert "LEARNING_RATE_FACTOR" not in result.script
 
@@ -111,3 +116,49 @@ def test_the_most_throughput_says_that_learning_was_not_looked_at(tuner: Tuner) 
     held = tuner(speed(), options={"budget": 30.0, "global_batch": 64}, study="held")
     assert told not in held.summary
     assert told not in unasked(tuner).summary
+
+
+def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
+    """In gradients that are all noise, the fastest batch is the best.
+
+    The program carries the learning rate of the comparison, as a constant, by whose name it can be
+    changed; at the usual batch there is none.
+    """
+    learning = fake_learning(1e6)
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
+    assert result.config.global_batch > 32
+    factor = learning_rate_factor(learning, result.config.global_batch)
+    assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script
+    # "Probably", where the two that are compared have not both run again.
+    assert any("faster to the same loss" in each for each in result.reasons)
+
+
+def test_a_batch_that_costs_more_examples_than_it_gains_is_not(tuner: Tuner) -> None:
+    result = tuner(speed(), engine=FakeEngine(speed(), learning=fake_learning(1.0)), options=ASKED)
+    assert result.config.global_batch == 32
+    assert any("the examples to the same loss" in each for each in result.reasons)
+    assert not any("learning rate: faster to the same loss" in each for each in result.reasons)
+    assert "LEARNING_RATE_FACTOR" not in result.script
+
+
+def test_a_resumed_search_does_not_look_again(tuner: Tuner) -> None:
+    first, again = (FakeEngine(steep(), learning=fake_learning(scale)) for scale in (1e6, 1.0))
+    tuner(steep(), engine=first, options=ASKED, study="one")
+    result = tuner(steep(), engine=again, options=ASKED, study="one", resume=True)
+    assert (len(first.inspections), len(again.inspections)) == (1, 0)
+    assert result.facts.learning.probes == fake_learning(1e6).probes
+
+
+def test_a_resumed_search_looks_where_there_was_no_time(tuner: Tuner) -> None:
+    first, again = (FakeEngine(steep(), learning=fake_learning(1e6)) for _ in range(2))
+    tuner(steep(), engine=first, options={**ASKED, "budget": 20.0}, study="one")
+    tuner(steep(), engine=again, options=ASKED, study="one", resume=True)
+    assert (len(first.inspections), len(again.inspections)) == (0, 1)
+
+
+def test_where_nothing_is_known_the_usual_batch_stays(tuner: Tuner) -> None:
+    refused = Learning(batch=32, refused=Unpredictable.OWN_STEP)
+    options = {**ASKED, "budget": 40.0}
+    result = tuner(steep(), engine=FakeEngine(steep(), learning=refused), options=options)
+    assert result.config.global_batch == 32
+    assert any("Only a global batch of 32 was compared" in each for each in result.reasons)

@@ -39,8 +39,7 @@ def test_what_one_strategy_has_is_asked_of_it_alone() -> None:
 def pruned(logs: dict[int, float], *, error: float = 0.0, climb: float = 0.0) -> bool:
     """Whether a run of these logarithms by half seconds is stopped, beside one at zero."""
     study = optuna.create_study(
-        direction="maximize",
-        pruner=SlowerThanOneDevice(lambda: Reference(log_score=0.0, sd=0.05)),
+        direction="maximize", pruner=SlowerThanOneDevice(lambda: Reference(log_score=0.0, sd=0.05))
     )
     trial = study.ask()
     trial.set_user_attr(ERROR, error)

@@ -8,7 +8,6 @@ import pytest
 
 from autotune.checks.breakdown import Part
 from autotune.config import Configuration
-from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
@@ -23,13 +22,7 @@ LONG = {"budget": 600.0}
 def half_is_input(*, distributed: float) -> FakeEngine:
     """An engine on which every step waits half of its time for input."""
     truth = speed(distributed=distributed)
-
-    def held(configuration: Configuration) -> float:
-        rate = truth(configuration)
-        assert isinstance(rate, float)
-        return 2 * rate
-
-    return FakeEngine(truth, held=held, between=0.02)
+    return FakeEngine(truth, held=lambda c: 2 * truth(c), between=0.02)
 
 
 def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
@@ -40,11 +33,9 @@ def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
     """
     engine = half_is_input(distributed=0.5)
     result = tuner(speed(), engine=engine, options={"budget": 300.0})
-    assert result.diagnosis is not None
     assert 0.4 < result.diagnosis.one_device.share(Part.INPUT) < 0.6
     assert any("waiting for input" in each for each in result.reasons)
     assert any("num_parallel_calls" in each for each in result.reasons)
-    assert result.diagnosis.distributed is not None
     assert result.diagnosis.distributed.configuration.distributed
     assert Result.model_validate_json(result.model_dump_json()).diagnosis == result.diagnosis
 
@@ -95,9 +86,7 @@ def exchanging(
     rates, runs = speed(distributed=0.6), count()
 
     def rate(configuration: Configuration) -> float:
-        found = rates(configuration)
-        assert isinstance(found, float)
-        return found * (1 - drift) ** (next(runs) if begun else 0)
+        return rates(configuration) * (1 - drift) ** (next(runs) if begun else 0)
 
     def held(configuration: Configuration) -> float:
         begun.append(configuration)
@@ -123,7 +112,6 @@ def test_more_hosts_are_predicted_and_win_nothing(tuner: Tuner) -> None:
     """Of three hosts, whose worker groups lose, the report tells what four and more would bring."""
     engine = exchanging(machine=fake_machine(hosts=3, cpus=1))
     result = tuner(speed(), engine=engine, options=LONG)
-    assert result.diagnosis is not None
     assert [each.hosts for each in result.diagnosis.predicted] == [4, 8, 16, 32, 64]
     [told] = [each for each in result.reasons if "64 hosts" in each]
     assert told.startswith("Predicted, not measured")
@@ -134,16 +122,9 @@ def test_a_network_that_is_quick_leaves_latency_which_grows_with_hosts(tuner: Tu
     def seconds(bandwidth: float | None) -> float:
         engine = exchanging(machine=fake_machine(hosts=2, cpus=1), bandwidth=bandwidth)
         diagnosis = tuner(speed(), engine=engine, options=LONG).diagnosis
-        assert diagnosis is not None
         return diagnosis.predicted[-1].seconds.value
 
     assert seconds(bandwidth=1e12) > 2 * seconds(bandwidth=None)
-
-
-def profiled(engine: FakeEngine) -> list[TrialRequest]:
-    """Return what was run from the first held batch on, and the step before it."""
-    first = next(i for i, each in enumerate(engine.requests) if each.held)
-    return engine.requests[first - 1 :]
 
 
 def test_each_experiment_is_made_once(tuner: Tuner) -> None:
@@ -154,7 +135,9 @@ def test_each_experiment_is_made_once(tuner: Tuner) -> None:
     """
     engine = exchanging()
     result = tuner(speed(), engine=engine, options=LONG)
-    made = [(r.held, r.exchanges, r.configuration.distributed) for r in profiled(engine)]
+    begin = next(i for i, each in enumerate(engine.requests) if each.held) - 1
+    profiled = engine.requests[begin:]
+    made = [(r.held, r.exchanges, r.configuration.distributed) for r in profiled]
     first = [
         (False, True, False),
         (True, True, False),
@@ -166,7 +149,6 @@ def test_each_experiment_is_made_once(tuner: Tuner) -> None:
     assert made[:6] == first
     assert first[0] not in made[6:]
     assert result.seconds < LONG["budget"] / 2
-    assert result.diagnosis is not None
     assert result.diagnosis.distributed is not None
     assert not result.diagnosis.predicted
 
@@ -174,9 +156,7 @@ def test_each_experiment_is_made_once(tuner: Tuner) -> None:
 def test_what_the_exchange_adds_is_measured(tuner: Tuner) -> None:
     """It is what the same replicas save without it, on a machine that slows down as well."""
     result = tuner(speed(), engine=exchanging(drift=0.01), options=LONG)
-    assert result.diagnosis is not None
     found = result.diagnosis.distributed
-    assert found is not None
     [share] = [each.share for each in found.shares if each.part is Part.EXCHANGE]
     assert share.low < 0.25 < share.high
     assert found.share(Part.EXCHANGE) == pytest.approx(0.25, abs=0.05)
@@ -188,9 +168,7 @@ def test_an_engine_that_cannot_take_the_exchange_away_leaves_it_unexplained(tune
     failed = Ending(outcome=Outcome.FAILED, reason=Message(text="Keras has changed"))
     engine = exchanging(taken=failed)
     result = tuner(speed(), engine=engine, options=LONG)
-    assert result.diagnosis is not None
     found = result.diagnosis.distributed
-    assert found is not None
     assert not found.share(Part.EXCHANGE)
     assert found.unexplained is not None
     assert sum(not request.exchanges for request in engine.requests) == 1

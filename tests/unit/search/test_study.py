@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 from pathlib import Path
+from unittest.mock import Mock
 
 import optuna
 import pytest
@@ -67,9 +68,7 @@ def test_every_trial_is_in_the_study_with_its_time(tuner: Tuner, tmp_path: Path)
         assert seen.user_attrs["outcome"] == kept.outcome
         assert seen.params["per_replica_batch"] == kept.configuration.per_replica_batch
         assert (seen.state is TrialState.COMPLETE) == kept.measured
-        assert seen.duration
         assert abs(seen.duration.total_seconds() - kept.wall_seconds) < 0.001
-        assert seen.datetime_complete
         assert seen.datetime_complete.timestamp() == pytest.approx(kept.ended_at)
     assert study.best_value == max(t.examples_per_second or 0 for t in result.trials if t.measured)
     for session in (study.trials[: len(between)], study.trials[len(between) :]):
@@ -231,7 +230,6 @@ class Interleaved(FakeEngine):
 def test_two_searches_never_share_a_study(tuner: Tuner) -> None:
     engine = Interleaved(tuner, resume=True)
     first = tuner(speed(), engine=engine, options=SHORT)
-    assert engine.refused
     assert "in use by another search" in engine.refused.cause
     assert tuner(speed(), options=SHORT, resume=True).trials[: len(first.trials)] == first.trials
 
@@ -294,11 +292,6 @@ def test_ctrl_c_while_saving_loses_nothing(
     assert [trial.number for trial in study.trials] == storage.numbers == [0, 1]
 
 
-def attempted(study: Study) -> None:
-    assert study._saving
-    wait([study._saving], timeout=10)
-
-
 def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
     told: list[str] = []
     study = Study(storage, [], told.append)
@@ -306,7 +299,7 @@ def test_what_could_not_be_saved_is_saved_later(storage: Storage) -> None:
     storage.error = StorageInternalError("database is locked")
     for number in range(4):
         study.append(ended(number, Configuration()))
-        attempted(study)
+        wait([study._saving], timeout=10)
     storage.error = None
     study.append(ended(4, Configuration()))
     study.flush()
@@ -327,10 +320,8 @@ def test_a_slow_database_holds_no_trial_up(storage: Storage) -> None:
 def test_a_search_that_cannot_save_still_answers(
     tuner: Tuner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise StorageInternalError("database or disk is full")
-
-    monkeypatch.setattr(Study, "_save", full)
+    full = StorageInternalError("database or disk is full")
+    monkeypatch.setattr(Study, "_save", Mock(side_effect=full))
     events: list[object] = []
     result = tuner(speed(), options=SHORT, observer=events.append)
     out = tmp_path / "out"

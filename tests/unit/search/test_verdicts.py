@@ -32,17 +32,14 @@ def test_a_true_gain_is_found(tuner: Tuner, tmp_path: Path) -> None:
     result = tuner(truth, engine=engine, out=tmp_path)
     assert result.verdict is Verdict.DISTRIBUTE
     assert result.config.distributed
-    assert result.best_distributed_speedup
     assert result.best_distributed_speedup.low < 1.5 < result.best_distributed_speedup.high
     row = next(e for e in result.compared if e.configuration == result.best_distributed)
     assert row.speedup == result.best_distributed_speedup == result.evidence.decision.gain
     assert sum(t.configuration == ALONE and t.measured for t in result.trials) > 1
     ratio = truth(result.config) / truth(ALONE)
-    assert result.gain_over_yours is not None
     assert result.gain_over_yours.low < ratio < result.gain_over_yours.high
     timed = {r.script for r in engine.requests if r.configuration == result.config and not r.held}
     assert timed == {result.script}
-    assert result.certificate is not None
     assert all(each.finding is Finding.PASSED for each in result.certificate.checks)
     assert result.certificate.line in result.reasons
     assert load_configuration(tmp_path / "config.yaml").certificate == result.certificate
@@ -59,7 +56,6 @@ def test_a_loss_is_seen(tuner: Tuner) -> None:
     assert not engine.observed
     assert result.verdict is Verdict.ONE_DEVICE
     assert not result.config.distributed
-    assert result.best_distributed_speedup
     assert result.best_distributed_speedup.low < 0.7 < result.best_distributed_speedup.high < 1
 
 
@@ -70,7 +66,6 @@ def test_the_best_single_device_is_found(tuner: Tuner) -> None:
     """
     result = tuner(speed(distributed=0.1))
     assert (result.config.per_replica_batch, result.config.steps_per_execution) == (256, 8)
-    assert result.gain_over_yours is not None
     assert result.gain_over_yours.low < 8**0.3 * 8**0.1 < result.gain_over_yours.high
     pruned = [t for t in result.trials if t.outcome == "pruned" and t.configuration.distributed]
     assert pruned
@@ -223,8 +218,6 @@ def test_a_disturbed_run_decides_nothing(
 
     result = tuner(truth, options={"budget": 300.0})
     assert result.verdict is Verdict.DISTRIBUTE
-    assert result.best_distributed_speedup
-    assert result.best_distributed
     true = speed(distributed=1.4)
     gain = true(result.best_distributed) / true(result.one_device)
     assert result.best_distributed_speedup.low < gain < result.best_distributed_speedup.high

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import yaml
 
@@ -12,11 +10,10 @@ from autotune.config import describe
 from autotune.space import parse_space, ready_made
 from autotune.space.described import space_text
 from autotune.testing import FAKE_MACHINE
+from tests.drawing import draw
 
-Draw = Callable[..., str]
 
-
-def test_the_list_names_every_space(draw: Draw) -> None:
+def test_the_list_names_every_space() -> None:
     text = " ".join(draw(space_list(ready_made()), 160).split())
     for name, space in ready_made().items():
         assert f"{name} {space.description}" in text
@@ -43,7 +40,7 @@ def test_a_strategy_that_cannot_run_here_says_why() -> None:
     assert "Not here: It trains asynchronously" in text
 
 
-def test_the_machine_is_shown_with_the_space_that_fits(draw: Draw) -> None:
+def test_the_machine_is_shown_with_the_space_that_fits() -> None:
     text = " ".join(draw(machine_table(FAKE_MACHINE)).split())
     assert "CPU 2 cores of fake memory 8 GiB GPUs none visible to TensorFlow" in text
     assert "space auto cpu" in text

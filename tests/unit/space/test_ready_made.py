@@ -52,8 +52,3 @@ def test_it_can_be_searched_on_its_kind_of_machine(name: str, where: str) -> Non
     assert len(set(listed)) == len(listed)
     assert all(each.canonical() == each for each in listed)
     assert space.chosen_for is None or {c.strategy for c in listed} == set(space.strategies)
-
-
-@pytest.mark.parametrize("name", ready_made())
-def test_it_leaves_the_numbers_alone(name: str) -> None:
-    assert ready_made()[name].values("precision") == ("float32",)

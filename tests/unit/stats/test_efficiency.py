@@ -92,9 +92,7 @@ def test_intervals_of_drawn_gradients_hold_the_formula_of_the_truth() -> None:
         sums = GradientSums(200, OWN)
         for _ in range(64):
             sums.add(draw.normal(mean, sd / math.sqrt(OWN)))
-        found = sums.probe(step=1)
-        assert found is not None
-        needed = predicted_examples(learning(found), 512)
+        needed = predicted_examples(learning(sums.probe(step=1)), 512)
         # Without the error of the formula, which is none here.
         sd_probe = math.sqrt(needed.sd**2 - (math.log(1.5) / 1.96) ** 2)
         held += abs(needed.log - truth) < 2.36 * sd_probe  # Student's t with 7 degrees

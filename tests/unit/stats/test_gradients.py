@@ -19,9 +19,7 @@ def probed(micro_batches: int, seed: int = 0) -> GradientProbe:
     draw, sums = np.random.default_rng(seed), GradientSums(ELEMENTS, BATCH)
     for _ in range(micro_batches):
         sums.add(draw.normal(MEAN, SD / math.sqrt(BATCH)))
-    found = sums.probe(step=100)
-    assert found is not None
-    return found
+    return sums.probe(step=100)
 
 
 def test_the_trace_is_that_of_one_example() -> None:

@@ -34,7 +34,6 @@ def test_two_blocks_are_needed() -> None:
 def test_a_slow_start_is_left_out() -> None:
     slow = [Window(10, 0.1 * (1 + 3 * 0.85**i)) for i in range(20)]
     start = warmed_up_from(slow + steady(12))
-    assert start is not None
     assert slow[start].seconds < 0.15
 
 
@@ -47,7 +46,6 @@ def test_a_run_that_keeps_changing_never_settles() -> None:
 def test_short_epochs_settle(seconds: float) -> None:
     epochs = [Window(2, seconds), Window(2, 1.8 * seconds, ends=1)] * 8
     start = warmed_up_from(epochs)
-    assert start is not None
     assert start <= 4
     assert read(epochs[start : start + 8]).steps_per_second == pytest.approx(4 / 2.8 / seconds)
 

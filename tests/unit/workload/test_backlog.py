@@ -37,7 +37,6 @@ def test_a_bend_is_what_was_ready(
     rates: list[float], noise: float, ready: float, goes_on: float
 ) -> None:
     found = backlog_of(curve(rates, noise=noise))
-    assert found is not None
     assert found.examples == pytest.approx(ready, rel=0.1)
     assert found.examples_per_second == pytest.approx(goes_on, rel=0.1)
 

@@ -40,10 +40,7 @@ def test_a_program_of_one_process_has_no_launcher(client: TestClient, done: Job,
 
 
 def test_what_starts_a_gang_is_what_a_search_saves(
-    client: TestClient,
-    conclude: Callable[[Result], Job],
-    recommendation: Result,
-    tmp_path: Path,
+    client: TestClient, conclude: Callable[[Result], Job], recommendation: Result, tmp_path: Path
 ) -> None:
     gang = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
     programs = {"patch": "--- a/train.py\n+++ b/train.py\n", "launch": "print('launched')\n"}
@@ -69,7 +66,6 @@ def test_the_report_is_to_be_had_as_a_page(
     assert answer.headers["content-type"].startswith("text/html")
     assert 'filename="report.html"' in answer.headers["content-disposition"]
     own = re.search('http-equiv="Content-Security-Policy" content="([^"]+)"', answer.text)
-    assert own
     rules = answer.headers["content-security-policy"].split("; ")
     assert set(unescape(own[1]).split("; ")) < set(rules)
     assert {"sandbox allow-scripts", "default-src 'none'", "frame-ancestors 'none'"} < set(rules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI
@@ -53,10 +54,7 @@ def test_the_metrics_tell_what_happens(client: TestClient, database: Database, d
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(_: Jobs) -> None:
-        raise DatabaseUnavailable("gone")
-
-    monkeypatch.setattr(Jobs, "activity", gone)
+    monkeypatch.setattr(Jobs, "activity", Mock(side_effect=DatabaseUnavailable("gone")))
     answer = client_with(Scope.READ).get("/metrics")
     assert answer.status_code == 200
     assert "autotune_database_up 0.0" in answer.text

@@ -44,7 +44,6 @@ def test_expired_and_revoked_keys_are_refused(holders: Keyring) -> None:
 
 def test_the_first_key_is_made_once(holders: Keyring) -> None:
     first = holders.first()
-    assert first is not None
     assert first.key.scopes == set(Scope)
     holders.revoke(first.key.id)
     assert holders.first() is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
@@ -54,37 +54,30 @@ def test_sqlite_is_set_up_for_crashes_and_readers(database: Database) -> None:
     assert found == ["wal", 2, 1]
 
 
-@pytest.fixture
-def locked(database: Database, tmp_path: Path) -> Iterator[Database]:
-    other = sqlite3.connect(tmp_path / "service.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    yield database
-    other.rollback()
-    other.close()
-
-
 def test_writers_that_wait_keep_no_reader_waiting(
-    locked: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "TURN_SECONDS", 0.01)
     refused = []
 
     def write() -> None:
         try:
-            with locked.writing():
+            with database.writing():
                 pass
         except DatabaseUnavailable as exc:
             refused.append(exc.cause)
 
     writers = [Thread(target=write, daemon=True) for _ in range(store.MOST_WRITERS + 5)]
-    for each in writers:
-        each.start()
-    with locked.reading() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM jobs").scalar() == 0
-    while sum(each.is_alive() for each in writers) > store.MOST_WRITERS:
-        time.sleep(0.01)
-    assert refused == ["Too many changes wait for the database."] * 5
-    assert sum(each.is_alive() for each in writers) == store.MOST_WRITERS
+    with closing(sqlite3.connect(tmp_path / "service.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for each in writers:
+            each.start()
+        with database.reading() as connection:
+            assert connection.exec_driver_sql("SELECT count(*) FROM jobs").scalar() == 0
+        while sum(each.is_alive() for each in writers) > store.MOST_WRITERS:
+            time.sleep(0.01)
+        assert refused == ["Too many changes wait for the database."] * 5
+        assert sum(each.is_alive() for each in writers) == store.MOST_WRITERS
 
 
 def test_whoever_starts_the_service_is_told_why_it_cannot(tmp_path: Path) -> None:

@@ -97,7 +97,6 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     queue.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
-    assert found.reason
     assert "on the devices 'plain'" in found.reason
     assert jobs.activity().unserved == {("digits", "plain", ""): 1}
     said = Released(attempt=1, reason=found.reason) if killed else Notice(text=found.reason)
@@ -125,7 +124,6 @@ def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> Non
     yours = submit(jobs, "you")
     places = [jobs.placed(each, None).waiting for each in (yours.id, *first[1:])]
     assert [each and each.before for each in places] == [0, 1, 2]
-    assert places[0] is not None
     assert places[0].sentence == "It is next."
     assert jobs.placed(first[0], None).waiting == Waiting(kind=WaitsFor.MACHINE)
     attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
@@ -152,7 +150,6 @@ def test_waiting_for_the_machine_is_none_of_a_search(
     if begins:
         attempts.record(database, claimed.token, AttemptReport(number=1, began=True))
         started = jobs.get(job.id, "me").started_at
-        assert started
         assert started > 1.0
         attempts.let_go(database, claimed.token, attempts.RELEASED, "It was stopped.")
         again = claim(database, PLAIN)

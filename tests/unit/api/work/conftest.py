@@ -26,7 +26,6 @@ def order_after(
     """Makes the order for a claimed job, of whose earlier attempts something is known."""
     jobs.submit(asked, "me")
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
-    assert claimed is not None
 
     def order_after(**known: object) -> SearchOrder:
         job = claimed.model_copy(update=known)

@@ -77,5 +77,4 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
         configuration=Configuration(), compared=(), trials=(), certificate=certificate(PATH)
     )
     shortened = places().shortened(Found(recommendation=found))
-    assert isinstance(shortened, Found)
     assert shortened.recommendation.certificate == certificate("a.py")

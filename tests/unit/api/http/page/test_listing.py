@@ -36,7 +36,6 @@ def test_the_list_goes_on_by_pages(browser: TestClient, jobs: Jobs, made: NewKey
         jobs.submit(JobRequest(workload="digits", seed=seed), made.key.project)
     first = browser.get("/").text
     older = re.search('href="([^"]+)" rel="next"', first)
-    assert older
     second = browser.get(older[1].replace("&amp;", "&")).text
     found = [re.findall('href="/tunings/([0-9a-f]{24})"', page) for page in (first, second)]
     assert [len(each) for each in found] == [20, 5]
