@@ -18,7 +18,7 @@ demo: $(READY)
 	@program=$(DEMO)/train.py; [ ! -f $(DEMO)/launch.py ] || program=$(DEMO)/launch.py; \
 	 $(BIN)/python $$program --epochs 5 2>$(DEMO)/stderr.txt || { cat $(DEMO)/stderr.txt >&2; exit 1; }
 
-# Unit tests on all cores; the others start processes by themselves and often wait for them, so four
+# Unit tests on all cores; the others start processes by themselves and often wait for them, so three
 # at a time, and the longest first. What is missing for some of them is installed where that needs no
 # question; what was not tested all the same is said at the end.
 NOT_TESTED := .cache/not-tested
@@ -31,7 +31,7 @@ test: $(READY)
 	@mkdir -p $(dir $(NOT_TESTED)); rm -f $(NOT_TESTED)
 	@$(BIN)/python tests/system.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal tests/unit
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
 	  tests/integration tests/acceptance tests/browser
 	@touch $(NOT_TESTED); sort $(NOT_TESTED) | uniq -c | sed 's/^ *\([0-9]*\) /Not tested (\1): /'
 
