@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
 Scalar = bool | int | float | str
@@ -26,6 +26,17 @@ class Value(BaseModel):
     """Frozen, compared by content, hashable, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Derived(Value):
+    """One whose JSON also has what is made anew from its values, and is dropped when read back."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_derived(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: each for name, each in data.items() if name not in cls.model_computed_fields}
 
 
 class Described(Value):

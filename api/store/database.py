@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import BoundedSemaphore
 from time import monotonic, sleep
 from typing import Any
@@ -96,6 +97,13 @@ class Database:
                 yield connection
         finally:
             engine.dispose()
+
+    def close_to_others(self) -> None:
+        """Have the files of SQLite read by nobody but their owner and group, whoever made them."""
+        file = self._writer.url.database if self._writer.dialect.name == "sqlite" else None
+        for each in (f"{file}{ending}" for ending in ("", "-wal", "-shm") if file):
+            with suppress(OSError):  # It is not there, or somebody else's.
+                Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
     def close(self) -> None:
         self._reader.dispose()

@@ -206,6 +206,7 @@ def open_database(settings: Settings) -> Database:
     database = Database(settings.database_url)
     try:
         make(database)
+        database.close_to_others()
     except OtherSchema:
         raise
     except DatabaseUnavailable as exc:

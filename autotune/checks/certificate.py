@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import ConfigDict, computed_field
+from pydantic import computed_field
 
 from autotune.reason import CheckKind, Seen
 from autotune.reason.sentences import check_text
-from autotune.value import Scalar, Value
+from autotune.value import Derived, Scalar, Value
 
 
 class Finding(StrEnum):
@@ -22,10 +22,8 @@ class Finding(StrEnum):
     """It could not be seen; the sentence says why."""
 
 
-class Check(Value):
+class Check(Derived):
     """One question and its answer."""
-
-    model_config = ConfigDict(extra="ignore")  # Its sentence is made anew when it is read back.
 
     name: str
     """What was checked, in two or three words, as in "Certified: disjoint examples"."""

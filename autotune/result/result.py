@@ -15,6 +15,7 @@ from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
 from autotune.result.files import put_texts, trials_csv, trials_frame
 from autotune.result.saved import PICKLES, RESULT, configuration_text, parsed
+from autotune.value import Derived
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +27,7 @@ WINDOWS = {"trials": {"__all__": {"windows"}}}
 WRITTEN = "Name a folder that `autotune tune` or `result.save()` has written, or search again."
 
 
-class Result(ResultData):
+class Result(Derived, ResultData):
     """The result of a search: the configuration to train with, why, and the program for it."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property

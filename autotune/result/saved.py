@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
@@ -34,9 +34,6 @@ SUFFIXES = (".yaml", ".yml")
 
 class SavedConfiguration(Value):
     """The part of a result that a check or another rendering needs."""
-
-    # A result.json holds more: all of a result, with sentences that are made anew from its values.
-    model_config = ConfigDict(extra="ignore")
 
     schema_version: Literal[1] = 1
     autotune: str = VERSION
@@ -169,7 +166,7 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
     facts = path.parent / str(given["result"])
     kept = parsed(facts, json.loads, f"Keep it where `result` in {path} says, or search again.")
     try:
-        saved = SavedConfiguration.model_validate(kept)
+        saved = SavedConfiguration.model_validate(_fields_of(kept))
         configuration = _configuration(given["configuration"])
     except ValidationError as exc:
         raise ConfigurationError(
@@ -191,6 +188,12 @@ def parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
         raise ConfigurationError(f"{path} cannot be parsed: {text}.", next_step) from exc
+
+
+def _fields_of(kept: Any) -> Any:
+    """Return what a result.json holds of a saved configuration."""
+    names = SavedConfiguration.model_fields
+    return {n: kept[n] for n in names if n in kept} if isinstance(kept, dict) else kept
 
 
 def _configuration(given: Any) -> Configuration:

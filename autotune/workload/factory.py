@@ -120,8 +120,7 @@ def _parameters_in(text: str, name: str) -> tuple[str, ...] | None:
 
 def bound_names(tree: ast.Module) -> Lists[str, Binding]:
     """Return the names of a module, each with all that binds it."""
-    # Here, as `autotune --help` has no use for it.
-    from autotune.doctor.code.names import Names  # noqa: PLC0415
+    from autotune.doctor.code.names import Names  # noqa: PLC0415 - `--help` has no use for it
 
     return Names(tree).scopes[0].names
 

@@ -358,8 +358,7 @@ class Names(NamedTuple):
 
 def names_in(text: str) -> Names:
     """Return the names that a definition or a lambda takes from its surroundings."""
-    # Here, as only functions without a module need it.
-    from autotune.doctor.code import names  # noqa: PLC0415
+    from autotune.doctor.code import names  # noqa: PLC0415 - for functions without a module
 
     tree = names.Names(ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text))
     loads = (each for several in tree.loads.values() for each in several)

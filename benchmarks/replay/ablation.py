@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from inspect import signature
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -98,23 +99,24 @@ def _without_sizes() -> None:
     )
 
 
-def _at_random() -> None:
+def _begin(change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    """Have searches begin with something else among what they are given, by name."""
     begin = Search.__init__
+    arguments = signature(begin)
 
     def begun(*given: Any, **named: Any) -> None:
-        begin(*given, **{**named, "sampler": sampler_named("random", 0)})
+        by_name = arguments.bind(*given, **named).arguments
+        begin(**{**by_name, **change(by_name)})
 
     _instead(Search, __init__=begun)
+
+
+def _at_random() -> None:
+    _begin(lambda _: {"sampler": sampler_named("random", 0)})
 
 
 def _without_matches() -> None:
-    begin = Search.__init__
-
-    def begun(*given: Any, **named: Any) -> None:
-        of, runner, budget, found, *rest = given
-        begin(of, runner, budget, found.model_copy(update={"batch_matched": {}}), *rest, **named)
-
-    _instead(Search, __init__=begun)
+    _begin(lambda its: {"candidates": its["candidates"].model_copy(update={"batch_matched": {}})})
 
 
 PARTS: Mapping[str, Callable[[], None]] = {

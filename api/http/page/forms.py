@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -84,11 +85,13 @@ class Field:
         return replace(self, name=name, value=value, error=mistakes.get(name, ""))
 
 
-def _number(text: str) -> Any:
+def _number(text: str) -> Scalar:
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except ValueError:
         return text
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return found if is_number and isfinite(found) else text
 
 
 def fields_of(schema: Schema) -> tuple[Field, ...]:

@@ -13,7 +13,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
-from itertools import zip_longest
 from typing import Any
 
 import keras
@@ -178,8 +177,9 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
         self._known = {id(self)}
         self._validates = False
         self._ended = self._others = 0.0
-        self._between: list[float] = []
         self._saves: list[float] = []
+        self._ends: list[tuple[float, float]] = []
+        """Of each epoch, all that lies behind it and what of that saves."""
 
     def add(self, callback: Any) -> None:
         """Time a callback by itself, unless it is the program's own that validates."""
@@ -197,11 +197,10 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
     @property
     def answer(self) -> dict[str, list[float]]:
         """Seconds after each epoch."""
-        between, saves = self._between[1:], self._saves[1:]
-        if not self._validates:
-            return {"validation": [], "checkpoint": between if saves else []}
-        saved = zip_longest(between, saves[: len(between)], fillvalue=0.0)
-        return {"validation": [each - save for each, save in saved], "checkpoint": saves}
+        counted = self._ends[1:]
+        saves = [saved if self._validates else whole for whole, saved in counted if saved]
+        rest = [whole - saved for whole, saved in counted if self._validates]
+        return {"validation": rest, "checkpoint": saves}
 
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         self._validates = True
@@ -216,8 +215,9 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
         others, self._others = self._others, 0.0
         if not self._ended:
             return
-        self._between.append(time.monotonic() - self._ended - others)
-        counted = self._between[1:]
+        saved, self._saves = sum(self._saves), []
+        self._ends.append((time.monotonic() - self._ended - others, saved))
+        counted = [whole for whole, _ in self._ends[1:]]
         enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
         if len(counted) >= FEWEST_ENDS and enough and self._then:
             self._then()

@@ -86,3 +86,18 @@ def test_whoever_starts_the_service_is_told_why_it_cannot(tmp_path: Path) -> Non
     with pytest.raises(DatabaseUnavailable, match="cannot be opened: unable to open") as raised:
         open_database(settings)
     assert "none" not in str(raised.value)
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    """A version that did not care, or a generous mask, has left it so in a folder of others."""
+    tmp_path.chmod(0o755)
+    settings = load_settings(data=tmp_path)
+    database = open_database(settings)
+    with database.writing() as connection:
+        connection.exec_driver_sql("INSERT INTO totals (name, value) VALUES ('x', 1)")
+    made = [tmp_path / f"service.db{ending}" for ending in ("", "-wal", "-shm")]
+    for each in made:
+        each.chmod(0o644)
+    open_database(settings).close()
+    assert [each.stat().st_mode & 0o007 for each in made] == [0, 0, 0]
+    database.close()
