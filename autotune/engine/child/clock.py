@@ -215,8 +215,8 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
         others, self._others = self._others, 0.0
         if not self._ended:
             return
-        saved, self._saves = sum(self._saves), []
-        self._ends.append((time.monotonic() - self._ended - others, saved))
+        self._ends.append((time.monotonic() - self._ended - others, sum(self._saves)))
+        self._saves.clear()
         counted = [whole for whole, _ in self._ends[1:]]
         enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
         if len(counted) >= FEWEST_ENDS and enough and self._then:
