@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
-from pathlib import Path
 
 import optuna
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, OptunaError
@@ -17,8 +14,7 @@ from optuna.storages import BaseStorage, RDBStorage
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.engine.folder import flocked
-from autotune.errors import OutputError, StudyMismatch, UsageError
+from autotune.errors import OutputError, StudyMismatch
 from autotune.objective import Objective
 from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
 from autotune.search.request import Subject, TuningRequest
@@ -28,58 +24,20 @@ from autotune.trial import Trial
 FACTORIES = "factories"
 """Key of the part of an identity that an edit of the user's code changes."""
 
-Claim = Callable[[str], None]
-"""Takes the study of a name for this search; raises UsageError where another search has it."""
-
-
-@contextmanager
-def claims(folder: Path) -> Iterator[Claim]:
-    """Give a way to claim studies of an output folder, and let go of them at the end.
-
-    The kernel keeps the locks and drops them when the process ends, however it ends.
-    """
-    with ExitStack() as held:
-        yield lambda study: _lock(folder / f".{study}.lock", study, held)
-
-
-def _lock(path: Path, study: str, held: ExitStack) -> None:
-    try:
-        file = held.enter_context(path.open("a"))
-        if not flocked(file.fileno()):
-            raise UsageError(
-                f"Study {study!r} in {path.parent} is in use by another search.",
-                "Wait until it ends, or omit --resume to create a new study.",
-            )
-        if os.fstat(file.fileno()).st_nlink:
-            held.callback(_remove, path)  # While it is still locked.
-        else:  # The search that held it has removed it meanwhile.
-            _lock(path, study, held)
-    except OSError as exc:
-        raise OutputError(
-            f"{path} cannot be locked: {exc.strerror or exc}.", "Choose another --out."
-        ) from exc
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):  # The lock falls all the same.
-        path.unlink()
-
 
 def open_study(
     request: TuningRequest,
     subject: Subject,
     identity: Mapping[str, str],
     pool: Sequence[Configuration],
-    claim: Claim,
     notify: Notify,
 ) -> Study:
-    """Return a new study, or the one to go on with, claimed before its trials are read.
+    """Return a new study, or the one to go on with.
 
     The identity names what must be equal for two searches to share a study, each with its
     fingerprint; an empty one is not known, and so equals every other.
 
     Raises:
-        UsageError: Another search is using the study.
         StudyMismatch: The study does not exist, exists already, or is of something else.
         OutputError: The database cannot be opened.
     """
@@ -90,11 +48,10 @@ def open_study(
         storage = _database(given) if isinstance(given, str) else given
         names = optuna.get_all_study_names(storage)
         if request.resume:
-            study = _existing(storage, names, named or _latest(names, base), claim)
+            study = _existing(storage, names, named or _latest(names, base))
             _check_identity(study, identity)
         else:
             study = _new(storage, [named] if named else _free(names, base), scorer.objective)
-            claim(study.study_name)
             study.set_user_attr(RECORD, dict(identity))
         return Study(study, pool, notify, scorer.value)
     except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
@@ -135,13 +92,12 @@ def _database(url: str) -> RDBStorage:
         return RDBStorage(url, waits)
 
 
-def _existing(storage: BaseStorage, names: Sequence[str], name: str, claim: Claim) -> optuna.Study:
+def _existing(storage: BaseStorage, names: Sequence[str], name: str) -> optuna.Study:
     if name not in names:
         raise StudyMismatch(
             f"There is no study {name!r} to resume.",
             f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
         )
-    claim(name)
     return optuna.load_study(study_name=name, storage=storage)
 
 

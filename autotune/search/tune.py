@@ -25,7 +25,7 @@ from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
 from autotune.search.learning import foreknown, learned
-from autotune.search.opening import FACTORIES, Claim, claims, open_study
+from autotune.search.opening import FACTORIES, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, calling, check, named_space
 from autotune.search.runner import Runner
@@ -113,41 +113,38 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer)
     request = request.model_copy(update={"options": prepared.options})
-    with claims(request.out) as claim:
-        study = _open(request, prepared, claim, observer)
-        learning = foreknown(request, prepared.subject, prepared.default, study.learning)
-        if learning and prepared.weighs:
-            prepared = prepared.knowing(learning)
-        ready = engine.now() - began
-        kept = tuple(study.trials)
-        plan = prepared.predicted(kept)
-        observer(Planned(plan=plan, kept=kept))
-        if busy := warning(engine.load()):
-            observer(Notice(text=busy))
-        whole = Budget(request.options, engine.now, began)
-        observing = correcting(plan, lambda trial: prepared.predicted([trial]), observer)
-        session = _Session(request, engine, study, whole, observing)
-        try:
-            prepared, cut = session.begun(prepared)
-            runner, search = session.search(prepared)
-            findings = search.findings(cut) if cut else search.run()
-            patch = patch_of(findings.recommended, prepared.subject)
-            findings = replace(findings, patch=patch)
-            if request.options.diagnose and findings.cut is None:
-                try:
-                    findings = tried(findings, runner, whole)
-                    findings = Profiler(runner, whole, prepared.found).run(findings)
-                except INTERRUPTIONS as exc:
-                    interruption(exc)  # What was found is handed over all the same.
-            with uninterrupted():
-                load = together(runner.loads)
-                result = session.recommendation(
-                    prepared, findings, load, ready=ready, kept=len(kept)
-                )
-                return _saved(result, request, findings.cut)
-        finally:
-            with uninterrupted():
-                study.flush()
+    study = _open(request, prepared, observer)
+    learning = foreknown(request, prepared.subject, prepared.default, study.learning)
+    if learning and prepared.weighs:
+        prepared = prepared.knowing(learning)
+    ready = engine.now() - began
+    kept = tuple(study.trials)
+    plan = prepared.predicted(kept)
+    observer(Planned(plan=plan, kept=kept))
+    if busy := warning(engine.load()):
+        observer(Notice(text=busy))
+    whole = Budget(request.options, engine.now, began)
+    observing = correcting(plan, lambda trial: prepared.predicted([trial]), observer)
+    session = _Session(request, engine, study, whole, observing)
+    try:
+        prepared, cut = session.begun(prepared)
+        runner, search = session.search(prepared)
+        findings = search.findings(cut) if cut else search.run()
+        patch = patch_of(findings.recommended, prepared.subject)
+        findings = replace(findings, patch=patch)
+        if request.options.diagnose and findings.cut is None:
+            try:
+                findings = tried(findings, runner, whole)
+                findings = Profiler(runner, whole, prepared.found).run(findings)
+            except INTERRUPTIONS as exc:
+                interruption(exc)  # What was found is handed over all the same.
+        with uninterrupted():
+            load = together(runner.loads)
+            result = session.recommendation(prepared, findings, load, ready=ready, kept=len(kept))
+            return _saved(result, request, findings.cut)
+    finally:
+        with uninterrupted():
+            study.flush()
 
 
 @dataclass(frozen=True)
@@ -358,7 +355,7 @@ def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
     )
 
 
-def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: Observer) -> Study:
+def _open(request: TuningRequest, prepared: _Prepared, observer: Observer) -> Study:
     subject, found = prepared.subject, prepared.found
     identity = {
         FACTORIES: subject.workload.identity,
@@ -371,6 +368,4 @@ def _open(request: TuningRequest, prepared: _Prepared, claim: Claim, observer: O
         "objective": request.options.objective,
     }
     pool = (*found.configurations, *found.batch_matched.values())
-    return open_study(
-        request, subject, identity, pool, claim, lambda text: observer(Notice(text=text))
-    )
+    return open_study(request, subject, identity, pool, lambda text: observer(Notice(text=text)))

@@ -211,35 +211,6 @@ def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: P
     assert "Omit --resume" in caught.value.next_step
 
 
-class Interleaved(FakeEngine):
-    def __init__(self, tuner: Tuner, *, resume: bool) -> None:
-        super().__init__(speed())
-        self.other = lambda: tuner(speed(), options=SHORT, resume=resume)
-        self.study = ""
-        self.refused: UsageError | None = None
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if not self.requests:
-            try:
-                self.study = self.other().study
-            except UsageError as error:
-                self.refused = error
-        return super().run(request, watch)
-
-
-def test_two_searches_never_share_a_study(tuner: Tuner) -> None:
-    engine = Interleaved(tuner, resume=True)
-    first = tuner(speed(), engine=engine, options=SHORT)
-    assert "in use by another search" in engine.refused.cause
-    assert tuner(speed(), options=SHORT, resume=True).trials[: len(first.trials)] == first.trials
-
-
-def test_a_new_search_beside_another_gets_a_study_of_its_own(tuner: Tuner) -> None:
-    engine = Interleaved(tuner, resume=False)
-    assert tuner(speed(), engine=engine, options=SHORT).study == "digits"
-    assert engine.study == "digits-2"
-
-
 def test_a_name_taken_in_the_last_moment_is_left(
     tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
