@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autotune.machine import Machine
 from autotune.space import Limit
-from autotune.text import at_least, parse_seconds, plural, roughly
+from autotune.text import at_least, plural, roughly
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
@@ -42,15 +42,11 @@ class Plan(Value):
     """Rough time that measuring every configuration once would take."""
 
     trial_seconds: float = 0.0
-    """Rough time of a trial with the default settings, before the first one; ..."""
-    longest_seconds: float = 0.0
-    """Rough time of the longest one, ..."""
+    """Rough time of a trial with the default settings, before the first one."""
     tracing_seconds: float = 0.0
-    """... what its first call takes of that, which traces and compiles the model."""
+    """What its first call takes of that, which traces and compiles the model."""
     enough_seconds: float | None = None
-    """Rough budget with which the search can decide whether to distribute, ..."""
-    most_seconds: float | None = None
-    """... and with which it does so where the best have to run many times."""
+    """Rough budget with which the search can decide whether to distribute."""
 
     @property
     def too_short(self) -> bool:
@@ -69,8 +65,6 @@ def times_in_words(plan: Plan) -> str:
     """Return what trials and search take, and which budget would do where this one is too short."""
     many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
     each = f"about {roughly(plan.trial_seconds)} each on one device"
-    if plan.longest_seconds > 2 * plan.trial_seconds:
-        each += f", up to {roughly(plan.longest_seconds)} with others"
     if plan.tracing_seconds >= 1.0:
         each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
     text = f"{many}, {each}. Running each once would take about {whole}; "
@@ -83,8 +77,4 @@ def times_in_words(plan: Plan) -> str:
 def _too_short(plan: Plan) -> str:
     if not plan.too_short or plan.enough_seconds is None:
         return ""
-    least, most = at_least(plan.enough_seconds), at_least(plan.most_seconds or plan.enough_seconds)
-    takes = roughly(parse_seconds(least))
-    if most != least:
-        takes += f" to {roughly(parse_seconds(most))}"
-    return f"That may not be enough for an answer, which takes {takes}: try --budget {most}."
+    return f"That may not be enough for an answer: try --budget {at_least(plan.enough_seconds)}."

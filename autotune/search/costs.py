@@ -14,7 +14,7 @@ from autotune.config import Configuration
 from autotune.events import Event, Notice, Observer, TrialEnded
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
-from autotune.search.design import one_of_each_strategy, own_default
+from autotune.search.design import own_default
 from autotune.space import Candidates
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -146,37 +146,30 @@ def with_times(
 ) -> Plan:
     """Return a plan with what its trials are expected to take, so many seconds from now."""
     default = own_default(candidates.one_device, plan.facts, options)
-    challengers = one_of_each_strategy(default, candidates.distributed)
-    # Twice as many usually answer where the gain is 10 % and the noise is 5 %.
-    enough, most = (
-        prepared + with_profile(_seconds_to_verdict(default, challengers, costs, rounds), options)
-        if challengers
-        else None
-        for rounds in (FEW_ROUNDS, 2 * FEW_ROUNDS)
-    )
+    challengers = [*{c.strategy: c for c in candidates.distributed[::-1]}.values()]
+    enough = with_profile(_seconds_to_verdict(default, challengers, costs), options)
     every = [costs.seconds(each) for each in candidates.configurations]
     return plan.model_copy(
         update={
             "exhaustive_seconds": sum(every),
             "trial_seconds": costs.seconds(default),
-            "longest_seconds": max(every),
             "tracing_seconds": costs.first_call(default),
-            "enough_seconds": enough,
-            "most_seconds": most,
+            "enough_seconds": prepared + enough if challengers else None,
         }
     )
 
 
 def _seconds_to_verdict(
-    default: Configuration, challengers: list[Configuration], costs: Costs, rounds: int
+    default: Configuration, challengers: list[Configuration], costs: Costs
 ) -> float:
     """Return what it takes to try every strategy once and to compare the best in turns.
 
     Beside each challenger one device runs once more, at the challenger's global batch.
     """
-    one, challenger = costs.seconds(default), max(map(costs.seconds, challengers))
+    one = costs.seconds(default)
+    challenger = max(map(costs.seconds, challengers), default=0.0)
     explored = one + sum(costs.seconds(each) + one for each in challengers)
-    return explored + rounds * (one + challenger) + challenger + REFERENCE_RUNS * one
+    return explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
 
 
 def with_profile(seconds: float, options: SearchOptions) -> float:

@@ -59,23 +59,6 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def one_of_each_strategy(
-    baseline: Configuration, pool: Sequence[Configuration]
-) -> list[Configuration]:
-    """Return for each strategy one configuration, otherwise set as the best single device is.
-
-    Of the ways to divide the work under a strategy the first one is taken, because the values of
-    an axis stand in the order in which they are worth a try.
-    """
-    found = []
-    for name in dict.fromkeys(each.strategy for each in pool):
-        mine = [each for each in pool if each.strategy == name]
-        first = placement(mine[0])
-        alike = [each for each in mine if placement(each) == first]
-        found.append(nearest(baseline.taking(first), alike))
-    return found
-
-
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
     """Return the configuration that differs from the target on the fewest axes, and least."""
     aim = target.values()
@@ -86,12 +69,6 @@ def _screened(role: AxisRole) -> list[str]:
     decisive = [name for name, axis in axes().items() if axis.decisive]
     mine = [*axes_of(role), *(decisive if role is AxisRole.STEP else ())]
     return [name for name in mine if axes()[name].screened]
-
-
-def placement(configuration: Configuration) -> dict[str, Scalar]:
-    """Return where its replicas are and how they work together."""
-    values = configuration.values()
-    return {name: values[name] for name in axes_of(AxisRole.PLACEMENT)}
 
 
 def _size(value: Scalar) -> float:

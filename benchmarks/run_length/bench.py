@@ -26,7 +26,7 @@ from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.plain import Window
 from autotune.reason import Completed, Outcome
-from autotune.search.design import nearest, one_of_each_strategy
+from autotune.search.design import nearest
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
@@ -97,7 +97,8 @@ def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
     subject = Subject(workload=swept.workload, machine=machine, facts=facts)
     found = candidates(swept.space, machine, facts, swept.constraints)
     default = nearest(Configuration(), found.one_device)
-    arms = [default, *one_of_each_strategy(default, found.distributed)[-1:]]
+    last = [c for c in found.distributed if c.strategy == found.distributed[-1].strategy]
+    arms = [default, *([nearest(default, last)] if last else [])]
     shuffle = random.Random(0)  # noqa: S311 - an order of runs
     readings: dict[Configuration, list[Reading]] = {arm: [] for arm in arms}
     with tempfile.TemporaryDirectory() as folder:

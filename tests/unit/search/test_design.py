@@ -5,20 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.options import SearchOptions
-from autotune.search.design import groups, one_of_each_strategy
-from autotune.space import candidates
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
-
-from .conftest import SPACE
-
-FOUND = candidates(SPACE, FAKE_MACHINE, FAKE_FACTS, SearchOptions())
-
-
-def test_distribution_starts_from_the_best_single_device() -> None:
-    found = one_of_each_strategy(Configuration(per_replica_batch=128), FOUND.distributed)
-    assert [c.strategy for c in found] == ["mirrored", "multi_worker_mirrored"]
-    assert {c.per_replica_batch for c in found} == {128}
+from autotune.search.design import groups
 
 
 @pytest.mark.parametrize(
