@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes, axes_of
@@ -23,19 +23,6 @@ def plain(default: Configuration, pool: Sequence[Configuration]) -> Configuratio
     """Return a default without eager execution and XLA; as it is where that cannot run."""
     other = default.taking({"run_eagerly": False, "xla": False})
     return other if other in pool else default
-
-
-def one_factor_at_a_time(
-    start: Configuration, pool: Sequence[Configuration]
-) -> Iterator[Configuration]:
-    """Yield a start and, for each value of each axis, the start with only that changed."""
-    yield start
-    first = [*_screened(AxisRole.STEP), *_screened(AxisRole.INPUT)]
-    for axis in dict.fromkeys([*first, *start.values()]):
-        for value in dict.fromkeys(each[axis] for each in pool):
-            if value != start[axis]:
-                having = [each for each in pool if each[axis] == value]
-                yield nearest(start.taking({axis: value}), having)
 
 
 def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
@@ -59,10 +46,15 @@ def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configur
     return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
 
 
-def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
-    """Return the configuration that differs from the target on the fewest axes, and least."""
+def nearest_first(target: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+    """Return a pool in order: first what differs from the target on the fewest axes, and least."""
     aim = target.values()
-    return min(pool, key=lambda each: _distance(aim, each.values()))
+    return sorted(pool, key=lambda each: _distance(aim, each.values()))
+
+
+def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
+    """Return the first of them."""
+    return nearest_first(target, pool)[0]
 
 
 def _screened(role: AxisRole) -> list[str]:

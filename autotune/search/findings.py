@@ -202,18 +202,6 @@ def _was_slower(findings: Findings) -> bool | None:
     return all(e.speedup is not None and e.speedup.value < 1 for e in several)
 
 
-def speedup(findings: Findings) -> Interval | None:
-    """Return how many times faster the best distributed configuration is than one device.
-
-    None if none was measured.
-    """
-    several = [e for e in findings.entries if e.configuration.distributed]
-    measured = (e for e in several if e.outcome is Outcome.MEASURED)
-    chosen = findings.recommended
-    wanted = (e for e in measured if not chosen.distributed or e.configuration == chosen)
-    return next((e.speedup for e in wanted), None)
-
-
 def unchanged_batch(findings: Findings) -> Alternative | None:
     """Return the fastest measured configuration with the default's global batch, if that differs.
 

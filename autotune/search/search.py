@@ -21,7 +21,7 @@ from autotune.search.acquisition import assurance, improvement, variance_reducti
 from autotune.search.belief import Belief, Believer, Learner
 from autotune.search.bounds import Bounds, time_exchanges, time_without_input
 from autotune.search.costs import FEW_ROUNDS, with_profile
-from autotune.search.design import groups, one_factor_at_a_time, own_default, plain
+from autotune.search.design import groups, nearest_first, own_default, plain
 from autotune.search.failures import HOPELESS
 from autotune.search.findings import Findings, drawn, entries_of, nothing_measured
 from autotune.search.pruner import Reference, SlowerThanOneDevice
@@ -45,9 +45,6 @@ LEAST_IMPROVEMENT = 0.0003
 """Expected gain in log(score) below which a run is not made to find something better."""
 ENOUGH = 0.005
 """The same once there is an answer: half a per cent. Own settings are not changed for less."""
-ANSWER = 1.0
-"""What an answer is worth, in log(score). It is no utility: the knowledge gradient promises too
-much, and an answer that is worth its weight in speed-up would never be looked for."""
 SURE_EARLY = 0.999
 """Probability of a gain from which a search distributes before its budget ends. Whoever looks after
 each run is sure by chance at some time; the last analysis may be less strict (O'Brien and Fleming
@@ -138,7 +135,7 @@ class Search:
             NothingMeasured: The first few all failed, or the budget ended before.
         """
         history, earlier = self._history, len(self._history.trials)
-        for each in one_factor_at_a_time(self._default, self._singles):
+        for each in nearest_first(self._default, self._singles):
             if history.baseline is not None:
                 return
             failed = [t for t in history.trials[earlier:] if t.outcome is not Outcome.SKIPPED]
@@ -217,7 +214,9 @@ class Search:
         value, explored = self._promising(now) if own else self._offered(decided=decided)
         if explored is not None:
             lost = self._lost(now, explored, decided=decided)
-            if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, ANSWER * lost):
+            # What a run takes of the probability of an answer counts as log(score). That is no
+            # utility: the knowledge gradient promises too much to be weighed against one.
+            if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, lost):
                 self._proposed = explored
                 self._runner.study.proposal()
                 return explored
@@ -262,7 +261,7 @@ class Search:
         best = max((other, own), key=lambda k: reduction(k) / costs.seconds(c[k]))
         affords = self._affords(c[best], beside=self._certifying(now))
         lost = self._lost(now, c[best], decided=decided)
-        return c[best] if affords and value >= max(ENOUGH, ANSWER * lost) else None
+        return c[best] if affords and value >= max(ENOUGH, lost) else None
 
     def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
         """Return what another sampler proposes, and what that is taken to be worth."""

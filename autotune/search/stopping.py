@@ -164,8 +164,6 @@ class Budget:
         self._now = now
         self._began = began
         self._held = held
-        # What the preparation took is nobody's share.
-        self._prepared = self.elapsed
 
     def within(self, held: Callable[[], float]) -> Budget:
         """Return the budget of those who may spend all but some seconds, as many as are kept."""
@@ -182,15 +180,9 @@ class Budget:
         return self._now() - self._began
 
     @property
-    def whole(self) -> float:
-        """Seconds in all, the preparation left out; infinite without a bound."""
-        whole = self._options.budget
-        return math.inf if whole is None else whole - self._held() - self._prepared
-
-    @property
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
-        return self.whole + self._prepared - self.elapsed
+        return self.unspent - self._held()
 
     @property
     def unspent(self) -> float:

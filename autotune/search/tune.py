@@ -23,7 +23,7 @@ from autotune.result.data import Unsaved
 from autotune.result.files import put_each
 from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
-from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
+from autotune.search.findings import Findings, evidence, unchanged_batch
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
@@ -234,7 +234,7 @@ class _Session:
             examples_per_second=findings.examples_per_second,
             objective=request.options.objective,
             value=findings.value,
-            best_distributed_speedup=speedup(findings),
+            best_distributed_speedup=decision.gain,
             one_device=findings.baseline,
             best_distributed=decision.challenger,
             gain_over_yours=findings.gain_over_yours,

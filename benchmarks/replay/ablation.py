@@ -133,7 +133,9 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "two modes of worker groups": lambda: _everywhere(MODES=NEVER),
     "two runs behind an answer": lambda: _everywhere(FEWEST=1),
     "a stricter probability before the budget ends": lambda: _everywhere(SURE_EARLY=0.99),
-    "what a run takes of the probability of an answer": lambda: _everywhere(ANSWER=0.0),
+    "what a run takes of the probability of an answer": lambda: _instead(
+        Search, _lost=lambda *_, **__: 0.0
+    ),
     "staying where it costs less than 1 %": lambda: _everywhere(SMALL_COST=0.0),
     "half a per cent once there is an answer": lambda: _everywhere(ENOUGH=LEAST_IMPROVEMENT),
     "a least improvement before": lambda: _everywhere(LEAST_IMPROVEMENT=0.0),
