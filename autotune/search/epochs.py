@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
@@ -18,7 +17,7 @@ from autotune.search.request import Subject
 from autotune.stats import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
-from autotune.workload import Backlog, InputPass, WorkloadFacts, backlog_of
+from autotune.workload import InputPass, WorkloadFacts
 
 
 def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
@@ -73,22 +72,6 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     )
 
 
-def backlog_in(trial: Trial, facts: WorkloadFacts) -> Backlog | None:
-    """Return what a run has shown to have been ready when it began; None if nothing.
-
-    Only Python code may have fetched examples where nobody sees it, and only with shard policy data
-    or in one process are the examples of a run those of one pipeline.
-    """
-    configuration = trial.configuration
-    apart = configuration.workers > 1 and configuration.shard_policy != "data"
-    if apart or not facts.python_input:
-        return None
-    steps = (window.steps * configuration.global_batch for window in trial.windows)
-    examples = accumulate(steps, initial=0.0)
-    seconds = accumulate((window.seconds for window in trial.windows), initial=0.0)
-    return backlog_of([*zip(examples, seconds, strict=True)])
-
-
 def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
     """Return the share of a pace, in steps per second, that lasts once what was ready is used up.
 
@@ -98,16 +81,6 @@ def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
     if not epoch.steady_rate or drained(steps, seconds, epoch):
         return 1.0
     return min(epoch.steady_rate / pace, 1.0)
-
-
-def as_it_lasts(trial: Trial, subject: Subject) -> Trial:
-    """Return a trial with the rate that is left once what was ready is used up."""
-    if not trial.examples_per_second:
-        return trial
-    epoch, before = epoch_of(trial.configuration, subject), trial.windows[: trial.steady_from]
-    pace = trial.examples_per_second / trial.configuration.global_batch
-    share = lasting(before, pace, epoch)
-    return trial.model_copy(update={"examples_per_second": share * trial.examples_per_second})
 
 
 def _lengths(seen: InputPass | None, batch: int) -> Lengths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
@@ -54,13 +54,6 @@ class History:
             self._scores[trial.configuration].append(score)
         for derived in ("noise", "observed", "ruled_out", "costs"):
             self.__dict__.pop(derived, None)
-
-    def revise(self, how: Callable[[Trial], Trial]) -> None:
-        """Replace all trials, because more is known of what they have shown."""
-        trials, self._trials = self._trials, []
-        self._scores.clear()
-        for trial in trials:
-            self.add(how(trial))
 
     @property
     def trials(self) -> Sequence[Trial]:

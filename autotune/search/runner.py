@@ -21,7 +21,7 @@ from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import allreduce_request, seconds_of_step
 from autotune.search.costs import REFERENCE_RUNS, expected_start
-from autotune.search.epochs import as_it_lasts, backlog_in, epoch_of, fill_of, trial_of
+from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
@@ -63,8 +63,6 @@ class Runner:
         self._lost_hosts: tuple[str, ...] = ()
         start = expected_start(subject.facts)
         self.history = History(still_known(study.trials), subject.scorer, start)
-        for trial in self.history.trials:
-            self._learn(trial)
 
     def run(
         self,
@@ -107,24 +105,12 @@ class Runner:
             self.loads.append(load)
             trial = trial.model_copy(update={"others": load.share})
         trial = self._keep(trial, asked)
-        self._learn(trial)
         self._notify_lost_hosts()
         return trial
 
     def _left_to_measure(self) -> float:
         """Return the seconds left; never long over for the first trial, which is to be finished."""
         return self._budget.left if self.history.baseline else max(self._budget.unspent, 0.0)
-
-    def _learn(self, trial: Trial) -> None:
-        """Take note of what the input had ready, if a trial has shown more of it than was known.
-
-        Later runs have to use it up; earlier ones that ended before count by what goes on.
-        """
-        facts = self.subject.facts
-        found, known = backlog_in(trial, facts), facts.backlog
-        if found and (known is None or found.examples > known.examples):
-            self.subject = replace(self.subject, facts=facts.model_copy(update={"backlog": found}))
-            self.history.revise(lambda each: as_it_lasts(each, self.subject))
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""

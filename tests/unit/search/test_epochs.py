@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import Fill, TrialRequest
-from autotune.plain import Window
+from autotune.engine.tasks.train import Fill
 from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
 from autotune.testing.contract import PROBE
 from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.text import spread
-from autotune.trial import Stage
 from autotune.workload import Backlog, InputPass
 
 from .conftest import Tuner, speed
@@ -91,8 +87,6 @@ def two(policy: str) -> Configuration:
     return ONE.model_copy(update=group)
 
 
-FALLS = 2
-"""The repeat from which on runs take examples more quickly, and fall."""
 STOCK = Backlog(examples=6000, examples_per_second=1500)
 
 
@@ -103,60 +97,6 @@ def test_what_python_had_ready_is_used_up_first() -> None:
     assert (alone.ready, alone.steady_rate) == (9000 / BATCH, 1500 / BATCH)
     assert (data.ready, data.steady_rate) == (9000 / 200, 1500 / 200)
     assert (source.ready, source.steady_rate) == (2 * data.ready, 2 * data.steady_rate)
-
-
-class Draining(FakeEngine):
-    """Gives every run 6,000 examples as fast as it takes them, and then 1,500 a second."""
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        batch, windows, stop = request.configuration.global_batch, [], None
-        taken, elapsed, quick = 0.0, 0.0, self._speed(request.configuration)
-        while stop is None:
-            ready = 6000 + 1500 * elapsed - taken
-            pace = quick if ready > 0 else 1500.0
-            steps = math.ceil(pace * 0.1 / batch)
-            windows.append(Window(steps, steps * batch / pace))
-            taken, elapsed = taken + steps * batch, elapsed + windows[-1].seconds
-            stop = watch(tuple(windows))
-        self._time += elapsed + 1
-        return RunResult(
-            outcome=stop.outcome,
-            reason=stop.reason,
-            windows=tuple(windows),
-            wall_seconds=elapsed + 1,
-            first_step_seconds=0.5,
-        )
-
-
-def test_a_run_that_falls_tells_all_others_what_was_ready(tuner: Tuner) -> None:
-    """One of long windows sees it; from then on none is measured before, or counts as it was."""
-
-    def rate(configuration: Configuration) -> float:
-        return 8000.0 if configuration.steps_per_execution == 8 else 3200.0
-
-    facts = FAKE_FACTS.model_copy(update={"python_input": True})
-    result = tuner(rate, engine=Draining(rate, facts=facts))
-    assert result.examples_per_second.value == pytest.approx(1500, rel=0.05)
-    slow = [t for t in result.trials if t.configuration.steps_per_execution == 1 and t.measured]
-    assert slow[0].examples_per_second == pytest.approx(3200)
-    assert slow[-1].examples_per_second == pytest.approx(1500, rel=0.05)
-
-
-def test_repeats_count_by_what_lasts_once_one_of_them_has_shown_it(tuner: Tuner) -> None:
-    """Runs before it ended on what was ready, and would make a mean of two rates."""
-    runs = Counter[Configuration]()
-
-    def rate(configuration: Configuration) -> float:
-        runs[configuration] += 1
-        return 3200.0 if sum(runs.values()) - len(runs) < FALLS else 8000.0
-
-    facts = FAKE_FACTS.model_copy(update={"python_input": True})
-    result = tuner(rate, engine=Draining(rate, facts=facts), options={"budget": 120.0})
-    first, *_, last = [t for t in result.trials if t.measured]
-    assert first.examples_per_second == pytest.approx(3200, rel=0.01)
-    assert last.stage is Stage.REPEAT
-    assert result.examples_per_second.value == pytest.approx(1500, rel=0.05)
-    assert result.examples_per_second.high < 2000
 
 
 def test_what_is_promised_reaches_down_to_what_was_not_seen(tuner: Tuner) -> None:

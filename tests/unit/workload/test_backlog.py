@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import pytest
 
-from autotune.workload import backlog_of
+from autotune.workload.backlog import backlog_of
 
 WAITS = 0.1
 """Seconds between two points."""
