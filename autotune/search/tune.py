@@ -17,7 +17,6 @@ from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
-from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
@@ -43,7 +42,6 @@ from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
 from autotune.stats.gradients import Learning
 from autotune.strategies import strategy
-from autotune.text import plural, sentence
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
@@ -198,23 +196,13 @@ class _Session:
                     first_call=runner.history.costs.first_call(prepared.default),
                     left=self.whole.left,
                 )
-                known = prepared.knowing(learning)
-                self._notify_left_out(prepared, known, learning.batch)
-                prepared = known
+                prepared = prepared.knowing(learning)
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
         if found := prepared.subject.facts.learning:
             self.study.learning = found
             self.study.value = prepared.subject.scorer.value
         return prepared, None
-
-    def _notify_left_out(self, before: _Prepared, after: _Prepared, batch: int) -> None:
-        out = len(before.found.configurations) - len(after.found.configurations)
-        if out:
-            why = rule_text(Rule(kind=RuleKind.OTHER_BATCH, figure=batch))
-            are = "is" if out == 1 else "are"
-            text = f"{plural(out, 'configuration')} {are} left out: {sentence(why)}"
-            self.observer(Notice(text=text))
 
     def recommendation(
         self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float, kept: int
