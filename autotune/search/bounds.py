@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
 from autotune.config import Configuration, axis_of
+from autotune.options import PROFILE_SHARE
 from autotune.reason import (
     AllReduceBound,
     OneDeviceBound,
@@ -193,8 +194,7 @@ def time_exchanges(
     gradient_bytes = runner.subject.facts.dense_gradient_bytes
     if gradient_bytes < 1_000_000:
         return
-    # All together may take 15 % of the time that is left.
-    most, began = 0.15 * budget.left, budget.elapsed
+    most, began = PROFILE_SHARE * budget.left, budget.elapsed
     for each in families(several, least=12):
         if budget.elapsed - began + runner.history.costs.seconds(each) > most:
             return

@@ -16,6 +16,7 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.design import own_default
 from autotune.space import Candidates
+from autotune.stats import BLOCK_SECONDS
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
@@ -82,7 +83,7 @@ class Costs:
         if own:
             return fmean(own)
         # Five calls of the training step at least; slow ones make it long.
-        return self.start(configuration) + max(1.6, 5 * self.call(configuration))
+        return self.start(configuration) + max(4 * BLOCK_SECONDS, 5 * self.call(configuration))
 
     def start(self, configuration: Configuration) -> float:
         """Return what a trial is expected to take beside its steps."""

@@ -14,6 +14,7 @@ from autotune.engine.tasks.train import Fill
 from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.request import Subject
+from autotune.search.stopping import PATIENCE
 from autotune.stats import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
@@ -31,12 +32,12 @@ def fill_of(configuration: Configuration, subject: Subject) -> Fill | None:
         return None
     share = configuration.workers if configuration.shard_policy == "source" else 1
     examples, first = math.ceil(facts.examples / share), facts.first_pass
-    # Within three seconds; all are read where that takes half as long again.
-    soon = first.examples_per_second * 3.0 if first else math.inf
+    # All are read where that takes half as long again as what is read soon.
+    soon = first.examples_per_second * PATIENCE if first else math.inf
     whole = examples <= 1.5 * soon
     count = examples if whole else max(int(soon), configuration.global_batch)
     # Several processes that share the cores read more slowly than one alone.
-    return Fill(examples=count, whole=whole, seconds=6.0)
+    return Fill(examples=count, whole=whole, seconds=2 * PATIENCE)
 
 
 def _caches(configuration: Configuration, facts: WorkloadFacts) -> bool:

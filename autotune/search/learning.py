@@ -11,12 +11,10 @@ from autotune.engine.base import Engine, Limits
 from autotune.engine.tasks.train import LearningRequest, trial_request
 from autotune.events import Observer, Preparing
 from autotune.objective import Batches
+from autotune.options import PROFILE_SHARE
 from autotune.search.costs import STARTING
 from autotune.search.request import Subject, TuningRequest
 from autotune.stats.gradients import Learning, Unpredictable
-
-SHARE = 0.15
-"""Of the budget, at most, with all that it takes to start: step and gradient are compiled."""
 
 
 def foreknown(
@@ -53,13 +51,14 @@ def learned(  # noqa: PLR0913 - each comes from another part
     One device with that one was measured, with so many seconds of the first call of its step.
     """
     batch, options = default.global_batch, request.options
-    seconds = min(10.0, SHARE * left - STARTING - 2 * first_call)
+    # With all that it takes to start: step and gradient are compiled.
+    seconds = min(10.0, PROFILE_SHARE * left - STARTING - 2 * first_call)
     if seconds < 2.0:  # There would be too few gradients.
         return Learning(batch=batch, refused=Unpredictable.NO_TIME)
     observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
     trials = request.out / "trials"
     trials.mkdir(parents=True, exist_ok=True)
-    whole = math.inf if options.budget is None else SHARE * options.budget
+    whole = math.inf if options.budget is None else PROFILE_SHARE * options.budget
     trial = trial_request(
         default,
         subject.workload,

@@ -23,13 +23,13 @@ from autotune.search.posterior import Joint
 from autotune.stats import Interval
 
 DRAWS = 4000
-SURE_BATCH = 0.975
-"""Probability that the best of another batch beats the best of the own, all that an example teaches
-less there included, from which it may be recommended."""
 SURE_GAIN = 0.99
 """Probability of any gain from which distributing is recommended."""
 SURE_NONE = 0.95
 """Probability of no gain above the margin from which staying is recommended."""
+SURE_BATCH = (1 + SURE_NONE) / 2
+"""Probability that the best of another batch beats the best of the own, all that an example teaches
+less there included, from which it may be recommended: one side of an interval of 95 %."""
 SMALL_COST = 0.01
 """Expected loss, as a share, below which staying is recommended as well."""
 MODES, APART = 0.25, 0.4

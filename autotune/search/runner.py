@@ -25,7 +25,7 @@ from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
-from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, Budget, MeasureWatch
+from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.strategies import strategy
 from autotune.text import plural
@@ -90,7 +90,7 @@ class Runner:
             report=asked.report,
             left=self._left_to_measure,
             epoch=epoch,
-            ahead=AHEAD_IN_REPEATS if stage is Stage.REPEAT else AHEAD,
+            ahead=PATIENCE_IN_REPEATS if stage is Stage.REPEAT else PATIENCE,
         )
         folder = self._folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.

@@ -20,6 +20,8 @@ from autotune.options import SearchOptions
 from autotune.plain import Window
 from autotune.reason import BudgetEnded, Measured, NotStationary, Outcome, Slower
 from autotune.stats import (
+    BLOCK_SECONDS,
+    EXPECTED,
     UNKNOWN,
     Epoch,
     past_floor,
@@ -31,11 +33,10 @@ from autotune.stats import (
 
 PATIENCE = 3.0
 """Steady seconds after which a run is taken as it is, though it may still be less precise: runs of
-twelve seconds differ from each other as much as runs of three."""
-AHEAD = 3.0
-"""Steady seconds within which the end of an epoch is waited for; ..."""
-AHEAD_IN_REPEATS = 8.0
-"""... the same for a run that decides."""
+twelve seconds differ from each other as much as runs of three. So long the end of an epoch is
+waited for, and a trend is taken to go on."""
+PATIENCE_IN_REPEATS = 8.0
+"""Seconds for which a run that decides waits for the end of an epoch."""
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets twelve windows at least."""
 
@@ -70,7 +71,7 @@ class MeasureWatch:
     """Tells how many seconds of the budget are left."""
     epoch: Epoch = UNKNOWN
     """What is known of the run's epochs."""
-    ahead: float = AHEAD
+    ahead: float = PATIENCE
     """Steady seconds within which the end of an epoch is waited for."""
     _reported: int = field(default=0, init=False)
 
@@ -94,9 +95,9 @@ class MeasureWatch:
             return True
         # Of a rate that has moved before: what becomes ever slower hides in less.
         has_moved = start != warmed_up_from(windows, self.epoch)
-        stationary = reading.seconds >= 2.4 or not has_moved
+        stationary = reading.seconds >= 6 * BLOCK_SECONDS or not has_moved
         # Fresh runs differ by more.
-        precise = reading.error <= 0.03 or reading.seconds >= PATIENCE
+        precise = reading.error <= EXPECTED.sd / 2 or reading.seconds >= PATIENCE
         return stationary and precise and not self._awaits_end(steady)
 
     def _awaits_end(self, steady: Sequence[Window]) -> bool:
@@ -115,8 +116,8 @@ class MeasureWatch:
         self._reported = step
         reading = read(warm)
         score = self.score(reading.steps_per_second)
-        # It may climb a little more steeply than it seems to, and for three seconds more.
-        climb = max(trend.per_second + 1.5 * trend.error, 0.0) * 3.0
+        # It may climb a little more steeply than it seems to.
+        climb = max(trend.per_second + 1.5 * trend.error, 0.0) * PATIENCE
         most = score and self.report(Shown(step, score, reading.error, min(climb, 50.0)))
         return Stop(Outcome.PRUNED, Slower(most=most)) if most else None
 
@@ -126,13 +127,13 @@ def _enough(steady: Sequence[Window]) -> bool:
 
     Slow steps make long windows, of which two are enough. Where a long one is a call of several
     steps, two that agree, and so seem steady, may do so by chance, and fewer than four show no
-    trend; but nothing waits for these longer than six seconds. Longer runs would not help, because
-    fresh ones differ by more.
+    trend; but nothing waits for these longer than twice the patience. Longer runs would not help,
+    because fresh ones differ by more.
     """
     elapsed = sum(window.seconds for window in steady)
-    of_calls = any(window.steps > 1 for window in steady) and elapsed < 6.0
-    few = len(steady) >= (4 if of_calls else 2) and elapsed >= 1.6
-    return few or (len(steady) >= 5 and elapsed >= 0.8)
+    of_calls = any(window.steps > 1 for window in steady) and elapsed < 2 * PATIENCE
+    few = len(steady) >= (4 if of_calls else 2) and elapsed >= 4 * BLOCK_SECONDS
+    return few or (len(steady) >= 5 and elapsed >= 2 * BLOCK_SECONDS)
 
 
 def _unstable(windows: Sequence[Window]) -> Stop | None:

@@ -16,6 +16,7 @@ from autotune.stats.intervals import (
     unpaired_ratio as unpaired_ratio,
 )
 from autotune.stats.windows import (
+    BLOCK_SECONDS as BLOCK_SECONDS,
     UNKNOWN as UNKNOWN,
     Epoch as Epoch,
     Lengths as Lengths,

@@ -9,6 +9,10 @@ from statistics import fmean
 from autotune.value import Value
 
 
+SDS = 1.959964
+"""Standard errors to each side of a 95 % interval, by the normal distribution."""
+
+
 class Interval(Value):
     """A positive estimate with its 95% confidence interval."""
 
@@ -28,7 +32,7 @@ class Interval(Value):
         """Return it with another standard error of its logarithm, independent of its own."""
         if not error:
             return self
-        more = 1.959964 * error  # the normal distribution's 97.5 % quantile
+        more = SDS * error
         low, high = (
             math.exp(sign * math.hypot(math.log(bound / self.value), more))
             for sign, bound in ((-1, self.low), (1, self.high))

@@ -14,6 +14,9 @@ from typing import NamedTuple
 from autotune.plain import Window
 from autotune.value import Value
 
+BLOCK_SECONDS = 0.4
+"""Of a block of windows: the least that tells a rate. A measurement is some of them."""
+
 
 class Lengths(Value):
     """Mean lengths of the examples in successive, equal parts of an epoch."""
@@ -221,7 +224,7 @@ def _block_end(windows: Sequence[Window], start: int) -> int | None:
     elapsed = 0.0
     for index in range(start, len(windows)):
         elapsed += windows[index].seconds
-        several = index + 1 - start >= 3 and elapsed >= 0.4
+        several = index + 1 - start >= 3 and elapsed >= BLOCK_SECONDS
         if several or elapsed >= 1.0:
             return index + 1
     return None

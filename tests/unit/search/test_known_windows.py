@@ -16,7 +16,7 @@ from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.epochs import trial_of
 from autotune.search.pruner import Reference, SlowerThanOneDevice
-from autotune.search.stopping import AHEAD, AHEAD_IN_REPEATS, MeasureWatch
+from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.stats import UNKNOWN, Epoch
 from autotune.trial import Stage, Trial
@@ -55,7 +55,7 @@ def timed(
     *,
     epoch: Epoch = UNKNOWN,
     call: int = 1,
-    ahead: float = AHEAD,
+    ahead: float = PATIENCE,
     beside_one_device: bool = False,
     seed: int = 0,
     noise: float = 0.03,
@@ -113,7 +113,7 @@ SEEN = {
 @pytest.mark.parametrize("name", SEEN)
 def test_a_rate_is_that_of_a_long_training(name: str) -> None:
     course, share, epoch, within = SEEN[name]
-    trials = [timed(course, epoch=epoch, ahead=AHEAD_IN_REPEATS, seed=s) for s in range(RUNS)]
+    trials = [timed(course, epoch=epoch, ahead=PATIENCE_IN_REPEATS, seed=s) for s in range(RUNS)]
     errors = [(trial.examples_per_second or 0) / (RATE * share) - 1 for trial in trials]
     assert abs(median(errors)) <= within
 
