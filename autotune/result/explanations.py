@@ -155,15 +155,7 @@ def _batch(result: ResultData) -> Iterator[str]:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
     yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."
-    other = result.unchanged_batch
-    if other is None:
-        yield f"--global-batch {usual} keeps it unchanged."
-        return
-    yield (
-        f"At a global batch of {usual} the fastest configuration tried "
-        f"({in_short(other.configuration)}) reaches {other.share:.0%} of this throughput; "
-        f"--global-batch {usual} searches only there."
-    )
+    yield f"--global-batch {usual} keeps it unchanged."
 
 
 def _program(result: ResultData) -> Iterator[str]:

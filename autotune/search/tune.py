@@ -23,7 +23,7 @@ from autotune.result.data import Unsaved
 from autotune.result.files import put_each
 from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
-from autotune.search.findings import Findings, evidence, speedup, unchanged_batch
+from autotune.search.findings import Findings, evidence, speedup
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, Claim, claims, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
@@ -233,7 +233,6 @@ class _Session:
             evidence=evidence(findings, subject.objective, load),
             diagnosis=findings.diagnosis,
             between=findings.between,
-            unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
             examples_per_second=findings.examples_per_second,
             objective=request.options.objective,
             value=findings.value,
