@@ -27,7 +27,6 @@ ORDINARY = {
         "matched": "the word of the field, in `batch_matched`",
         "tell": "to give Optuna a result, as in ask and tell",
     },
-    "autotune/result": {"frame": "a DataFrame of pandas"},
     "autotune/space": {"matched": "the word of the field, in `batch_matched`"},
     "autotune/workload": {"level": "how many dots a relative import has, as in `ast`"},
 }
