@@ -77,7 +77,6 @@ def parts(result: ResultData) -> dict[str, Any]:
         "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
-        "pays": charts.pays(result.diagnosis),
         "programs": {
             name: text
             for name, text in result.programs().items()
