@@ -18,8 +18,7 @@ from autotune.checks.breakdown import LIMITS
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
 from autotune.program import epoch_in_words
-from autotune.reason import Outcome, PerformanceBound, Reason
-from autotune.reason.sentences import reason_text
+from autotune.reason import Outcome
 from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.epochs import between_lines, cost_lines, lengths_lines, target_lines
@@ -27,7 +26,7 @@ from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
-from autotune.strategies import in_short, strategy, title, update_batch
+from autotune.strategies import in_short, strategy, update_batch
 from autotune.text import plural, rate, size
 from autotune.trial import Trial
 
@@ -39,11 +38,10 @@ LEAST_GROWTH = 0.1
 Explain = Callable[[ResultData], Iterator[str]]
 
 
-def explanations(result: ResultData, *elsewhere: Explain) -> Iterator[str]:
-    """Yield why a result is what it is, the most important first, without what stands elsewhere."""
+def explanations(result: ResultData) -> Iterator[str]:
+    """Yield why a result is what it is, the most important first."""
     for explain in _IN_ORDER:
-        if explain not in elsewhere:
-            yield from explain(result)
+        yield from explain(result)
 
 
 def learning_rate(optimizer: str, factor: float) -> str:
@@ -159,17 +157,9 @@ def _batch(result: ResultData) -> Iterator[str]:
 
 
 def _program(result: ResultData) -> Iterator[str]:
-    """Yield what an epoch of the program is, and what it changes of a script."""
+    """Yield what an epoch of the program is, and what is known of the patch of a script."""
     if text := epoch_in_words(result.config, result.facts):
         yield f"The program makes {text}."
-    own = result.facts.fit and result.facts.fit.own_strategy
-    if own and own.title:
-        line = f" in line {own.line} of the script" if own.line else " of the script"
-        yield (
-            f"The {own.title}{line} was taken out: wherever the script makes or asks for a "
-            f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
-            "reckon its batch size and its learning rate with."
-        )
     if result.why_no_patch:
         yield f"There is no train.patch. {result.why_no_patch}"
     elif result.patch_speed:
@@ -177,7 +167,7 @@ def _program(result: ResultData) -> Iterator[str]:
         yield f"The script with train.patch ran once, with {speed}."
 
 
-def certificate(result: ResultData) -> Iterator[str]:
+def _certificate(result: ResultData) -> Iterator[str]:
     if found := result.certificate:
         yield from (found.line, *found.undecided)
 
@@ -212,28 +202,6 @@ def _profile(result: ResultData) -> Iterator[str]:
         yield from profile(result.diagnosis, result.facts)
     elif result.options.diagnose and result.options.budget and not result.interrupted:
         yield "No time was left to find out where the time of a step goes."
-
-
-def _bounds(result: ResultData) -> Iterator[str]:
-    """Yield each bound once, with its first trial."""
-    found: dict[str, int] = {}
-    for trial in _current(result):
-        if isinstance(trial.reason, PerformanceBound):
-            text = f"{title(trial.configuration)} {reason_text(trial.reason)}"
-            found.setdefault(text, trial.number)
-    yield from (f"{text} (trial {number})." for text, number in found.items())
-
-
-def failures(result: ResultData) -> Iterator[str]:
-    causes: dict[tuple[Outcome, str, Reason], list[int]] = defaultdict(list)
-    for t in _current(result):
-        if t.outcome in FAILURES:
-            causes[t.outcome, title(t.configuration), t.reason].append(t.number)
-    for (outcome, name, reason), numbers in causes.items():
-        yield (
-            f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
-            f"{', '.join(map(str, numbers))}: {reason_text(reason)}"
-        )
 
 
 def _memory(result: ResultData) -> Iterator[str]:
@@ -308,6 +276,6 @@ def _noise(result: ResultData) -> Iterator[str]:
 
 _IN_ORDER: tuple[Explain, ...] = (
     *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
-    *(learning_lines, _program, certificate, _faster, lengths_lines, _profile, between_lines),
-    *(_bounds, failures, _memory, _peak_memory, _noise),
+    *(learning_lines, _program, _certificate, _faster, lengths_lines, _profile, between_lines),
+    *(_memory, _peak_memory, _noise),
 )

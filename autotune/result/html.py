@@ -24,7 +24,6 @@ from autotune.library import NAMES
 from autotune.result import charts
 from autotune.result.answer import settings
 from autotune.result.data import ResultData
-from autotune.result.explanations import certificate, failures
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
@@ -56,7 +55,6 @@ def cell(result: ResultData) -> str:
     shown = {
         **parts(result),
         "throughput": charts.throughput(view.best),
-        "evidence": view.reasons(failures),
         "failed": view.failures,
         "counts": view.counts,
         "report": base64.b64encode(page(result).encode()).decode(),
@@ -73,7 +71,7 @@ def parts(result: ResultData) -> dict[str, Any]:
         "headline": view.headline,
         "settings_line": settings(result),
         "figures": view.figures,
-        "evidence": view.reasons(failures, certificate),
+        "evidence": view.reasons(),
         "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
