@@ -54,18 +54,9 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 
 def _current(result: ResultData) -> list[Trial]:
-    """Return the trials without failures of configurations that were measured later.
-
-    The loss of a host is no failure of theirs, and is reported.
-    """
+    """Return the trials of each configuration from its last measured one on."""
     last = {t.configuration: t.number for t in result.trials if t.measured}
-    return [
-        t
-        for t in result.trials
-        if t.number >= last.get(t.configuration, 0)
-        or t.interrupted
-        or t.outcome is Outcome.REJECTED
-    ]
+    return [t for t in result.trials if t.number >= last.get(t.configuration, 0)]
 
 
 def _eager(result: ResultData) -> Iterator[str]:
@@ -204,23 +195,6 @@ def _profile(result: ResultData) -> Iterator[str]:
         yield "No time was left to find out where the time of a step goes."
 
 
-def _memory(result: ResultData) -> Iterator[str]:
-    """Yield what remains where the model does not fit: its variables in several places."""
-    full = [t for t in _current(result) if t.outcome is Outcome.OUT_OF_MEMORY]
-    if all(strategy(t.configuration.strategy).asynchronous for t in full):
-        return
-    if len(result.machine.gpus) > 1:
-        yield (
-            "ParameterServerStrategy keeps the variables on parameter servers instead of the "
-            "GPUs, but trains asynchronously; --allow-asynchronous includes it in the search."
-        )
-    else:
-        yield (
-            "Parameter servers on several hosts can hold the variables; on this machine that "
-            "saves no memory."
-        )
-
-
 def _peak_memory(result: ResultData) -> Iterator[str]:
     """Yield the peak of the recommendation, and the batch that the memory would hold."""
     peaks, whole = _peaks(result), result.machine.memory
@@ -277,5 +251,5 @@ def _noise(result: ResultData) -> Iterator[str]:
 _IN_ORDER: tuple[Explain, ...] = (
     *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
     *(learning_lines, _program, _certificate, _faster, lengths_lines, _profile, between_lines),
-    *(_memory, _peak_memory, _noise),
+    *(_peak_memory, _noise),
 )
