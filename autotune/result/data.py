@@ -59,10 +59,6 @@ class ResultData(SavedConfiguration):
     """Wall time of the search."""
     prepared_seconds: float = 0.0
     """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
-    tracing_seconds: float = 0.0
-    """Part of `seconds` that the first calls of its trials took, which trace and compile."""
-    measuring_seconds: float = 0.0
-    """Part of `seconds` in which the steps of its trials were timed."""
     interrupted: bool = False
     """Whether the search was stopped early."""
     unsaved: Unsaved | None = None

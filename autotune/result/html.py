@@ -112,7 +112,7 @@ def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
     view = ResultView(result)
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
     before = f"{roughly(result.prepared_seconds)} of it before the first trial"
-    yield "Search", ", ".join(filter(None, (took, before, view.spent)))
+    yield "Search", f"{took}, {before}"
     yield "Space", result.space or "created in Python"
     yield "Options", result.options.model_dump_json(exclude_defaults=True)
     yield "Seed", str(result.options.seed)

@@ -283,15 +283,6 @@ class ResultView:
         of = result.evidence.quantity
         return text if of == MAX_THROUGHPUT.title else f"{text} Ratios are of {of}."
 
-    @property
-    def spent(self) -> str:
-        """What the time of the search went to."""
-        tracing, measuring = self.result.tracing_seconds, self.result.measuring_seconds
-        if not measuring:
-            return ""
-        whole = self.result.seconds
-        return f"{tracing / whole:.0%} tracing and compiling, {measuring / whole:.0%} timed steps"
-
     def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
         """Yield what to do with a result, whose files are there by name, in a folder."""
         result = self.result
