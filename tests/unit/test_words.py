@@ -19,7 +19,7 @@ ORDINARY = {
     "api/store": {"level": "of isolation, in SQL"},
     "api/work": {"frame": "a frame of Python's stack"},
     "autotune/doctor": {
-        "level": "how severe a message is, as in SARIF",
+        "level": "how severe a message is, as in GitHub's annotations",
         "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",
     },
     "autotune/engine": {"frame": "a frame of Python's stack"},
