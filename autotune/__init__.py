@@ -46,7 +46,7 @@ _PUBLIC = {
     "autotune.plain": "Window",
     "autotune.plan": "Plan",
     "autotune.reason": "Outcome Reason",
-    "autotune.result": "Alternative Result SavedConfiguration Verdict load_configuration",
+    "autotune.result": "Result SavedConfiguration Verdict load_configuration",
     "autotune.result.leaderboard": "Entry",
     "autotune.space": "Limit Space",
     "autotune.space.origin": "Origin",

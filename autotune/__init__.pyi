@@ -52,7 +52,6 @@ from autotune.plain import Window as Window
 from autotune.plan import Plan as Plan
 from autotune.reason import Outcome as Outcome, Reason as Reason
 from autotune.result import (
-    Alternative as Alternative,
     Result as Result,
     SavedConfiguration as SavedConfiguration,
     Verdict as Verdict,

@@ -7,7 +7,7 @@ made from `SearchOptions`: a new option is a new field here, and code that acts 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -184,18 +184,6 @@ class SearchOptions(Described):
         """The bounds as JSON; a study is continued only with the same ones."""
         names = {each.name for each in declared() if each.group == "Bounds"}
         return self.model_dump_json(include=names)
-
-    def words(self) -> Iterator[str]:
-        """Yield the words of a command line that asks for these options.
-
-        Budget and seed are always among them, and what is not at its default.
-        """
-        for each in declared():
-            value = getattr(self, each.name)
-            if value != each.default or each.name in ("budget", "seed"):
-                yield each.flag_for(value=value)
-                if not isinstance(value, bool):
-                    yield each.text_of(value)
 
 
 def _documented() -> str:

@@ -28,7 +28,7 @@ FOUND = 1
 """Exit code when something was found."""
 
 
-Format = Literal["text", "json", "github", "sarif"]
+Format = Literal["text", "json", "github"]
 _rules = partial(typer.Option, metavar="RULE,...", show_default=False)
 
 
@@ -143,11 +143,7 @@ def _check(paths: Sequence[Path], settings: Settings) -> Report:
 def _show(report: Report, output_format: Format) -> None:
     from autotune.doctor import show as shown
 
-    documents = {
-        "json": shown.json_document,
-        "github": shown.github_annotations,
-        "sarif": shown.sarif_document,
-    }
+    documents = {"json": shown.json_document, "github": shown.github_annotations}
     if output_format in documents:
         write_out(documents[output_format](report))
     elif sys.stdout.isatty():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import log, show, table, write_out
+from autotune.cli.console import show, table, write_out
 from autotune.cli.remote import show_result
 from autotune.cli.run import become, command_for
 from autotune.cli.settings import sources
@@ -87,8 +87,6 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
 
         plan = tuner.plan(what, data, **asked, **arguments)
         return write_out(plan.model_dump_json(indent=2) + "\n") if json else show(plan_text(plan))
-    if engine == "local" and not quiet:
-        _notify_of_unused_nodes()
     _check_copies(write_config, write_script)
     with _terminated_as_by_ctrl_c():
         asked |= {"callbacks_fn": callbacks, "study": study, "resume": resume}
@@ -104,16 +102,6 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
     return become(command_for(out, ())) if then_run else None
-
-
-def _notify_of_unused_nodes() -> None:
-    """Say where a job of Slurm has more machines than the one that is searched."""
-    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "1")
-    if nodes.isdecimal() and int(nodes) > 1:
-        log(
-            f"Slurm gave this job {nodes} machines, of which only this one is used. To use all of "
-            "them, start Ray on each and add --engine ray; examples/tune.slurm does that."
-        )
 
 
 def _check_copies(config: Path | None, script: Path | None) -> None:

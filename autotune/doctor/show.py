@@ -1,12 +1,8 @@
-"""A report as text, as JSON, as commands of GitHub and as SARIF, and the rules as a list."""
+"""A report as text, as JSON and as commands of GitHub, and the rules as a list."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from textwrap import indent
-from typing import Any
-from urllib.parse import quote
 
 from rich.text import Text
 
@@ -17,7 +13,6 @@ from autotune.installed import VERSION
 from autotune.text import plural
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def report_text(report: Report) -> Text:
@@ -61,19 +56,16 @@ def explained(rule: Rule) -> Text:
 
 
 def json_document(report: Report) -> str:
-    return _document(
-        version=VERSION,
-        files=report.files,
-        findings=[asdict(each) for each in report.findings],
-        troubles=[each.text for each in report.troubles],
-        rules={
+    members = {
+        "version": VERSION,
+        "files": report.files,
+        "findings": [asdict(each) for each in report.findings],
+        "troubles": [each.text for each in report.troubles],
+        "rules": {
             each.name: {"title": each.title, "why": each.why, "instead": each.instead}
             for each in _broken(report)
         },
-    )
-
-
-def _document(**members: Any) -> str:
+    }
     return json.dumps(members, indent=2) + "\n"
 
 
@@ -100,54 +92,3 @@ def _escaped(text: str, also: str = "") -> str:
     for letter in f"%\r\n{also}":
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text
-
-
-def sarif_document(report: Report) -> str:
-    driver = {"name": "autotune doctor", "semanticVersion": VERSION, "rules": _sarif_rules()}
-    notices = [{"level": each.level, "message": {"text": each.text}} for each in report.troubles]
-    notes = {"executionSuccessful": report.complete, "toolExecutionNotifications": notices}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "invocations": [notes]}
-    runs = [{**run, "results": _results(report.findings)}]
-    return _document(**{"$schema": SCHEMA, "version": "2.1.0", "runs": runs})
-
-
-def _sarif_rules() -> list[dict[str, Any]]:
-    return [
-        {
-            "id": rule.name,
-            "shortDescription": {"text": f"{rule.title}."},
-            "fullDescription": {"text": rule.why},
-            "help": {"text": rule.instead},
-            "defaultConfiguration": {"level": rule.severity},
-        }
-        for rule in rules().values()
-    ]
-
-
-def _results(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    order = list(rules())
-    return [
-        {
-            "ruleId": each.rule,
-            "ruleIndex": order.index(each.rule),
-            "level": each.severity,
-            "message": {"text": _sentence(each)},
-            "locations": [{"physicalLocation": _location(each.place)}],
-        }
-        for each in findings
-    ]
-
-
-def _location(place: Place) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(Path(place.file))}}
-    if place.cell is None:  # A notebook's file has other lines than its cells.
-        start = {"startLine": place.line, "startColumn": place.column}
-        location["region"] = {**start, "endLine": place.end_line, "endColumn": place.end_column}
-    return location
-
-
-def _uri(path: Path) -> str:
-    """Return an address: relative to the working folder where it can be."""
-    if path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

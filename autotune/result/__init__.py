@@ -1,6 +1,5 @@
 """The result of a search: the configuration, the verdict, the program, and all trials."""
 
-from autotune.result.data import Alternative as Alternative
 from autotune.result.result import Result as Result
 from autotune.result.saved import (
     SavedConfiguration as SavedConfiguration,

@@ -1,4 +1,4 @@
-"""The drawings: throughput of configurations, worth of batches, parts of a step, break-even.
+"""The drawings: throughput of configurations, worth of batches, parts of a step.
 
 Each is drawn by a fragment from what is computed here: places on a scale, in percent of the width,
 so that it fits any screen, and the sentence above.
@@ -7,18 +7,17 @@ so that it fits any screen, and the sentence above.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
-from autotune.checks.diagnosis import BreakEven, Diagnosis
+from autotune.checks.diagnosis import Diagnosis
 from autotune.reason import Outcome
 from autotune.result.batches import batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
-from autotune.result.profile import MEGABIT, threshold, waits_for_input, where_it_pays
-from autotune.result.view import Figure, Row, figure
+from autotune.result.view import Row
 from autotune.stats import Interval
 from autotune.text import plural
 
@@ -26,8 +25,6 @@ SHOWN = 12
 """The best are drawn, and what they are compared with; the others stand in a table."""
 EXAMPLES = 1000
 """Steps of different batches are compared by the time of so many examples."""
-NETWORKS = (1000.0, 10_000.0)
-"""Mbit/s of usual networks, as a help to the eye."""
 EDGE = 2.5
 """Percent of the width that stay free at either end."""
 APART = 16
@@ -277,36 +274,3 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
         f"disturbed the runs. Bars show the time for {EXAMPLES:,} examples.{alone}"
     )
     return Steps(text, bars) if bars else None
-
-
-class Threshold(NamedTuple):
-    figure: Figure
-    drawn: Interval
-    scale: Scale
-    here: float | None = None
-    """What was measured; None where nothing was."""
-
-
-class Pays(NamedTuple):
-    sentences: Sequence[str]
-    thresholds: Sequence[Threshold]
-
-
-def pays(diagnosis: Diagnosis | None) -> Pays | None:
-    if diagnosis is None or diagnosis.break_even is None:
-        return None
-    found = diagnosis.break_even
-    sentences = where_it_pays(found, waits=waits_for_input(diagnosis.distributed))
-    return Pays(tuple(sentences), tuple(_thresholds(found)))
-
-
-def _thresholds(found: BreakEven) -> Iterator[Threshold]:
-    if found.batch:
-        here = found.configuration.per_replica_batch
-        text = figure(threshold(found.batch, form=",.0f"), "per-replica batch size")
-        yield Threshold(text, found.batch, scale_for([found.batch], here, found.farthest), here)
-    if found.bandwidth:
-        what = "Mbit/s between machines like this one"
-        text = figure(threshold(found.bandwidth, MEGABIT, ",.3g"), what)
-        drawn = Interval(**{end: each / MEGABIT for end, each in found.bandwidth})
-        yield Threshold(text, drawn, scale_for([drawn], *NETWORKS))

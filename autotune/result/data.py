@@ -14,18 +14,8 @@ from autotune.program import cluster_files
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.saved import SavedConfiguration
 from autotune.result.verdict import Evidence
-from autotune.stats import Interval
 from autotune.trial import Trial
 from autotune.value import Value
-
-
-class Alternative(Value):
-    """The fastest configuration among those that train as the user's own settings do."""
-
-    configuration: Configuration
-    examples_per_second: Interval
-    share: float
-    """Its throughput as a share of the recommended configuration's."""
 
 
 class Unsaved(Value):
@@ -53,9 +43,6 @@ class ResultData(SavedConfiguration):
     patch_speed: float | None = None
     """Examples per second of the changed script, as a multiple of what is recommended, in one run;
     None where it was not timed."""
-    unchanged_batch: Alternative | None = None
-    """The fastest configuration with the default global batch size, if the recommended one has
-    another."""
     trials: tuple[Trial, ...]
     """All trials, in the order in which they ran."""
     compared: tuple[Entry, ...]
@@ -72,10 +59,6 @@ class ResultData(SavedConfiguration):
     """Wall time of the search."""
     prepared_seconds: float = 0.0
     """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
-    tracing_seconds: float = 0.0
-    """Part of `seconds` that the first calls of its trials took, which trace and compile."""
-    measuring_seconds: float = 0.0
-    """Part of `seconds` in which the steps of its trials were timed."""
     interrupted: bool = False
     """Whether the search was stopped early."""
     unsaved: Unsaved | None = None

@@ -18,8 +18,7 @@ from autotune.checks.breakdown import LIMITS
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
 from autotune.program import epoch_in_words
-from autotune.reason import Outcome, PerformanceBound, Reason
-from autotune.reason.sentences import reason_text
+from autotune.reason import Outcome
 from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.epochs import between_lines, cost_lines, lengths_lines, target_lines
@@ -27,7 +26,7 @@ from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
-from autotune.strategies import in_short, strategy, title, update_batch
+from autotune.strategies import in_short, strategy, update_batch
 from autotune.text import plural, rate, size
 from autotune.trial import Trial
 
@@ -39,11 +38,10 @@ LEAST_GROWTH = 0.1
 Explain = Callable[[ResultData], Iterator[str]]
 
 
-def explanations(result: ResultData, *elsewhere: Explain) -> Iterator[str]:
-    """Yield why a result is what it is, the most important first, without what stands elsewhere."""
+def explanations(result: ResultData) -> Iterator[str]:
+    """Yield why a result is what it is, the most important first."""
     for explain in _IN_ORDER:
-        if explain not in elsewhere:
-            yield from explain(result)
+        yield from explain(result)
 
 
 def learning_rate(optimizer: str, factor: float) -> str:
@@ -56,18 +54,9 @@ def learning_rate(optimizer: str, factor: float) -> str:
 
 
 def _current(result: ResultData) -> list[Trial]:
-    """Return the trials without failures of configurations that were measured later.
-
-    The loss of a host is no failure of theirs, and is reported.
-    """
+    """Return the trials of each configuration from its last measured one on."""
     last = {t.configuration: t.number for t in result.trials if t.measured}
-    return [
-        t
-        for t in result.trials
-        if t.number >= last.get(t.configuration, 0)
-        or t.interrupted
-        or t.outcome is Outcome.REJECTED
-    ]
+    return [t for t in result.trials if t.number >= last.get(t.configuration, 0)]
 
 
 def _eager(result: ResultData) -> Iterator[str]:
@@ -155,29 +144,13 @@ def _batch(result: ResultData) -> Iterator[str]:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
     yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."
-    other = result.unchanged_batch
-    if other is None:
-        yield f"--global-batch {usual} keeps it unchanged."
-        return
-    yield (
-        f"At a global batch of {usual} the fastest configuration tried "
-        f"({in_short(other.configuration)}) reaches {other.share:.0%} of this throughput; "
-        f"--global-batch {usual} searches only there."
-    )
+    yield f"--global-batch {usual} keeps it unchanged."
 
 
 def _program(result: ResultData) -> Iterator[str]:
-    """Yield what an epoch of the program is, and what it changes of a script."""
+    """Yield what an epoch of the program is, and what is known of the patch of a script."""
     if text := epoch_in_words(result.config, result.facts):
         yield f"The program makes {text}."
-    own = result.facts.fit and result.facts.fit.own_strategy
-    if own and own.title:
-        line = f" in line {own.line} of the script" if own.line else " of the script"
-        yield (
-            f"The {own.title}{line} was taken out: wherever the script makes or asks for a "
-            f"strategy, it gets that of the program, with {plural(own.replicas, 'replica')} to "
-            "reckon its batch size and its learning rate with."
-        )
     if result.why_no_patch:
         yield f"There is no train.patch. {result.why_no_patch}"
     elif result.patch_speed:
@@ -185,7 +158,7 @@ def _program(result: ResultData) -> Iterator[str]:
         yield f"The script with train.patch ran once, with {speed}."
 
 
-def certificate(result: ResultData) -> Iterator[str]:
+def _certificate(result: ResultData) -> Iterator[str]:
     if found := result.certificate:
         yield from (found.line, *found.undecided)
 
@@ -220,45 +193,6 @@ def _profile(result: ResultData) -> Iterator[str]:
         yield from profile(result.diagnosis, result.facts)
     elif result.options.diagnose and result.options.budget and not result.interrupted:
         yield "No time was left to find out where the time of a step goes."
-
-
-def _bounds(result: ResultData) -> Iterator[str]:
-    """Yield each bound once, with its first trial."""
-    found: dict[str, int] = {}
-    for trial in _current(result):
-        if isinstance(trial.reason, PerformanceBound):
-            text = f"{title(trial.configuration)} {reason_text(trial.reason)}"
-            found.setdefault(text, trial.number)
-    yield from (f"{text} (trial {number})." for text, number in found.items())
-
-
-def failures(result: ResultData) -> Iterator[str]:
-    causes: dict[tuple[Outcome, str, Reason], list[int]] = defaultdict(list)
-    for t in _current(result):
-        if t.outcome in FAILURES:
-            causes[t.outcome, title(t.configuration), t.reason].append(t.number)
-    for (outcome, name, reason), numbers in causes.items():
-        yield (
-            f"{name} {outcome.verb} in trial{'s' * (len(numbers) > 1)} "
-            f"{', '.join(map(str, numbers))}: {reason_text(reason)}"
-        )
-
-
-def _memory(result: ResultData) -> Iterator[str]:
-    """Yield what remains where the model does not fit: its variables in several places."""
-    full = [t for t in _current(result) if t.outcome is Outcome.OUT_OF_MEMORY]
-    if all(strategy(t.configuration.strategy).asynchronous for t in full):
-        return
-    if len(result.machine.gpus) > 1:
-        yield (
-            "ParameterServerStrategy keeps the variables on parameter servers instead of the "
-            "GPUs, but trains asynchronously; --allow-asynchronous includes it in the search."
-        )
-    else:
-        yield (
-            "Parameter servers on several hosts can hold the variables; on this machine that "
-            "saves no memory."
-        )
 
 
 def _peak_memory(result: ResultData) -> Iterator[str]:
@@ -316,6 +250,6 @@ def _noise(result: ResultData) -> Iterator[str]:
 
 _IN_ORDER: tuple[Explain, ...] = (
     *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
-    *(learning_lines, _program, certificate, _faster, lengths_lines, _profile, between_lines),
-    *(_bounds, failures, _memory, _peak_memory, _noise),
+    *(learning_lines, _program, _certificate, _faster, lengths_lines, _profile, between_lines),
+    *(_peak_memory, _noise),
 )

@@ -1,4 +1,4 @@
-"""The files of a result: their names, the tables, and how a folder is written."""
+"""The files of a result: their names, the table of trials, and how a folder is written."""
 
 from __future__ import annotations
 
@@ -8,27 +8,19 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
-from autotune.installed import check_installed
 from autotune.library import modules_for
 from autotune.reason.sentences import reason_text
-from autotune.result.leaderboard import Leaderboard
-from autotune.strategies import in_short
 from autotune.trial import Trial
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 COLUMNS = (
     *("number", "stage", "round", "outcome", "reason", "examples_per_second", "error"),
     *("lost_updates", "start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
 )
 """Columns of trials.csv, before one for each axis."""
-COMPARED = "vs_one_device"
-"""The column of a frame that gives the ratio to the best single device."""
 
 MEANINGS: Mapping[str, str] = {
     "config.yaml": "what was decided, for `autotune script` and `autotune verify`",
@@ -103,22 +95,6 @@ def trials_csv(trials: Sequence[Trial]) -> str:
         own = " ".join(f"{name}={value}" for name, value in values.items() if name not in axes())
         table.writerow([*_figures(trial).values(), *(values[name] for name in axes()), own])
     return text.getvalue()
-
-
-def trials_frame(trials: Sequence[Trial], leaderboard: Leaderboard) -> DataFrame:
-    """Return the columns of trials.csv, one for each axis, and the ratio to one device."""
-    check_installed("pandas", by="result.trials_frame()", extra="notebook")
-    import pandas as pd  # noqa: PLC0415 - an optional package
-
-    rows = [
-        _figures(trial)
-        | {COMPARED: leaderboard.speedup_of(trial), "configuration": in_short(trial.configuration)}
-        | trial.configuration.values()
-        for trial in trials
-    ]
-    names = [*COLUMNS, COMPARED, "configuration", *axes()]
-    frame = pd.DataFrame(rows, columns=None if rows else names)
-    return frame.set_index("number")
 
 
 def _figures(trial: Trial) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -25,12 +24,10 @@ from autotune.library import NAMES
 from autotune.result import charts
 from autotune.result.answer import settings
 from autotune.result.data import ResultData
-from autotune.result.explanations import certificate, failures
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
-from autotune.workload import Factory
 
 STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
@@ -44,8 +41,6 @@ def page(result: ResultData, written: datetime | None = None) -> str:
     """Return the report of a result, which tells the moment at which it was written, or now."""
     made = {
         "facts": [*_facts(result, written or datetime.now(UTC))],
-        "command": shlex.join(_command(result)),
-        "notes": [*_notes(result)],
         "style": part(STYLE),
         "script": part(SCRIPT),
         "policy": policy(),
@@ -60,7 +55,6 @@ def cell(result: ResultData) -> str:
     shown = {
         **parts(result),
         "throughput": charts.throughput(view.best),
-        "evidence": view.reasons(failures),
         "failed": view.failures,
         "counts": view.counts,
         "report": base64.b64encode(page(result).encode()).decode(),
@@ -77,11 +71,10 @@ def parts(result: ResultData) -> dict[str, Any]:
         "headline": view.headline,
         "settings_line": settings(result),
         "figures": view.figures,
-        "evidence": view.reasons(failures, certificate),
+        "evidence": view.reasons(),
         "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
-        "pays": charts.pays(result.diagnosis),
         "programs": {
             name: text
             for name, text in result.programs().items()
@@ -119,58 +112,12 @@ def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
     view = ResultView(result)
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
     before = f"{roughly(result.prepared_seconds)} of it before the first trial"
-    yield "Search", ", ".join(filter(None, (took, before, view.spent)))
+    yield "Search", f"{took}, {before}"
+    yield "Space", result.space or "created in Python"
+    yield "Options", result.options.model_dump_json(exclude_defaults=True)
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
-
-
-def _command(result: ResultData) -> Iterator[str]:
-    """Yield the words that ask for the same search again."""
-    workload, script = result.workload, result.workload.script
-    if script:
-        yield from ("autotune", "tune", script.path)
-    else:
-        yield from ("autotune", "tune", _named(workload.model), _named(workload.dataset))
-    if result.space is not None:
-        yield from ("--space", result.space)
-    yield from result.options.words()
-    yield from _arguments("--model-arg", workload.model)
-    yield from _arguments("--dataset-arg", workload.dataset)
-    if workload.callbacks:
-        yield from ("--callbacks", _named(workload.callbacks))
-    if script and script.fit:
-        yield from ("--fit", f"line {script.fit}")
-    if script and script.arguments:
-        yield from ("--", *script.arguments)
-
-
-def _notes(result: ResultData) -> Iterator[str]:
-    if result.space is None:
-        yield "The space was created in Python; pass the same one to autotune()."
-    by_value = [each.name for each in result.workload.factories.values() if not each.module]
-    if by_value:
-        yield (
-            f"{' and '.join(by_value)} came from a notebook or a nested function: move them to a "
-            "file, or call autotune() in Python."
-        )
-    yield (
-        "With the same seed and the same timings the search tries the same configurations; "
-        "timings vary, so another search may take another path to its verdict."
-    )
-
-
-def _named(factory: Factory) -> str:
-    """Return a factory as the command line takes it."""
-    if not factory.module or factory.root in (None, ".") or "." in factory.module:
-        return factory.short_name
-    return f"{factory.root}/{factory.module}.py:{factory.name}"
-
-
-def _arguments(option: str, factory: Factory) -> Iterator[str]:
-    for name, value in factory.arguments:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        yield from (option, f"{name}={text}")
 
 
 @cache

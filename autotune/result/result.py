@@ -1,11 +1,11 @@
-"""The result of a search: its values with their sentences, as files, as a page and as tables."""
+"""The result of a search: its values with their sentences, as files and as a page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import ValidationError, computed_field
 
@@ -13,12 +13,9 @@ from autotune.errors import ConfigurationError, UsageError, first_mistake
 from autotune.result.answer import summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
-from autotune.result.files import put_texts, trials_csv, trials_frame
+from autotune.result.files import put_texts, trials_csv
 from autotune.result.saved import PICKLES, RESULT, configuration_text, parsed
 from autotune.value import Derived
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 TRIALS = "trials.jsonl"
 """From this and result.json a result can be read back."""
@@ -142,17 +139,6 @@ class Result(Derived, ResultData):
         asked = {"--epochs": epochs, "--save": save}
         words = [(flag, str(value)) for flag, value in asked.items() if value is not None]
         train(self, [each for pair in words for each in pair])
-
-    def trials_frame(self) -> DataFrame:
-        """Return all trials as a pandas DataFrame, one row per trial, indexed by number.
-
-        The columns are those of `trials.csv`, the axes of the configuration, and `vs_one_device`,
-        the throughput relative to the best single-device configuration.
-
-        Raises:
-            MissingPackage: pandas is not installed.
-        """
-        return trials_frame(self.trials, self.leaderboard())
 
     def __str__(self) -> str:
         """Return the verdict and the table, as the command prints them."""

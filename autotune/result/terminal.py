@@ -19,7 +19,6 @@ from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.result.answer import settings, summary
 from autotune.result.data import ResultData
-from autotune.result.explanations import failures
 from autotune.result.files import MEANINGS, written
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
@@ -237,7 +236,7 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
     files = {name: path for name, path in written(folder).items() if name not in missing}
     parts: list[RenderableType] = [*_answer(view), Text()]
     if verbose:
-        parts += [marked(" - ", Text(each)) for each in view.reasons(failures)]
+        parts += [marked(" - ", Text(each)) for each in view.reasons()]
         parts += [Text()]
     if view.failures:
         parts += [*_failures(view), Text()]

@@ -19,7 +19,7 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.result.answer import own_title, summary
 from autotune.result.data import ResultData
-from autotune.result.explanations import FAILURES, Explain, explanations
+from autotune.result.explanations import FAILURES, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
 from autotune.space.origin import Origin
 from autotune.strategies import in_short
@@ -223,9 +223,8 @@ class ResultView:
         first, end, others = summary(self.result).partition(". ")
         return first + end.rstrip(), others
 
-    def reasons(self, *elsewhere: Explain) -> tuple[str, ...]:
-        """Return the explanations, without those of what a face shows elsewhere."""
-        return tuple(map(sentence, explanations(self.result, *elsewhere)))
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(map(sentence, explanations(self.result)))
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -283,15 +282,6 @@ class ResultView:
         text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
         of = result.evidence.quantity
         return text if of == MAX_THROUGHPUT.title else f"{text} Ratios are of {of}."
-
-    @property
-    def spent(self) -> str:
-        """What the time of the search went to."""
-        tracing, measuring = self.result.tracing_seconds, self.result.measuring_seconds
-        if not measuring:
-            return ""
-        whole = self.result.seconds
-        return f"{tracing / whole:.0%} tracing and compiling, {measuring / whole:.0%} timed steps"
 
     def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
         """Yield what to do with a result, whose files are there by name, in a folder."""

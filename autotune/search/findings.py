@@ -15,7 +15,6 @@ from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
 from autotune.reason import BudgetEnded, Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result import Alternative
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
 from autotune.search.belief import Learner
@@ -200,25 +199,6 @@ def _was_slower(findings: Findings) -> bool | None:
     if not several:
         return None
     return all(e.speedup is not None and e.speedup.value < 1 for e in several)
-
-
-def unchanged_batch(findings: Findings) -> Alternative | None:
-    """Return the fastest measured configuration with the default's global batch, if that differs.
-
-    None where nothing with it was measured.
-    """
-    usual, chosen = findings.default.global_batch, findings.recommended
-    if chosen.global_batch == usual:
-        return None
-    mine = (e for e in findings.entries if e.configuration.global_batch == usual)
-    best = next((e for e in mine if e.outcome is Outcome.MEASURED), None)
-    if best is None:
-        return None
-    return Alternative(
-        configuration=best.configuration,
-        examples_per_second=best.examples_per_second,
-        share=best.examples_per_second.value / findings.examples_per_second.value,
-    )
 
 
 def nothing_measured(trials: Sequence[Trial], earlier: int, elapsed: float) -> NothingMeasured:

@@ -22,7 +22,7 @@ from autotune.result.data import Unsaved
 from autotune.result.files import put_each
 from autotune.search.costs import Costs, correcting, expected_start, with_times
 from autotune.search.design import own_default, plain
-from autotune.search.findings import Findings, evidence, unchanged_batch
+from autotune.search.findings import Findings, evidence
 from autotune.search.learning import foreknown, learned
 from autotune.search.opening import FACTORIES, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
@@ -138,7 +138,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
                 interruption(exc)  # What was found is handed over all the same.
         with uninterrupted():
             load = together(runner.loads)
-            result = session.recommendation(prepared, findings, load, ready=ready, kept=len(kept))
+            result = session.recommendation(prepared, findings, load, ready=ready)
             return _saved(result, request, findings.cut)
     finally:
         with uninterrupted():
@@ -205,10 +205,10 @@ class _Session:
         return prepared, None
 
     def recommendation(
-        self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float, kept: int
+        self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float
     ) -> Result:
-        """Return what is handed over; so many trials are of earlier sessions."""
-        request, subject, trials = self.request, prepared.subject, self.study.trials
+        """Return what is handed over."""
+        request, subject = self.request, prepared.subject
         decision, chosen = findings.decision, findings.recommended
         chosen_by = choices(subject.machine, subject.facts)
         program = render(chosen, subject.workload, subject.facts, subject.machine)
@@ -218,7 +218,6 @@ class _Session:
             evidence=evidence(findings, subject.objective, load),
             diagnosis=findings.diagnosis,
             between=findings.between,
-            unchanged_batch=None if request.options.global_batch else unchanged_batch(findings),
             examples_per_second=findings.examples_per_second,
             objective=request.options.objective,
             value=findings.value,
@@ -231,7 +230,7 @@ class _Session:
             patch=findings.patch.text,
             why_no_patch=findings.patch.why_not,
             patch_speed=findings.patch_speed,
-            trials=tuple(trials),
+            trials=tuple(self.study.trials),
             compared=tuple(
                 each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
                 for each in findings.entries
@@ -242,8 +241,6 @@ class _Session:
             study=self.study.name,
             seconds=self.whole.elapsed,
             prepared_seconds=ready,
-            tracing_seconds=sum(each.first_step_seconds or 0.0 for each in trials[kept:]),
-            measuring_seconds=sum(w.seconds for each in trials[kept:] for w in each.windows),
             interrupted=findings.cut is not None,
             certificate=findings.certificate,
             space=request.space if isinstance(request.space, str) else None,

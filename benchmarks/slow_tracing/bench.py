@@ -51,6 +51,7 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         ran = [trial for trial in result.trials if trial.wall_seconds]
         alone = (t.first_step_seconds for t in ran if not t.configuration.distributed)
+        tracing = sum(t.first_step_seconds or 0.0 for t in ran)
         gain = result.evidence.decision.gain
         cells = (
             str(result.options.seed),
@@ -58,7 +59,7 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
             times(gain) if gain else "not compared",
             f"{median(filter(None, alone)):.0f}",
             str(len(ran)),
-            f"{result.tracing_seconds / result.seconds:.0%}",
+            f"{tracing / result.seconds:.0%}",
             f"{result.seconds:.0f}",
         )
         yield f"| {' | '.join(cells)} |"

@@ -8,12 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from autotune import Outcome
-from autotune.checks.diagnosis import BreakEven
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.result import Result
 from autotune.result.charts import batch_times
-from autotune.stats import Interval
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Ending, fake_learning
 
@@ -53,10 +51,7 @@ def result() -> Result:
     found = found_on(engine, trials=80)
     assert found.diagnosis
     assert batch_times(found)
-    far = Interval(low=90, value=140, high=250)
-    even = BreakEven(configuration=found.config, batch=far, farthest=1024, bandwidth=far)
-    diagnosis = found.diagnosis.model_copy(update={"break_even": even})
-    return found.model_copy(update={"diagnosis": diagnosis})
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -80,32 +80,6 @@ def test_options_within_another_value_are_validated_in_place() -> None:
     assert caught.value.errors()[0]["loc"] == ("options", "margin")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        SearchOptions(),
-        SearchOptions(budget=5400.0, margin=0.125, seed=7, diagnose=False),
-        SearchOptions(budget=None, max_trials=3, strategies=("mirrored", "tpu"), workers=(1, 2)),
-        SearchOptions(global_batch=64, max_global_batch=128, allow_asynchronous=True),
-    ],
-)
-def test_the_words_of_a_command_line_give_the_options_back(options: SearchOptions) -> None:
-    """A result can be asked for again."""
-    given: dict[str, object] = {}
-    words = list(options.words())
-    for index, word in enumerate(words):
-        if word.startswith("--no-"):
-            given[word[5:].replace("-", "_")] = False
-        elif word.startswith("--"):
-            following = words[index + 1 : index + 2]
-            value = following[0] if following and not following[0].startswith("--") else True
-            given[word[2:].replace("-", "_")] = value
-    kinds = {each.name: each.kind for each in declared()}
-    numbers = {"integer": int, "number": float}
-    read = {name: numbers.get(kinds[name], lambda v: v)(value) for name, value in given.items()}
-    assert options_from(read) == options
-
-
 def test_the_bounds_are_those_that_a_study_stands_on() -> None:
     """Another seed, margin or budget continues the same study."""
     assert SearchOptions(seed=3, budget="9s", margin=0.5).bounds == SearchOptions().bounds

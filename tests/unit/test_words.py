@@ -19,7 +19,7 @@ ORDINARY = {
     "api/store": {"level": "of isolation, in SQL"},
     "api/work": {"frame": "a frame of Python's stack"},
     "autotune/doctor": {
-        "level": "how severe a message is, as in SARIF",
+        "level": "how severe a message is, as in GitHub's annotations",
         "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",
     },
     "autotune/engine": {"frame": "a frame of Python's stack"},
@@ -27,7 +27,6 @@ ORDINARY = {
         "matched": "the word of the field, in `batch_matched`",
         "tell": "to give Optuna a result, as in ask and tell",
     },
-    "autotune/result": {"frame": "a DataFrame of pandas"},
     "autotune/space": {"matched": "the word of the field, in `batch_matched`"},
     "autotune/workload": {"level": "how many dots a relative import has, as in `ast`"},
 }

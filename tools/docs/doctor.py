@@ -20,8 +20,8 @@ searched for Python files and notebooks; hidden ones and virtual environments ar
 that imports neither TensorFlow nor Keras holds nothing to find.
 
 - Each finding is a line, `FILE:LINE:COLUMN rule sentence`, and each rule that was broken says why
-  it matters and what to write instead. `--output-format` `json`, `sarif` and `github` are for
-  machines; the last one shows findings beside the code of a pull request.
+  it matters and what to write instead. `--output-format` `json` and `github` are for
+  machines; `github` shows findings beside the code of a pull request.
 - The exit code is 0 if nothing was found, 1 if something was, and 2 if the call was wrong or a file
   could not be read or parsed; the other files are checked all the same. `--exit-zero` makes 1 a 0.
 - `--select RULE,RULE` and `--ignore RULE,RULE` choose the rules, once or several times; `--rules`

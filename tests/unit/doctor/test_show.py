@@ -10,7 +10,7 @@ import pytest
 from autotune.doctor.check import check_paths
 from autotune.doctor.report import Report
 from autotune.doctor.rules import rules
-from autotune.doctor.show import github_annotations, json_document, report_text, sarif_document
+from autotune.doctor.show import github_annotations, json_document, report_text
 
 
 @pytest.fixture
@@ -46,28 +46,3 @@ def test_github_shows_each_finding_at_its_place(folder: Path, report: Report) ->
     assert [each.split("::")[1] for each in lines[1:]] == ["error", "warning"]
     (folder / "bad.py").rename(folder / "a,b%.py")
     assert "/a%2Cb%25.py,line" in github_annotations(check_paths([folder / "a,b%.py"], rules()))
-
-
-def test_sarif_is_as_the_standard_has_it(report: Report) -> None:
-    """The names of SARIF 2.1.0: rules by index, places relative to the working folder."""
-    document = json.loads(sarif_document(report))
-    assert (document.keys(), document["version"]) == ({"$schema", "version", "runs"}, "2.1.0")
-    (run,) = document["runs"]
-    assert run.pop("columnKind") == "unicodeCodePoints"
-    assert run.keys() == {"tool", "invocations", "results"}
-    assert run["tool"]["driver"].keys() == {"name", "semanticVersion", "rules"}
-    (result,) = run["results"]
-    rule = run["tool"]["driver"]["rules"][result.pop("ruleIndex")]
-    assert rule.pop("defaultConfiguration") == {"level": "warning"}
-    texts = {each: rule.pop(each) for each in ("shortDescription", "fullDescription", "help")}
-    assert all(each.keys() == {"text"} for each in (*texts.values(), result.pop("message")))
-    assert rule == {"id": "run-outside-function"}
-    region = {"startLine": 5, "startColumn": 5, "endLine": 5, "endColumn": 58}
-    place = {"artifactLocation": {"uri": "bad.py"}, "region": region}
-    found = {"ruleId": rule["id"], "level": "warning", "locations": [{"physicalLocation": place}]}
-    assert result == found
-    (notes,) = run["invocations"]
-    notices = notes.pop("toolExecutionNotifications")
-    assert sorted(each["level"] for each in notices) == ["error", "warning"]
-    assert all(each["message"]["text"] for each in notices)
-    assert notes == {"executionSuccessful": False}

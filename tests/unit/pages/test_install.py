@@ -27,7 +27,7 @@ def texts() -> Iterator[Path]:
 
 
 def test_nobody_is_sent_to_another_project_of_the_same_name() -> None:
-    """Extras are installed from the checkout, as `pip install ".[notebook]"`."""
+    """Extras are installed from the checkout, as `pip install ".[service]"`."""
     assert [
         f"{path.relative_to(ROOT)}: {found[0]}"
         for path in texts()

@@ -1,4 +1,4 @@
-"""A result as data, as a frame, and its verdict in a sentence."""
+"""A result as data, and its verdict in a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import jsonschema_rs
 import pytest
 
 from autotune.config import Configuration
-from autotune.errors import MissingPackage
 from autotune.result import Result, Verdict
 from autotune.result.answer import settings
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
@@ -48,28 +47,6 @@ def test_what_is_printed_and_saved_fits_the_schema(tmp_path: Path) -> None:
     for found in (RESULT.to_dict(), saved):
         assert fits.is_valid({**found, "trials": []}), [*fits.iter_errors(found)]
     assert not fits.is_valid({**saved, "trials": [], "verdict": "perhaps"})
-
-
-def test_the_frame_has_a_row_for_each_trial() -> None:
-    """Figures are numbers, compared with all runs on one device; of no trials there are columns."""
-    pytest.importorskip("pandas")
-    frame = RESULT.trials_frame()
-    assert list(frame.index) == [trial.number for trial in RESULT.trials]
-    assert frame["examples_per_second"].dtype == float
-    assert frame.loc[1, "vs_one_device"] == pytest.approx(1500 / (1000 * 1000 * 1010) ** (1 / 3))
-    assert [*frame.index[frame["vs_one_device"].isna()]] == [2]
-    assert frame.loc[2, "outcome"] == "crashed"
-    assert frame.loc[2, "reason"] == "worker 1 was killed by SIGSEGV"
-    assert frame.loc[1, "per_replica_batch"] == 64
-    assert {*frame.columns} == {*changed(trials=()).trials_frame().columns}
-
-
-def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("autotune.installed.find_spec", lambda _: None)
-    with pytest.raises(MissingPackage, match=r"pandas.*pip install '\.\[notebook\]'"):
-        RESULT.trials_frame()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from autotune import Result, Verdict
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
-from autotune.testing import FakeEngine, fake_machine
+from autotune.testing import FakeEngine
 
-from .conftest import SPACE, Tuner, full_above_32, speed
+from .conftest import SPACE, Tuner, speed
 
 SERVED = SPACE.model_copy(
     update={
@@ -51,15 +49,3 @@ def test_a_loser_says_what_it_lost(tuner: Tuner) -> None:
     assert {t.lost_updates for t in result.trials if t.configuration.servers and t.windows} == {
         0.25
     }
-
-
-@pytest.mark.parametrize(
-    ("gpus", "words"),
-    [((), "on this machine that saves no memory"), (("A", "B"), "instead of the")],
-)
-def test_a_full_memory_brings_up_parameter_servers(
-    tuner: Tuner, gpus: tuple[str, ...], words: str
-) -> None:
-    engine = FakeEngine(full_above_32, machine=fake_machine(gpus=gpus))
-    result = tuner(full_above_32, engine=engine, options={"budget": 600.0})
-    assert any(words in reason for reason in result.reasons)

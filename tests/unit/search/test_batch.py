@@ -1,4 +1,4 @@
-"""A recommendation with another global batch says what that means, and what there is without."""
+"""A recommendation with another global batch says what that means, and how to keep one's own."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ import pytest
 from autotune.result.explanations import learning_rate
 
 from .conftest import Tuner, speed
-
-
-def test_the_fastest_at_the_unchanged_batch_is_offered_beside(tuner: Tuner) -> None:
-    truth = speed(distributed=0.5)
-    result = tuner(truth)
-    other = result.unchanged_batch
-    assert result.config.global_batch == 256
-    assert other.configuration.global_batch == 32
-    ratio = truth(other.configuration) / truth(result.config)
-    assert other.share == pytest.approx(ratio, rel=0.15)
-    assert any("global batch of 32" in each for each in result.reasons)
 
 
 @pytest.mark.parametrize("distributed", [0.5, 1.6], ids=["one device", "distribute"])
@@ -31,11 +20,11 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
     [told] = [each for each in result.reasons if "changes convergence" in each]
     assert f"global batch is {result.config.global_batch} instead of 32" in told
     assert "learning rate of Adam is multiplied by" in told
+    assert "--global-batch 32 keeps it unchanged." in result.reasons
 
 
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     result = tuner(speed(), options={"global_batch": 128})
-    assert result.unchanged_batch is None
     assert not any("changes convergence" in each for each in result.reasons)
 
 

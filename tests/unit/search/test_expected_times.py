@@ -10,7 +10,6 @@ from autotune.events import Event, Notice, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.result import Verdict
-from autotune.result.view import ResultView
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.workload import Workload, WorkloadFacts
@@ -101,13 +100,3 @@ def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget
     result = tuner(None, engine=playing, options={"budget": budget})
     assert result.verdict is Verdict.UNDECIDED
     assert budget - playing.now() < min(trial.wall_seconds for trial in result.trials)
-
-
-def test_the_result_tells_what_tracing_took(tuner: Tuner) -> None:
-    playing = engine(LARGE)
-    result = tuner(None, engine=playing, options={"budget": 400.0, "diagnose": False})
-    calls = [0.5 + TRACING * each.configuration.replicas_per_worker for each in result.trials]
-    assert result.tracing_seconds == pytest.approx(sum(calls), rel=0.01)
-    assert 0 < result.measuring_seconds < result.seconds - result.tracing_seconds
-    share = result.tracing_seconds / playing.now()
-    assert f"{share:.0%} tracing and compiling, " in ResultView(result).spent

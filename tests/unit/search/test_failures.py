@@ -13,6 +13,7 @@ from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Message
+from autotune.reason.sentences import reason_text
 from autotune.search import posterior
 from autotune.search.failures import RuledOut
 from autotune.testing import Ending, FakeEngine
@@ -24,7 +25,7 @@ BROKEN = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
 
 
 def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner) -> None:
-    """The search goes on without it and still answers, with the failures among its reasons.
+    """The search goes on without it and still answers, with the failures among its trials.
 
     A search that is resumed tries it again: it may have been mended.
     """
@@ -37,7 +38,7 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner) -> None:
     failed = [t for t in result.trials if t.outcome is Outcome.FAILED]
     assert 1 <= len(failed) <= 3
     assert result.verdict is Verdict.ONE_DEVICE
-    assert any("it is broken" in reason for reason in result.reasons)
+    assert all("it is broken" in reason_text(t.reason) for t in failed)
     resumed = tuner(slower, options={"budget": 120.0}, resume=True)
     later = resumed.trials[len(result.trials) :]
     assert any(trial.measured for trial in later if trial.configuration.strategy == "mirrored")
@@ -59,7 +60,6 @@ def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
     assert full
     assert all(each.but(per_replica_batch=256) in RuledOut(result.trials) for each in full)
     assert result.config.per_replica_batch == 32
-    assert any("ran out of memory in trial" in each for each in result.reasons)
     engine = FakeEngine(speed())
     tuner(speed(), engine=engine, options={"budget": 120.0}, resume=True)
     assert not full & {request.configuration for request in engine.requests}

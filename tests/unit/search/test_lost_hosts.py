@@ -90,7 +90,6 @@ def test_what_the_hosts_can_run_that_are_left_is_compared(tuner: Tuner, during: 
     assert {t.configuration.workers for t in ran} <= {1, 2}
     assert not [t for t in result.trials if t.outcome is Outcome.CRASHED and t.reason != LOST]
     assert Notice(text="The search goes on without host2, with 2 of 3 machines.") in told
-    assert any("host2 (10.0.0.2) was lost" in each for each in result.reasons)
 
 
 def test_what_lacks_a_host_may_have_been_faster(tuner: Tuner) -> None:

@@ -10,6 +10,7 @@ from autotune.checks.breakdown import Part
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
+from autotune.reason.sentences import reason_text
 from autotune.result import Result, Verdict
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending, fake_machine
@@ -56,8 +57,10 @@ def test_a_slow_generator_is_not_read_by_two_workers(tuner: Tuner) -> None:
     assert result.verdict is Verdict.ONE_DEVICE
     [limit] = [each for each in result.reasons if "input-bound, at about" in each]
     assert 9 < float(limit.partition("at about ")[2].split()[0]) < 11
-    [proof] = [each for each in result.reasons if "runs the whole input" in each]
-    assert "MultiWorkerMirroredStrategy with 2 workers cannot win" in proof
+    proved = [each for each in result.trials if "whole input" in reason_text(each.reason)]
+    assert {each.configuration.strategy for each in proved} == {"multi_worker_mirrored"}
+    [proof] = {reason_text(each.reason) for each in proved}
+    assert proof.startswith("cannot win: with shard policy data every worker runs")
     assert "by file" in proof
     assert not any(t.configuration.distributed for t in result.trials if t.windows)
 
