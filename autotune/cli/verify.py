@@ -57,11 +57,11 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     with reserved_engine(
         engine, saved.workload.name, log, seconds=budget, wait=not no_wait
     ) as running:
-        from autotune.result.following import PlainReport
+        from autotune.result.following import ProgressReport
         from autotune.verification.answer import Answer
         from autotune.verification.verify import verify as check
 
-        with PlainReport(notices()) as report:
+        with ProgressReport(notices()) as report:
             found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
     if json:
         windows = {"trials": {"__all__": {"windows"}}}

@@ -1,4 +1,4 @@
-"""What stands in a terminal and below a notebook's cell: tables, a plan, and a result.
+"""What stands in a terminal: tables, a plan, and a result.
 
 Of a result the answer comes first, then the explanations.
 """
@@ -27,8 +27,6 @@ from autotune.workload import FitFacts, WorkloadFacts
 
 HEAD = "bold dim"
 """How headings look."""
-NOTEBOOK_WIDTH = 110
-"""Columns of what stands below a notebook's cell."""
 LEAST = 50
 """Columns that a configuration needs beside its figures."""
 
@@ -108,16 +106,6 @@ class Stacked(NamedTuple):
             line.append_text(Text.assemble(*parts, "  "))
         line.rstrip()
         return line
-
-
-def as_html(what: RenderableType) -> str:
-    """Return what a terminal would show as HTML, in which nothing of the text is markup."""
-    console = Console(
-        record=True, file=StringIO(), width=NOTEBOOK_WIDTH, force_jupyter=False, highlight=False
-    )
-    console.print(what)
-    code = '<pre style="line-height:normal;white-space:pre-wrap">{code}</pre>'
-    return console.export_html(inline_styles=True, code_format=code)
 
 
 def plan_text(plan: Plan) -> RenderableType:

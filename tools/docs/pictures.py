@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
 from autotune.events import Event, Notice
-from autotune.result.following import PlainReport
+from autotune.result.following import ProgressReport
 from autotune.result.terminal import result_text
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
@@ -41,12 +41,13 @@ NAMES = re.compile(r"terminal-\d+")
 SCREEN: ViewportSize = {"width": 1280, "height": 800}
 
 
-class Narrow(PlainReport):
+class Narrow(ProgressReport):
     """Cuts a line where the picture ends, as a terminal does that does not wrap."""
 
-    def _print(self, line: str, *, timed: bool = True) -> None:
+    def _print(self, line: str, *, timed: bool = True, row: bool = False) -> None:
         room = COLUMNS - 9
-        super()._print(line if len(line) <= room else f"{line[: room - 1]}…", timed=timed)
+        shown = line if len(line) <= room else f"{line[: room - 1]}…"
+        super()._print(shown, timed=timed, row=row)
 
 
 def draw_run() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from autotune.cli.commands import app
 from autotune.installed import VERSION
-from autotune.result.following import LiveReport, PlainReport, terminal_report
+from autotune.result.following import terminal_report
 from autotune.space import ready_made
 from autotune.testing import FAKE_MACHINE
 
@@ -98,14 +98,14 @@ def test_machine_as_a_table_and_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("terminal", "kind", "report"),
-    [(True, "xterm", LiveReport), (True, "dumb", PlainReport), (False, "xterm", PlainReport)],
+    ("terminal", "kind", "bar"),
+    [(True, "xterm", True), (True, "dumb", False), (False, "xterm", False)],
 )
-def test_the_live_view_is_for_terminals_only(
-    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, kind: str, report: type
+def test_the_bar_is_for_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, kind: str, bar: bool
 ) -> None:
-    """A log gets lines, even where a CI job forces colours."""
+    """A log gets lines alone, even where a CI job forces colours."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", kind)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert isinstance(terminal_report(Console(stderr=True)), report)
+    assert terminal_report(Console(stderr=True))._has_bar is bar

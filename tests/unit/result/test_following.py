@@ -1,4 +1,4 @@
-"""A search while it runs: in a terminal, in a log, below a notebook's cell."""
+"""A search while it runs: in a terminal and in a log."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from autotune.result.view import Progress
 from autotune.trial import Stage
 from tests.drawing import draw
 
-from .conftest import TRIALS, Reader, make_trial
-
-HOSTILE = "</td><script>alert('x')</script> & <b>"
+from .conftest import TRIALS, make_trial
 
 
 @pytest.fixture
@@ -49,60 +47,46 @@ def output(console: Console) -> str:
     return console.file.getvalue()
 
 
-def test_the_view_shows_budget_phase_best_and_latest(events: tuple[Event, ...]) -> None:
-    """With the interval of what is best, and why a trial failed; it fits a terminal."""
-    progress = Progress(now=lambda: 0.0)
+def test_a_bar_stands_below_the_lines(events: tuple[Event, ...]) -> None:
+    """It shows budget, phase and running trial, and no line of it reaches the edge.
+
+    The terminal's echo of Ctrl-C finds room behind the last one.
+    """
+    report = following.ProgressReport(terminal(), bar=True)
     for event in events:
-        progress.take(event)
-    for width, height in ((60, 30), (80, 24), (160, 24)):
-        lines = draw(following.live_view(progress), width).splitlines()
-        assert max(map(len, lines)) <= width
-        assert len(lines) <= height
-    text = draw(following.live_view(progress), 160)
-    assert text.startswith("1:05 ")
-    assert text.splitlines()[0].endswith(" of 3:00")
-    for told in (
-        "Measuring again",
-        "Trial 7, 0 s: Mirrored x2, batch 2x64",
-        "distributed",
-        "1.44 (",
-        "crashed",
-        "worker 1 was killed by SIGSEGV",
-    ):
-        assert told in text
+        report(event)
+    for width in (60, 80):
+        report._console.width = width
+        shown = draw(report._below(), width).splitlines()
+        assert len(shown) == 3
+        assert max(len(line.rstrip()) for line in shown) < width - 2
+    assert shown[0].startswith("1:05 ")
+    assert shown[0].rstrip().endswith(" of 3:00")
+    assert shown[1].startswith("Measuring again")
+    assert shown[2].startswith("Trial 7, 0 s: Mirrored x2, batch 2x64")
 
 
-def test_only_the_latest_trials_are_shown_the_newest_first() -> None:
-    """A long search does not make the view longer, and what finds no room is the oldest."""
-    progress = Progress()
-    skipped = {"outcome": Outcome.SKIPPED, "reason": Message(text="cannot win")}
-    for number in range(50):
-        trial = make_trial(number, **skipped if number % 2 else {})
-        progress.take(TrialEnded(trial=trial, elapsed=1.0))
-    shown = draw(following.live_view(progress), 160).split("outcome", 1)[1].splitlines()
-    assert shown[1].startswith("   49  skipped")
-    numbers = [line.split()[0] for line in shown if line.strip()]
-    assert sum(each.isdecimal() for each in numbers) == following.LATEST
-
-
-def test_the_view_is_cleared_and_what_must_not_be_lost_is_printed(plan: Plan) -> None:
-    """The plan and notices stay, set apart from what follows; the cursor is back."""
+def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
+    """A row is one line of the terminal; the bar is cleared, and the cursor is back."""
     console = terminal()
-    with following.LiveReport(console) as report:
+    with following.ProgressReport(console, bar=True) as report:
         report(Planned(plan=plan, kept=TRIALS[:3]))
         report(Notice(text="A worker [1] failed"))
+        report(TrialEnded(trial=TRIALS[2], elapsed=1.0))
     text = output(console)
     for told in ("--dry-run lists them", "Resuming after 3 trials", "A worker [1] failed"):
         assert told in text
+    row = next(line for line in text.splitlines() if "crashed" in line)
+    assert "SIGSEGV" not in row
     assert text.rpartition("\x1b[2K")[2] == "\n"
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> None:
-    """Ctrl-C and errors stop the redrawing, pass on, and leave the last state in sight."""
+def test_an_error_leaves_the_lines_and_the_cursor(error: type[BaseException]) -> None:
+    """Ctrl-C and errors stop the redrawing and pass on."""
     console = terminal()
-    report = following.LiveReport(console)
+    report = following.ProgressReport(console, bar=True)
 
     def fail() -> None:
         with report:
@@ -113,48 +97,24 @@ def test_an_error_leaves_the_view_and_the_cursor(error: type[BaseException]) -> 
         fail()
     assert "Inspecting the machine" in output(console)
     assert "\x1b[?25h" in output(console)
-    assert not report._live.is_started
+    assert not report._bar.is_started
 
 
-def test_no_line_reaches_the_edge() -> None:
-    """The terminal's echo of Ctrl-C finds room behind the last line."""
-    report, plain = following.LiveReport(terminal()), Console(file=StringIO(), width=80)
-    report(TrialEnded(trial=TRIALS[0], elapsed=1.0))
-    plain.print(report._view())
-    assert max(len(line.rstrip("\n")) for line in output(plain).splitlines()) < 78
-
-
-def test_a_cell_shows_the_same_view_and_is_cleared(events: tuple[Event, ...]) -> None:
-    """Nothing that others wrote is markup; the result takes its place."""
-    shown: list[str] = []
-    with following.NotebookReport(shown.append) as report:
-        for event in events:
-            report(event)
-        report(Notice(text=HOSTILE))
-    assert shown.pop() == ""
-    html = shown.pop()
-    assert not [*Reader(html).open[0].find("script")]
-    for text in ("Measuring again", "1:05", "of 3:00", "Trial 7", "crashed", "SIGSEGV"):
-        assert text in html
-
-
-def test_many_events_make_few_redraws() -> None:
+def test_many_events_make_few_redraws(events: tuple[Event, ...]) -> None:
     """The processes that are timed have the cores to themselves."""
-    console, shown, began = terminal(), list[str](), time.monotonic()
-    with following.LiveReport(console) as live, following.NotebookReport(shown.append) as below:
+    console, began = terminal(), time.monotonic()
+    with following.ProgressReport(console, bar=True) as report:
         for _ in range(100):
-            live(TrialEnded(trial=TRIALS[0], elapsed=1.0))
-            below(TrialEnded(trial=TRIALS[0], elapsed=1.0))
+            report(events[-1])
             time.sleep(0.005)
     seconds = time.monotonic() - began
-    # The first and the last come on top, and in a cell the empty one.
-    assert 1 <= output(console).count("best so far") <= 2 + following.REDRAWS_PER_SECOND * seconds
-    assert len(shown) <= 3 + following.REDRAWS_PER_SECOND * seconds
+    # The first and the last come on top.
+    assert output(console).count("Trial 7") <= 2 + following.REDRAWS_PER_SECOND * seconds
 
 
 def lines(*events: Event) -> list[str]:
     text = StringIO()
-    with following.PlainReport(Console(file=text, width=80, highlight=False)) as report:
+    with following.ProgressReport(Console(file=text, width=80, highlight=False)) as report:
         for event in events:
             report(event)
     return text.getvalue().splitlines()
