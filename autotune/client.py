@@ -118,21 +118,10 @@ class Client:
             "priority": priority,
             "labels": labels or {},
         }
-        headers = {"Content-Type": "application/json", **_once(idempotency_key)}
+        once = idempotency_key or secrets.token_hex(16)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": once}
         body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
-
-    def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
-        """Ask for a job of the same request as another one, given itself or its id.
-
-        Args:
-            job: The job, or its id.
-            idempotency_key: As for `submit`.
-
-        Raises:
-            ServiceError: The service refuses the request, as it is now.
-        """
-        return self._ask("POST", _path(job, "repeat"), Job, headers=_once(idempotency_key))
 
     def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
@@ -345,10 +334,6 @@ _KINDS = _kinds(ServiceError)
 def _path(job: Job | str, part: str = "") -> str:
     name = quote(job if isinstance(job, str) else job.id, safe="")
     return f"/v1/tunings/{name}/{part}".rstrip("/")
-
-
-def _once(idempotency_key: str | None) -> dict[str, str]:
-    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
 
 
 def _text(value: Any) -> Any:
