@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -77,16 +76,6 @@ DIGITS = BeforeValidator(_digits)
 """Of a whole number in plain digits; `+1.0` is none."""
 
 
-def _dated(given: Any) -> Any:
-    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
-        raise ValueError("Input should be a date with a time and a zone")
-    return given
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
-"""A time as text; seconds since 1970 are none."""
-
-
 class ListQuery(Described):
     """Which jobs to list."""
 
@@ -96,10 +85,6 @@ class ListQuery(Described):
     """Only those of this workload."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
-    since: Moment | None = None
-    """Only those created at this time or later."""
-    until: Moment | None = None
-    """Only those created before this time."""
     label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
     """Only those with this label, `name:text`; of several, only those with all of them."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
