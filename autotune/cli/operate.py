@@ -61,7 +61,7 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="read, write or admin (priority, workers); repeatable. [default: read and write]",
+            help="read, write or admin (priority); repeatable. [default: read and write]",
             show_default=False,
         ),
     ] = None,

@@ -95,21 +95,8 @@ def test_workers_are_listed_and_their_jobs_told_to_the_project_alone(
     for each, told in ((client, job.id), (client_with(Scope.READ), None)):
         (found,) = each.get("/v1/workers").json()["workers"]
         assert (found["busy"], found["job"]) == (True, told)
-
-
-def test_an_administrator_drains_a_worker_and_has_it_go_on(
-    client_with: Any, worker: WorkerInfo
-) -> None:
-    admin, path = client_with(Scope.READ, Scope.ADMIN), f"/v1/workers/{worker.worker}"
-    assert admin.post(f"{path}/drain").json()["draining"] is True
-    assert admin.get("/v1/workers").json()["workers"][0]["draining"] is True
-    assert admin.post(f"{path}/resume").json()["draining"] is False
-
-
-@pytest.mark.parametrize("name", ["nobody", "x" * 300, "%00"])
-def test_a_worker_that_is_not_there_is_not_drained(client_with: Any, name: str) -> None:
-    answer = client_with(Scope.ADMIN).post(f"/v1/workers/{name}/drain")
-    assert answer.status_code in (404, 422), answer.text
+    workers.drain(database, worker.worker)
+    assert client.get("/v1/workers").json()["workers"][0]["draining"] is True
 
 
 def test_a_high_priority_needs_an_administrator(client: TestClient, client_with: Any) -> None:
