@@ -37,8 +37,6 @@ def test_the_metrics_tell_what_happens(client: TestClient, database: Database, d
         "workers 1.0",
         "workers_draining 1.0",
         "workers_busy 0.0",
-        'trials_total{outcome="measured"} 1.0',
-        'trials_total{outcome="crashed"} 0.0',
     ):
         assert f"autotune_{shown}\n" in text
     assert done.id not in text
@@ -47,10 +45,8 @@ def test_the_metrics_tell_what_happens(client: TestClient, database: Database, d
         for name, value in re.findall("^autotune_([a-z_]+) (.*)$", text, re.MULTILINE)
     }
     took = (done.ended_at or 0) - (done.started_at or 0)
-    assert figures["run_seconds_median"] == pytest.approx(took)
     assert figures["device_seconds_total"] == pytest.approx(took, abs=1)
     assert 0 <= figures["queue_age_seconds"] < 600
-    assert figures["wait_seconds_median"] >= 0
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
