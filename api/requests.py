@@ -93,30 +93,20 @@ class ListQuery(Described):
     """Most jobs to return."""
 
 
-_OWN_SPACE: dict[str, JsonValue] = {
-    "strategies": ["one_device", "mirrored"],
-    "axes": {"replicas_per_worker": [2], "per_replica_batch": [32, 128], "filters": [16, 64]},
+_EXAMPLE: dict[str, JsonValue] = {
+    "workload": "digits",
+    "params": {"filters": 64},
+    "space": "quick",
+    "budget": "5min",
+    "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
+    "labels": {"team": "vision"},
 }
-_EXAMPLES: list[JsonValue] = [
-    {
-        "workload": "digits",
-        "params": {"filters": 64},
-        "space": "quick",
-        "budget": "5min",
-        "max_trials": 40,
-        "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
-        "priority": -1,
-        "labels": {"team": "vision"},
-    },
-    {"workload": "digits"},
-    {"workload": "digits", "space": _OWN_SPACE, "budget": 120},
-]
 
 
 class JobRequest(Tuning):
     """A request for a job: what to tune, over which space, and with which options."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     workload: Name
     """The name of a registered workload."""
