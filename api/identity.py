@@ -26,7 +26,7 @@ class Scope(StrEnum):
     WRITE = "write"
     """Ask for jobs, and cancel them."""
     ADMIN = "admin"
-    """Let a job go before others, and drain workers."""
+    """Let a job go before others."""
 
 
 class Caller(Value):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -77,16 +76,6 @@ DIGITS = BeforeValidator(_digits)
 """Of a whole number in plain digits; `+1.0` is none."""
 
 
-def _dated(given: Any) -> Any:
-    if isinstance(given, str) and not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]", given):
-        raise ValueError("Input should be a date with a time and a zone")
-    return given
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_dated)]
-"""A time as text; seconds since 1970 are none."""
-
-
 class ListQuery(Described):
     """Which jobs to list."""
 
@@ -96,10 +85,6 @@ class ListQuery(Described):
     """Only those of this workload."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
-    since: Moment | None = None
-    """Only those created at this time or later."""
-    until: Moment | None = None
-    """Only those created before this time."""
     label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
     """Only those with this label, `name:text`; of several, only those with all of them."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
@@ -108,30 +93,20 @@ class ListQuery(Described):
     """Most jobs to return."""
 
 
-_OWN_SPACE: dict[str, JsonValue] = {
-    "strategies": ["one_device", "mirrored"],
-    "axes": {"replicas_per_worker": [2], "per_replica_batch": [32, 128], "filters": [16, 64]},
+_EXAMPLE: dict[str, JsonValue] = {
+    "workload": "digits",
+    "params": {"filters": 64},
+    "space": "quick",
+    "budget": "5min",
+    "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
+    "labels": {"team": "vision"},
 }
-_EXAMPLES: list[JsonValue] = [
-    {
-        "workload": "digits",
-        "params": {"filters": 64},
-        "space": "quick",
-        "budget": "5min",
-        "max_trials": 40,
-        "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
-        "priority": -1,
-        "labels": {"team": "vision"},
-    },
-    {"workload": "digits"},
-    {"workload": "digits", "space": _OWN_SPACE, "budget": 120},
-]
 
 
 class JobRequest(Tuning):
     """A request for a job: what to tune, over which space, and with which options."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": _EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     workload: Name
     """The name of a registered workload."""

@@ -10,7 +10,6 @@ that it is started in.
 
 from __future__ import annotations
 
-import logging
 import os
 import platform
 import secrets
@@ -32,7 +31,7 @@ from pydantic_settings import (
 from autotune.api.errors import SettingsError
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
-from autotune.api.log import LogStyle, log
+from autotune.api.log import LogStyle
 from autotune.api.needs import Labels
 from autotune.api.workloads import GROUP, Declared, Registered, Registry, check_bounded, registered
 from autotune.errors import first_mistake
@@ -183,7 +182,7 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        return Registry(self.registered(), _FileWatch(self).renewed)
+        return Registry(self.registered())
 
     def registered(self) -> dict[str, Registered]:
         declared = {**_examples(self.root), **self.workloads}
@@ -195,33 +194,6 @@ class Settings(BaseSettings):
         for name, workload in found.items():
             check_bounded(name, workload)
         return found
-
-
-class _FileWatch:
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        named = settings.model_config.get("toml_file")
-        self._file = Path(named) if isinstance(named, str | Path) else None
-        self._seen = self._changed_at()
-
-    def renewed(self) -> dict[str, Registered] | None:
-        """Return all workloads anew; None if nothing has changed, or nothing that can be read."""
-        now = self._changed_at()
-        if now in (None, self._seen):
-            return None
-        self._seen = now
-        try:
-            workloads = load_settings(self._file).workloads
-            return self._settings.model_copy(update={"workloads": workloads}).registered()
-        except SettingsError as exc:
-            log("The changed settings are not taken over.", logging.ERROR, error=str(exc))
-            return None
-
-    def _changed_at(self) -> int | None:
-        try:
-            return None if self._file is None else self._file.stat().st_mtime_ns
-        except OSError:
-            return None
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -219,33 +219,19 @@ def _takes_any_text(schema: dict[str, Any]) -> bool:
     return schema.get("type", "string") == "string" and schema.get("format") not in _FORMATS
 
 
-Renewed = Callable[[], Mapping[str, Registered] | None]
-
-
 class Registry:
     """All workloads, by name. Threads may share it."""
 
-    def __init__(
-        self, workloads: Mapping[str, Registered], renewed: Renewed = lambda: None
-    ) -> None:
-        self._workloads = dict(workloads)
-        self._renewed = renewed
-
-    @property
-    def workloads(self) -> Mapping[str, Registered]:
-        renewed = self._renewed()
-        if renewed is not None:
-            self._workloads = dict(renewed)
-        return self._workloads
+    def __init__(self, workloads: Mapping[str, Registered]) -> None:
+        self.workloads = dict(workloads)
 
     def codes(self, root: Path) -> dict[str, str]:
         return {name: each.code(root) for name, each in sorted(self.workloads.items())}
 
     def find(self, name: str) -> Registered:
-        workloads = self.workloads
-        found = workloads.get(name)
+        found = self.workloads.get(name)
         if found is None:
-            known = ", ".join(sorted(workloads)) or "none"
+            known = ", ".join(sorted(self.workloads)) or "none"
             raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
         return found
 

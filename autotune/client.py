@@ -10,7 +10,6 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -118,42 +117,26 @@ class Client:
             "priority": priority,
             "labels": labels or {},
         }
-        headers = {"Content-Type": "application/json", **_once(idempotency_key)}
+        once = idempotency_key or secrets.token_hex(16)
+        headers = {"Content-Type": "application/json", "Idempotency-Key": once}
         body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
-
-    def repeat(self, job: Job | str, *, idempotency_key: str | None = None) -> Job:
-        """Ask for a job of the same request as another one, given itself or its id.
-
-        Args:
-            job: The job, or its id.
-            idempotency_key: As for `submit`.
-
-        Raises:
-            ServiceError: The service refuses the request, as it is now.
-        """
-        return self._ask("POST", _path(job, "repeat"), Job, headers=_once(idempotency_key))
 
     def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""
         return self._ask("GET", _path(job), Job)
 
     def jobs(
-        self,
-        *states: State | str,
-        labels: Mapping[str, str] | None = None,
-        **wanted: str | datetime,
+        self, *states: State | str, labels: Mapping[str, str] | None = None, **wanted: str
     ) -> Iterator[Job]:
         """Yield the jobs that the key may see, newest first, as they are asked for.
 
         Args:
             states: Only those in one of these; without any, all.
             labels: Only those with all of these labels.
-            wanted: Only those of a `workload` or `verdict`, or created `since` and `until` some
-                time.
+            wanted: Only those of a `workload` or `verdict`.
         """
-        query: dict[str, Any] = {"state": states, "label": selectors(labels or {})}
-        query |= {name: _text(each) for name, each in wanted.items()}
+        query: dict[str, Any] = {"state": states, "label": selectors(labels or {}), **wanted}
         while True:
             page = self._ask("GET", "/v1/tunings", Page, params=query)
             yield from page.tunings
@@ -345,15 +328,6 @@ _KINDS = _kinds(ServiceError)
 def _path(job: Job | str, part: str = "") -> str:
     name = quote(job if isinstance(job, str) else job.id, safe="")
     return f"/v1/tunings/{name}/{part}".rstrip("/")
-
-
-def _once(idempotency_key: str | None) -> dict[str, str]:
-    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
-
-
-def _text(value: Any) -> Any:
-    """Return a value of an address; a time without a zone is that of this machine."""
-    return value.astimezone().isoformat() if isinstance(value, datetime) else value
 
 
 def _needs(given: Needs | Mapping[str, Any] | None) -> Needs:

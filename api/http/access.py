@@ -140,7 +140,6 @@ async def caller(
 
 Reader = Annotated[Caller, Security(caller, scopes=[Scope.READ])]
 Writer = Annotated[Caller, Security(caller, scopes=[Scope.WRITE])]
-Administrator = Annotated[Caller, Security(caller, scopes=[Scope.ADMIN])]
 
 
 def is_loopback(host: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -13,7 +12,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import log
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.usage import LATEST
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -74,17 +72,11 @@ def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
     for kind, number in activity.unserved.items():
         unserved.add_metric(kind, number)
     yield unserved
-    trials = CounterMetricFamily("autotune_trials", "Trials by outcome.", labels=["outcome"])
-    for outcome, number in activity.trials.items():
-        trials.add_metric([outcome], number)
-    yield trials
     spent = activity.device_seconds
     yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
-    found, latest = jobs.workers(None), f"of the latest {LATEST} jobs that ended."
+    found = jobs.workers(None)
     for name, text, value in (
         ("queue_age_seconds", "Age of the oldest job that waits.", activity.oldest),
-        ("wait_seconds_median", f"Median wait {latest}", median(activity.waits or [0.0])),
-        ("run_seconds_median", f"Median run {latest}", median(activity.runs or [0.0])),
         ("workers", "Workers there.", len(found)),
         ("workers_busy", "Workers that run a job.", sum(each.busy for each in found)),
         ("workers_draining", "Workers that take no further job.", sum(w.draining for w in found)),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from autotune.api.http import metrics
-from autotune.api.http.access import Administrator, Reader
+from autotune.api.http.access import Reader
 from autotune.api.http.answers import (
     HealthAnswer,
     MachineAnswer,
@@ -18,12 +16,10 @@ from autotune.api.http.answers import (
 )
 from autotune.api.http.files import text_answer
 from autotune.api.http.service import Here
-from autotune.api.store import workers
-from autotune.api.values import SeenWorker, WorkersAnswer
+from autotune.api.values import WorkersAnswer
 from autotune.space import ready_made, space_for
 
 router = APIRouter(tags=["operating"])
-WorkerName = Annotated[str, Path(description="A worker's name.", pattern="^[A-Za-z0-9._-]{1,200}$")]
 
 
 @router.get("/v1/workloads")
@@ -50,18 +46,6 @@ def get_machine(here: Here, _: Reader) -> MachineAnswer:
 def list_workers(key: Reader, here: Here) -> WorkersAnswer:
     """List the workers that are there, with what they have, and what each of them does."""
     return WorkersAnswer(workers=here.jobs.workers(key.project))
-
-
-@router.post("/v1/workers/{name}/drain")
-def drain_worker(name: WorkerName, here: Here, _: Administrator) -> SeenWorker:
-    """Have a worker end the job that it runs and take no other; it can be stopped then."""
-    return workers.drain(here.database, name)
-
-
-@router.post("/v1/workers/{name}/resume")
-def resume_worker(name: WorkerName, here: Here, _: Administrator) -> SeenWorker:
-    """Have a worker that is drained take jobs again."""
-    return workers.drain(here.database, name, draining=False)
 
 
 @router.get("/healthz")

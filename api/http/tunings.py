@@ -111,20 +111,6 @@ def create_job(
     return job
 
 
-@router.post("/v1/tunings/{job_id}/repeat", status_code=202, responses={202: _LOCATION})
-def repeat_job(
-    job_id: JobId,
-    response: Response,
-    key: Writer,
-    here: Here,
-    idempotency_key: IdempotencyKey = None,
-) -> Job:
-    """Queue another job of the same request."""
-    job = taken_in(here.jobs, here.jobs.request(job_id, key.project), key, idempotency_key)
-    response.headers["Location"] = job.url
-    return job
-
-
 def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
     if request.priority > 0:
         key.require(Scope.ADMIN)

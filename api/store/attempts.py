@@ -31,7 +31,6 @@ from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
 from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
-from autotune.api.store.usage import count_trial
 from autotune.api.values import (
     AttemptReport,
     ClaimedJob,
@@ -116,7 +115,6 @@ def record(database: Database, token: LeaseToken, report: AttemptReport) -> bool
             row = {"job_id": token.job_id, "attempt": token.attempt, "at": Now()}
             row |= {"number": report.trial.number, "record": report.trial.model_dump_json()}
             connection.execute(insert(trials).values(**row))
-            count_trial(connection, report.trial.outcome)
             columns |= _progress(report.trial)
         if report.study is not None:
             columns["study"] = report.study

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
@@ -11,7 +10,6 @@ from sqlalchemy import Connection, Row, insert, select
 from autotune.api.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
-    IllegalTransition,
     NotFound,
     OtherSchema,
     SettingsError,
@@ -214,21 +212,6 @@ def open_database(settings: Settings) -> Database:
         why = f"The database cannot be opened: {cause_of(exc)}."
         raise DatabaseUnavailable(why, "Mend that, or set another `database`.") from exc
     return database
-
-
-def cancel_all(database: Database, key_id: str) -> int:
-    """Have all jobs end that a key has asked for; return how many there were."""
-    mine = jobs.c.created_by == key_id
-    query = select(jobs.c.id).where(mine, jobs.c.state.in_((State.QUEUED, State.RUNNING)))
-    with database.writing() as connection:
-        ended = []
-        for each in connection.execute(query).scalars().all():
-            with suppress(IllegalTransition):  # It has ended by itself meanwhile.
-                _cancel(connection, each)
-                ended.append(each)
-    for each in ended:
-        note("cancel job", each)
-    return len(ended)
 
 
 def _cancel(connection: Connection, job_id: str) -> bool:

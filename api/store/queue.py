@@ -8,11 +8,10 @@ more than one.
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, select, update
@@ -122,23 +121,18 @@ def _in_turns(
     rows: Iterable[Row[Any]], running: Counter[str], latest: dict[str, float]
 ) -> Iterator[Row[Any]]:
     """Yield jobs as they are claimed if each has ended before the next: projects take turns."""
-    queues: dict[str, list[Row[Any]]] = defaultdict(list)
-    for row in sorted(rows, key=lambda each: (-each.priority, each.seq), reverse=True):
-        queues[row.project].append(row)
     later = count(max(latest.values(), default=0.0) + 1)
-
-    def turn(name: str) -> tuple[Any, ...]:
-        first = queues[name][-1]
-        return -first.priority, running[name], latest.get(name, 0.0), first.seq, name
-
-    turns = [turn(name) for name in queues]
-    heapq.heapify(turns)
-    while turns:
-        name = heapq.heappop(turns)[-1]
-        yield queues[name].pop()
-        latest[name] = next(later)
-        if queues[name]:
-            heapq.heappush(turns, turn(name))
+    ordered = sorted(rows, key=lambda each: (-each.priority, each.seq))
+    for _, equal in groupby(ordered, lambda each: each.priority):
+        turn, first, places = Counter[str](), dict[str, int](), list[tuple[Any, ...]]()
+        for row in equal:
+            mine = row.project
+            order = latest.get(mine, 0.0), first.setdefault(mine, row.seq)
+            places.append((running[mine], turn[mine], *order, row))
+            turn[mine] += 1
+        for *_, row in sorted(places):
+            yield row
+            latest[row.project] = next(later)
 
 
 def _taking(connection: Connection) -> list[SeenWorker]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from autotune.api.errors import QuotaExceeded
 from autotune.api.settings import Quotas
@@ -14,15 +14,12 @@ from autotune.api.store.database import Database, Now, insert_new
 from autotune.api.store.queue import unserved
 from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, events, jobs, totals, trials
-from autotune.reason import Outcome
 from autotune.text import plural
 
-LATEST = 100
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""
 _ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
 """Names of totals by which it is found out whether there is room."""
-_TRIALS = "trials "
 _REMOVED = "device_seconds"
 
 
@@ -51,7 +48,7 @@ def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: f
 
 
 class Activity(NamedTuple):
-    """What a service does, and has done lately; times in seconds."""
+    """What a service does, and has done; times in seconds."""
 
     states: Mapping[State, int]
     unserved: Mapping[tuple[str, str, str], int]
@@ -59,11 +56,6 @@ class Activity(NamedTuple):
     device_seconds: float
     """What all jobs have spent on their searches, removed ones too."""
     oldest: float
-    waits: tuple[float, ...]
-    """How long the latest jobs that ended waited for a worker."""
-    runs: tuple[float, ...]
-    trials: Mapping[str, int]
-    """How many trials ended so far, by outcome."""
 
 
 def activity(connection: Connection) -> Activity:
@@ -73,25 +65,12 @@ def activity(connection: Connection) -> Activity:
     spent = select(total_of() + func.coalesce(removed, 0.0))
     age = select(Now() - jobs.c.created_at).where(jobs.c.state == State.QUEUED)
     oldest = connection.execute(age.order_by(jobs.c.seq).limit(1)).scalar()
-    times = select(jobs.c.created_at, jobs.c.started_at, jobs.c.ended_at)
-    ended = times.where(jobs.c.ended_at.is_not(None)).order_by(jobs.c.ended_at.desc())
-    # Those that were cancelled before they began are left out.
-    rows = [row for row in connection.execute(ended.limit(LATEST)).all() if row.started_at]
-    counted = select(totals.c.name, totals.c.value).where(totals.c.name.startswith(_TRIALS))
-    ends = {row.name: int(row.value) for row in connection.execute(counted).all()}
     return Activity(
         states={state: states.get(state, 0) for state in State},
         unserved=unserved(connection),
         device_seconds=float(connection.execute(spent).scalar_one()),
         oldest=oldest or 0.0,
-        waits=tuple(row.started_at - row.created_at for row in rows),
-        runs=tuple(row.ended_at - row.started_at for row in rows),
-        trials={each: ends.get(_TRIALS + each, 0) for each in Outcome},
     )
-
-
-def count_trial(connection: Connection, outcome: Outcome) -> None:
-    _count(connection, _TRIALS + outcome, totals.c.value + 1)
 
 
 def check_room(connection: Connection) -> None:
@@ -111,16 +90,13 @@ def remove_ended(database: Database, older_seconds: float) -> int:
         if not found:
             return 0
         seconds = select(total_of()).where(attempts.c.job_id.in_(found)).scalar_subquery()
-        _count(connection, _REMOVED, totals.c.value + seconds)
+        connection.execute(insert_new(connection, totals, name=_REMOVED, value=0.0))
+        total = update(totals).where(totals.c.name == _REMOVED)
+        connection.execute(total.values(value=totals.c.value + seconds))
         for table in (events, trials, attempts):
             connection.execute(delete(table).where(table.c.job_id.in_(found)))
         connection.execute(delete(jobs).where(jobs.c.id.in_(found)))
     return len(found)
-
-
-def _count(connection: Connection, name: str, value: ColumnElement[float]) -> None:
-    connection.execute(insert_new(connection, totals, name=name, value=0.0))
-    connection.execute(update(totals).where(totals.c.name == name).values(value=value))
 
 
 def still_there(database: Database, job_ids: Collection[str]) -> set[str]:

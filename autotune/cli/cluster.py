@@ -26,8 +26,6 @@ app = typer.Typer(
     help="Check whether the machines of a cluster can train together.",
     no_args_is_help=True,
 )
-FAR_APART = 1.0
-"""Seconds between the times of day of two machines from which it is reported."""
 
 
 @app.callback()
@@ -66,13 +64,12 @@ def check(
             )
         log("Measuring the network between the machines")
         cluster = cast("RayEngine", running)
-        links, clocks, machine = cluster.links(), cluster.clocks(), cluster.machine()
+        links, machine = cluster.links(), cluster.machine()
         _check_reached(links)
-        _report_clocks(clocks)
         if workload is not None:
             _check_workload(running, workload)
     if json:
-        write_out(to_json.dumps(_as_data(machine, links, clocks), indent=2) + "\n")
+        write_out(to_json.dumps(_as_data(machine, links), indent=2) + "\n")
     else:
         _report(machine, links)
 
@@ -83,16 +80,6 @@ def _check_reached(links: Links) -> None:
         raise EngineError(
             f"Not reached: {', '.join(cut)}.",
             "Open all ports between the machines to each other: TensorFlow chooses among them.",
-        )
-
-
-def _report_clocks(clocks: Mapping[str, float]) -> None:
-    first, last = (choose(clocks, key=lambda each: clocks[each]) for choose in (min, max))
-    apart = clocks[last] - clocks[first]
-    if apart >= FAR_APART:
-        log(
-            f"The time of day of {last} is {apart:.0f} s ahead of that of {first}: timings do not "
-            "depend on it, but logs and dates of files will not agree; use NTP"
         )
 
 
@@ -114,13 +101,13 @@ def _check_workload(running: Engine, workload: Workload) -> None:
     log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 
 
-def _as_data(machine: Machine, links: Links, clocks: Mapping[str, float]) -> dict[str, object]:
+def _as_data(machine: Machine, links: Links) -> dict[str, object]:
     pairs = [
         {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
         for (here, there), link in links.items()
         if link
     ]
-    return {"machine": machine.model_dump(mode="json"), "links": pairs, "clocks": dict(clocks)}
+    return {"machine": machine.model_dump(mode="json"), "links": pairs}
 
 
 def _report(machine: Machine, links: Links) -> None:

@@ -19,7 +19,7 @@ from autotune.cli.options import SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.run import run
 from autotune.cli.saved import report, script, ui
-from autotune.cli.serve import app as serve_app
+from autotune.cli.serve import serve
 from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
@@ -55,14 +55,13 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Tune": (spaces, machine),
     "Results": (run, script, report, ui),
     "Service": (watch, fetch),
-    "Operate": (database,),
+    "Operate": (serve, database),
 }
 for panel, commands in PANELS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
 for name, panel, group in (
     ("cluster", "Tune", cluster_app),
-    ("serve", "Operate", serve_app),
     ("keys", "Operate", keys_app),
     ("workers", "Operate", workers_app),
 ):

@@ -15,7 +15,6 @@ from autotune.cli.console import log, show, table, write_out
 from autotune.cli.options import Json, SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
-from autotune.text import plural
 
 if TYPE_CHECKING:
     from autotune.api.identity import Scope
@@ -61,7 +60,7 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="read, write or admin (priority, workers); repeatable. [default: read and write]",
+            help="read, write or admin (priority); repeatable. [default: read and write]",
             show_default=False,
         ),
     ] = None,
@@ -103,22 +102,13 @@ def list_keys(*, settings: SettingsFile = None, json: Json = False) -> None:
 
 
 @keys_app.command()
-def revoke(
-    *,
-    key: KeyId,
-    cancel_jobs: Annotated[
-        bool, typer.Option("--cancel-jobs", help="Cancel the jobs that were created with it.")
-    ] = False,
-    settings: SettingsFile = None,
-) -> None:
-    """Revoke a key at once. Its jobs go on unless they are cancelled."""
+def revoke(*, key: KeyId, settings: SettingsFile = None) -> None:
+    """Revoke a key at once. Its jobs go on."""
     with service_database(settings) as database:
         from autotune.api.store.auth import Keyring
-        from autotune.api.store.jobs import cancel_all
 
         Keyring(database).revoke(key)
-        ended = cancel_all(database, key) if cancel_jobs else 0
-    log(f"Key {key} is revoked." + (f" {plural(ended, 'job')} cancelled." if cancel_jobs else ""))
+    log(f"Key {key} is revoked.")
 
 
 @workers_app.command("list")

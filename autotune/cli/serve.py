@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from threading import Event
 from typing import Annotated
@@ -20,8 +21,6 @@ from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
 from autotune.installed import check_service
 
-app = typer.Typer(help="Run the tuning service: API and worker together, or one of them.")
-
 Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
 NoKeys = Annotated[
@@ -29,7 +28,6 @@ NoKeys = Annotated[
     typer.Option("--no-keys", help="Disable API keys; only with a loopback host."),
 ]
 LOCAL_HOST, USUAL_PORT = "127.0.0.1", 8321
-_OF_THE_API = {"host": "--host", "port": "--port", "no_keys": "--no-keys"}
 # The parts find the same autotune as this process, and die with it however it dies.
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
@@ -43,63 +41,42 @@ GRACE_SECONDS = 20.0
 _POLL_SECONDS = 0.2
 
 
-@app.callback(invoke_without_command=True)
-def everything(
+class PartName(StrEnum):
+    API = "api"
+    WORKER = "worker"
+
+
+def serve(
     *,
-    context: typer.Context,
+    part: Annotated[
+        PartName | None,
+        typer.Argument(help="Run only this part; without it both.", show_default=False),
+    ] = None,
     host: Host = LOCAL_HOST,
     port: Port = USUAL_PORT,
     no_keys: NoKeys = False,
     settings: SettingsFile = None,
 ) -> None:
-    """Run the API and a worker until Ctrl-C or SIGTERM."""
+    """Run the API and a worker, which processes one job at a time, until Ctrl-C or SIGTERM."""
     check_service()
-    context.obj = settings  # For a part that is named, and has no file of its own.
-    if context.invoked_subcommand is not None:
-        return _refuse_lost(context)
+    if part is PartName.WORKER:
+        if (host, port, no_keys) != (LOCAL_HOST, USUAL_PORT, False):
+            raise UsageError("A worker takes no --host, --port or --no-keys.", "Leave them out.")
+        from autotune.api.work.worker import main
+
+        return main(settings)
+    if part is PartName.API:
+        from autotune.api.http.app import serve as serve_api
+        from autotune.api.log import write_log
+        from autotune.api.settings import load_settings
+
+        given = load_settings(settings)
+        write_log(given.log)
+        return serve_api(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
     file = ("--settings", str(settings.absolute())) if settings else ()
     flags = ("--no-keys",) if no_keys else ()
     api = ("serve", "api", "--host", host, "--port", str(port), *flags, *file)
     raise typer.Exit(supervise({"API": api, "worker": ("serve", "worker", *file)}))
-
-
-@app.command()
-def api(
-    *,
-    context: typer.Context,
-    host: Host = LOCAL_HOST,
-    port: Port = USUAL_PORT,
-    no_keys: NoKeys = False,
-    settings: SettingsFile = None,
-) -> None:
-    """Run only the API."""
-    from autotune.api.http.app import serve
-    from autotune.api.log import write_log
-    from autotune.api.settings import load_settings
-
-    given = load_settings(settings or context.obj)
-    write_log(given.log)
-    serve(given, host, port, lambda text: write_out(f"{text}\n"), keys=not no_keys)
-
-
-@app.command()
-def worker(*, context: typer.Context, settings: SettingsFile = None) -> None:
-    """Run only a worker, which processes one job at a time."""
-    from autotune.api.work.worker import main
-
-    main(settings or context.obj)
-
-
-def _refuse_lost(context: typer.Context) -> None:
-    """Raise UsageError where an option stands before the part that it is meant for."""
-    part = context.invoked_subcommand
-    for name, option in _OF_THE_API.items():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise UsageError(
-                f"{option} has no effect before {part}.",
-                f"Put it last, if `autotune serve {part} --help` lists it.",
-            )
 
 
 class Part:

@@ -115,12 +115,6 @@ class RayEngine(ProcessEngine):
                 for here, there in permutations(hosts, 2)
             }
 
-    def clocks(self) -> dict[str, float]:
-        """Return by how many seconds each host's time of day is ahead of this one's."""
-        hosts = self.hosts.take()
-        with loss_as_engine_error():
-            return {host.node.address: host.ahead("wall_clock", time.time) for host in hosts}
-
     def bandwidth(self) -> float | None:
         two = self.hosts.left[:2]
         with suppress(WorkersLost):
@@ -186,7 +180,7 @@ class RemoteGroup(WorkerGroup):
     def start(self) -> None:
         """Start all processes, on ports that are held until the end."""
         bring(self._request.workload, self._hosts)
-        self._ahead = {host: host.ahead("clock", time.monotonic) for host in self._hosts}
+        self._ahead = {host: host.ahead() for host in self._hosts}
         addresses = self._addresses()
         files = {name: path.read_bytes() for name, path in self._folder.given().items()}
         roles, memory = self._request.roles, self._request.limits.memory

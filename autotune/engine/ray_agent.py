@@ -101,9 +101,6 @@ class Agent:
         self._heard = time.monotonic()
         return self._heard
 
-    def wall_clock(self) -> float:
-        return time.time()
-
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -81,13 +81,13 @@ class RemoteHost:
             self._ping = None
             raise self.lose(silent=SILENCE_SECONDS)
 
-    def ahead(self, method: str, ours: Callable[[], float]) -> float:
-        """Return how far one of its clocks is ahead of ours, by the quickest of some calls."""
+    def ahead(self) -> float:
+        """Return how far its clock is ahead of ours, by the quickest of some calls."""
         found = []
         for _ in range(_PINGS):
-            asked = ours()
-            theirs: float = self.call(method)
-            now = ours()
+            asked = time.monotonic()
+            theirs: float = self.call("clock")
+            now = time.monotonic()
             found.append((now - asked, theirs - (asked + now) / 2))
         return min(found)[1]
 

@@ -43,7 +43,7 @@ def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
     told |= {family.name for family in families}
     panels = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))["panels"]
     asked = [target["expr"] for panel in panels for target in panel["targets"]]
-    assert len(asked) > 10
+    assert len(asked) >= 10
     assert set(re.findall(r"autotune_\w+", " ".join(asked))) <= told
 
 

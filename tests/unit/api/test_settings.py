@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -32,18 +31,6 @@ def write(tmp_path: Path) -> Write:
 
 
 MINE = '[workloads.mine]\nmodel = "m:f"\ndataset = "m:g"\n'
-
-
-def test_a_changed_file_registers_other_workloads(
-    write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Without a restart; one that cannot be read changes nothing, and the log says so."""
-    registry, known = load_settings(write(MINE), root=tmp_path).registry(), []
-    for number, name in enumerate(("second", "", "third")):
-        os.utime(write(MINE.replace("mine", name) if name else "[workloads"), (number, number))
-        known.append([*registry.workloads])
-    assert known == [["second"], ["second"], ["third"]]
-    assert "The changed settings are not taken over." in caplog.text
 
 
 def test_the_file_registers_workloads(write: Write) -> None:

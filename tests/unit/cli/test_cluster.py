@@ -18,14 +18,9 @@ class FakeCluster(FakeEngine):
     """Two machines, of which one may not be reached."""
 
     link: Link | None = Link(0.0005, 12.5e6)
-    ahead = 0.0
 
     def links(self) -> dict[tuple[str, str], Link | None]:
         return {("10.1.0.1", "10.1.0.2"): self.link, ("10.1.0.2", "10.1.0.1"): self.link}
-
-    def clocks(self) -> dict[str, float]:
-        """Return what two machines say that set their clocks by hand."""
-        return {"10.1.0.1": -0.5, "10.1.0.2": self.ahead}
 
 
 @pytest.fixture
@@ -45,15 +40,6 @@ def test_the_network_between_all_machines_is_shown() -> None:
     link = {"from": "10.1.0.1", "to": "10.1.0.2", "seconds": 0.0005, "bytes_per_second": 12.5e6}
     told = json.loads(run("cluster", "check", "--json").stdout)
     assert told["links"][0] == link
-    assert told["clocks"] == {"10.1.0.1": -0.5, "10.1.0.2": 0.0}
-
-
-def test_clocks_that_differ_are_told(cluster: FakeCluster) -> None:
-    assert "ahead" not in run("cluster", "check").stderr
-    cluster.ahead = 41.7
-    done = run("cluster", "check")
-    assert done.exit_code == 0
-    assert "time of day of 10.1.0.2 is 42 s ahead of that of 10.1.0.1" in done.stderr
 
 
 def test_a_machine_that_is_not_reached_is_named(cluster: FakeCluster) -> None:

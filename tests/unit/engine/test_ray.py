@@ -260,8 +260,8 @@ def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
 
 
 def test_a_clock_is_compared_by_the_quickest_call() -> None:
-    far = Agents(wall_clock=lambda _: time.time() + 100)
-    assert remote_hosts(far)[0].ahead("wall_clock", time.time) == pytest.approx(100, abs=0.5)
+    far = Agents(clock=lambda _: time.monotonic() + 100)
+    assert remote_hosts(far)[0].ahead() == pytest.approx(100, abs=0.5)
 
 
 def cluster_of(agents: Agents) -> Hosts:

@@ -19,14 +19,12 @@ BASE = "http://127.0.0.1:8321"
 NOT_DONE = 409
 """Nothing works on the jobs here, so there is no recommendation yet."""
 
-MADE = {"/v1/tunings": "ID", "/repeat": "OTHER"}
-"""The variable that has the id of what a call makes, by how its address ends."""
-
 
 class Service:
     def __init__(self, client: TestClient) -> None:
         self._client = client
-        self.variables = {"KEY": "atk_key", **dict.fromkeys(MADE.values(), "none")}
+        self.variables = {"KEY": "atk_key", "ID": "none"}
+        """What the commands of a page take; `ID` is that of the job which was made last."""
 
     def curl(self, arguments: Sequence[str]) -> None:
         """Make the call of a command line, and fail where the service refuses it."""
@@ -44,9 +42,8 @@ class Service:
         headers |= {"Content-Type": "application/json"} if asked.json else {}
         answer = self._client.request(method, path, headers=headers, content=asked.json)
         assert answer.status_code < 400 or answer.status_code == NOT_DONE, answer.text
-        made = next((name for end, name in MADE.items() if path.endswith(end)), None)
-        if method == "POST" and made:
-            self.variables[made] = answer.json()["id"]
+        if (method, path) == ("POST", "/v1/tunings"):
+            self.variables["ID"] = answer.json()["id"]
 
 
 @contextmanager

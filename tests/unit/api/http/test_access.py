@@ -106,7 +106,6 @@ def test_a_wrong_key_is_refused(anybody: TestClient, header: str) -> None:
         ((Scope.READ,), "POST", f"/v1/tunings/{'0' * 24}/cancel"),
         ((Scope.WRITE,), "GET", "/v1/tunings"),
         ((Scope.WRITE,), "GET", "/metrics"),
-        ((Scope.READ, Scope.WRITE), "POST", "/v1/workers/w/drain"),
     ],
 )
 def test_a_key_may_do_what_its_scopes_say(

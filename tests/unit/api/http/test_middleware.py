@@ -103,11 +103,9 @@ def test_answers_for_programs_are_compressed(client: TestClient, job: Job) -> No
     assert "content-encoding" not in client.get("/", headers=packed).headers
 
 
-def test_what_is_asked_for_has_examples_that_are_taken(app: FastAPI, client: TestClient) -> None:
-    examples = app.openapi()["components"]["schemas"]["JobRequest"]["examples"]
-    assert len(examples) == 3
-    for each in examples:
-        assert client.post("/v1/tunings", json=each).status_code == 202
+def test_what_is_asked_for_has_an_example_that_is_taken(app: FastAPI, client: TestClient) -> None:
+    (example,) = app.openapi()["components"]["schemas"]["JobRequest"]["examples"]
+    assert client.post("/v1/tunings", json=example).status_code == 202
 
 
 def test_the_document_is_shown_without_another_site(anybody: TestClient) -> None:

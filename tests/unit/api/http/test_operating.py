@@ -37,8 +37,6 @@ def test_the_metrics_tell_what_happens(client: TestClient, database: Database, d
         "workers 1.0",
         "workers_draining 1.0",
         "workers_busy 0.0",
-        'trials_total{outcome="measured"} 1.0',
-        'trials_total{outcome="crashed"} 0.0',
     ):
         assert f"autotune_{shown}\n" in text
     assert done.id not in text
@@ -47,10 +45,8 @@ def test_the_metrics_tell_what_happens(client: TestClient, database: Database, d
         for name, value in re.findall("^autotune_([a-z_]+) (.*)$", text, re.MULTILINE)
     }
     took = (done.ended_at or 0) - (done.started_at or 0)
-    assert figures["run_seconds_median"] == pytest.approx(took)
     assert figures["device_seconds_total"] == pytest.approx(took, abs=1)
     assert 0 <= figures["queue_age_seconds"] < 600
-    assert figures["wait_seconds_median"] >= 0
 
 
 def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,21 +91,8 @@ def test_workers_are_listed_and_their_jobs_told_to_the_project_alone(
     for each, told in ((client, job.id), (client_with(Scope.READ), None)):
         (found,) = each.get("/v1/workers").json()["workers"]
         assert (found["busy"], found["job"]) == (True, told)
-
-
-def test_an_administrator_drains_a_worker_and_has_it_go_on(
-    client_with: Any, worker: WorkerInfo
-) -> None:
-    admin, path = client_with(Scope.READ, Scope.ADMIN), f"/v1/workers/{worker.worker}"
-    assert admin.post(f"{path}/drain").json()["draining"] is True
-    assert admin.get("/v1/workers").json()["workers"][0]["draining"] is True
-    assert admin.post(f"{path}/resume").json()["draining"] is False
-
-
-@pytest.mark.parametrize("name", ["nobody", "x" * 300, "%00"])
-def test_a_worker_that_is_not_there_is_not_drained(client_with: Any, name: str) -> None:
-    answer = client_with(Scope.ADMIN).post(f"/v1/workers/{name}/drain")
-    assert answer.status_code in (404, 422), answer.text
+    workers.drain(database, worker.worker)
+    assert client.get("/v1/workers").json()["workers"][0]["draining"] is True
 
 
 def test_a_high_priority_needs_an_administrator(client: TestClient, client_with: Any) -> None:

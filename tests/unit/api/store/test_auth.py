@@ -8,11 +8,10 @@ from autotune.api.errors import KeyRefused, NotFound
 from autotune.api.identity import Scope
 from autotune.api.log import about
 from autotune.api.requests import JobRequest
-from autotune.api.states import State
 from autotune.api.store import auth
 from autotune.api.store.auth import Keyring, digest
 from autotune.api.store.database import Database
-from autotune.api.store.jobs import Jobs, cancel_all
+from autotune.api.store.jobs import Jobs
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def test_expired_and_revoked_keys_are_refused(holders: Keyring) -> None:
     for each in (expired, revoked):
         with pytest.raises(KeyRefused):
             holders.recognise(each.secret)
-    # As often as one likes: its jobs may be left to be cancelled.
+    # As often as one likes.
     holders.revoke(revoked.key.id)
     with pytest.raises(NotFound):
         holders.revoke("none")
@@ -47,17 +46,6 @@ def test_the_first_key_is_made_once(holders: Keyring) -> None:
     assert first.key.scopes == set(Scope)
     holders.revoke(first.key.id)
     assert holders.first() is None
-
-
-def test_the_jobs_of_a_revoked_key_can_be_ended(
-    holders: Keyring, jobs: Jobs, asked: JobRequest, database: Database
-) -> None:
-    lost, kept = (holders.hand_out(each, [Scope.WRITE], "team").key for each in "ab")
-    mine = jobs.submit(asked, "team", created_by=lost.id)
-    other = jobs.submit(asked, "team", created_by=kept.id)
-    assert cancel_all(database, lost.id) == 1
-    assert jobs.get(mine.id, "team").state is State.CANCELLED
-    assert jobs.get(other.id, "team").state is State.QUEUED
 
 
 def test_a_session_ends_by_its_time_and_a_key_has_a_bounded_number(

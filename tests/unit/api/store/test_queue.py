@@ -130,6 +130,16 @@ def test_a_job_that_waits_knows_its_place(database: Database, jobs: Jobs) -> Non
     assert jobs.placed(first[0], None).waiting is None
 
 
+def test_projects_take_turns_within_each_priority(database: Database, jobs: Jobs) -> None:
+    """Whoever has had a job of a higher one comes after who has not."""
+    first = [submit(jobs, each).id for each in "abba"]
+    later = [submit(jobs, each, priority=-1).id for each in "acac"]
+    with database.reading() as connection:
+        order = [row.id for row in queue.queued(connection)]
+    assert order[:4] == [first[each] for each in (0, 1, 3, 2)]
+    assert order[4:] == [later[each] for each in (1, 0, 3, 2)]
+
+
 def test_only_rivals_for_the_same_workers_count(database: Database, jobs: Jobs) -> None:
     for each in (PLAIN, PAIR):
         workers.seen(database, each)

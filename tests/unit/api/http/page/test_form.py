@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.identity import Scope
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
+from autotune.api.values import Job, Tuning
 from autotune.options import SearchOptions, declared
 
 SENT = {"workload": "digits", "params.digits.filters": "64", "space": "quick", "budget": "90s"}
@@ -124,7 +125,7 @@ def test_labels_are_given_and_lead_to_the_jobs_that_have_them(
 
 
 def test_the_button_repeats_a_job_once(browser: TestClient, jobs: Jobs) -> None:
-    browser.post("/", data=SENT)
+    browser.post("/", data={**SENT, "labels": "team=vision"})
     (job,) = started(jobs)
     path = f"/tunings/{job.id}/repeat"
     assert path not in browser.get(f"/tunings/{job.id}").text
@@ -135,4 +136,28 @@ def test_the_button_repeats_a_job_once(browser: TestClient, jobs: Jobs) -> None:
     answers = [browser.post(path, data={"once": once[1]}) for _ in "ab"]
     second, first = started(jobs)
     assert [each.headers["location"] for each in answers] == [f"/tunings/{second.id}"] * 2
-    assert (first.id, second.params, second.space) == (job.id, job.params, job.space)
+    assert first.id == job.id
+    for name in Tuning.model_fields:
+        assert getattr(second, name) == getattr(job, name), name
+    browser.post(path)
+    assert len(started(jobs)) == 3
+
+
+def test_a_job_is_repeated_in_the_name_of_the_caller(
+    client: TestClient, client_with: Any, jobs: Jobs
+) -> None:
+    asked = {"workload": "digits", "labels": {"team": "vision"}, "priority": -1}
+    first = client.post("/v1/tunings", json=asked).json()
+    path = f"/tunings/{first['id']}/repeat"
+    assert client_with(Scope.READ, Scope.WRITE, project="others").post(path).status_code == 404
+    admin = client_with(*Scope, project=first["project"])
+    assert admin.post(path, follow_redirects=False).status_code == 303
+    second, _ = started(jobs)
+    assert second.project == first["project"]
+    assert second.created_by != first["created_by"]
+    urgent = admin.post("/v1/tunings", json={**asked, "priority": 1}).json()
+    refused = client.post(f"/tunings/{urgent['id']}/repeat")
+    assert (refused.status_code, "lacks the scope admin" in refused.text) == (403, True)
+    viewer = client_with(Scope.READ, project=first["project"])
+    refused = viewer.post(path)
+    assert (refused.status_code, "lacks the scope write" in refused.text) == (403, True)
