@@ -144,8 +144,7 @@ class Tuner:
         sampler: An Optuna sampler that proposes the trials; None takes the option `sampler`.
         pruner: An Optuna pruner that stops trials; None stops what is slower than one device.
         observer: Called with each event of a search, such as the start and end of a trial.
-        progress: Whether to show progress, on stderr or below a notebook's cell; None shows it
-            unless there is an observer.
+        progress: Whether to show progress on stderr; None shows it unless there is an observer.
         wait: Whether to wait for other searches on the engine's machines, in the order of arrival;
             otherwise `tune` raises `EngineError` while one is running.
         wait_for_quiet: How long to wait at most for other programs to leave the cores: `"10min"`,
