@@ -81,10 +81,9 @@ class RunResult(Value):
     """From the request until nothing was left of it."""
     peak_memory: int = 0
     """Largest sum of resident bytes over all its processes, as sampled."""
-    work_seconds: tuple[float, ...] = ()
-    """Core seconds that each worker used for a step; empty where they did not all say."""
     step_seconds: tuple[float, ...] = ()
-    """Seconds of a step of each worker, likewise; they differ where workers do not wait."""
+    """Seconds of a step of each worker, which differ where workers do not wait; empty where not all
+    of them said."""
     callback_seconds: tuple[tuple[str, float], ...] = ()
     """Each callback of the first worker with its seconds of a step, the heaviest first."""
     detail: str = ""

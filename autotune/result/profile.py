@@ -194,22 +194,12 @@ def _size(facts: WorkloadFacts) -> str:
 
 def _waiting(found: Straggler) -> str:
     each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
-    if found.without is not None:
-        return _without(found, each, found.without)
-    return (
-        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per step "
-        f"({each} ms of CPU time by worker), and the others are idle for about {found.waiting:.0%} "
-        "of that. Check its input and what else runs on its machine."
-    )
-
-
-def _without(found: Straggler, each: str, gain: Interval) -> str:
     host, others = f" on {found.host}" if found.host else "", len(found.seconds) - 1
     whose = "the other worker alone" if others == 1 else f"the {others} others"
     return (
         f"Worker {found.worker}{host} is a straggler: by itself its step takes {found.factor:.1f} "
         f"times as long as the others' ({each} ms by worker), and they wait for it. Predicted, not "
-        f"measured: without it {whose} would process {_times(gain)} as many examples "
+        f"measured: without it {whose} would process {_times(found.without)} as many examples "
         "per second."
     )
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.checks.breakdown import Breakdown, Part, breakdown, slow_worker, straggler
+from autotune.checks.breakdown import Breakdown, Part, breakdown, slow_worker
 from autotune.checks.experiment import Experiment, Seconds
 from autotune.config import Configuration
 from autotune.stats import Interval, Noise
@@ -151,16 +151,16 @@ CALM = Noise(sd=0.01, degrees=20)
 
 
 @pytest.mark.parametrize(
-    ("work", "worker"),
+    ("own", "worker"),
     [((), None), ((0.1,), None), ((0.10, 0.11), None), ((0.1, 0.2), 1), ((0.5, 0.25, 0.25), 0)],
 )
 def test_who_works_longer_keeps_the_others_waiting(
-    work: tuple[float, ...], worker: int | None
+    own: tuple[float, ...], worker: int | None
 ) -> None:
-    """A worker is named from a quarter more work on; a lone one keeps nobody waiting."""
-    found = straggler(work)
+    """A worker is named whose step takes a quarter longer; a lone one keeps nobody waiting."""
+    found = slow_worker(own, max(own, default=0.0), CALM)
     assert (found and (found.worker, found.factor, found.seconds)) == (
-        None if worker is None else (worker, 2.0, work)
+        None if worker is None else (worker, 2.0, own)
     )
 
 

@@ -35,8 +35,7 @@ WIDE = Share(part=Part.INPUT, share=Interval(low=-0.4, value=0.3, high=1.0))
 GAIN = Interval(low=1.0, value=1.2, high=1.4)
 CALLBACKS = (("Watch", 0.0062), ("History", 1e-6))
 """Seconds of a step; the second is too little to be told."""
-SLOW = Straggler(worker=1, factor=2.0, seconds=(0.1, 0.2))
-SLOW_HOST = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=GAIN)
+SLOW = Straggler(worker=1, host="10.0.0.2", factor=2.0, seconds=(0.1, 0.2, 0.1), without=GAIN)
 
 
 def but(found: Breakdown, **more: Any) -> Breakdown:
@@ -71,7 +70,6 @@ STEPS = {
     "own share of the files": (step(IN_FILES, 640.0, input=0.9), WorkloadFacts(file_shards=2)),
     "remedies": (WAITING, DENSE),
     "straggler": (but(EXCHANGING, straggler=SLOW), DENSE),
-    "straggler that was timed apart": (but(EXCHANGING, straggler=SLOW_HOST), DENSE),
     "sequence": (but(step(ALONE, 20.0, compute=0.9, call=0.1), fixed=near(0.8)), DENSE),
     "fixed cost": (but(step(ALONE, 20.0, compute=1.0), fixed=near(0.8)), DENSE),
     "fixed cost behind input": (
