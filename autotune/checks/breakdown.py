@@ -92,10 +92,6 @@ class Breakdown(Value):
     are all of it."""
     callbacks: tuple[tuple[str, float], ...] = ()
     """Each with its seconds of a step, the heaviest first."""
-    exchange_alone: Interval | None = None
-    """What nothing but exchanging the gradients takes, as a share of the step."""
-    hidden: Interval | None = None
-    """What of that the computing hides at most, as a share of the step."""
     fixed: Interval | None = None
     """Share of a replica's own step that half a batch would take as well."""
     straggler: Straggler | None = None
@@ -133,7 +129,6 @@ def breakdown(
     shares, left = _taken_apart(configuration, timed)
     whole = seconds.get(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
-    hidden = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
     own = Experiment.ALONE if configuration.distributed else Experiment.HELD
     return Breakdown(
         configuration=configuration,
@@ -141,8 +136,6 @@ def breakdown(
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
         callbacks=tuple(callbacks),
         unexplained=timed.share(left) if shares and left else None,
-        exchange_alone=timed.share({Experiment.EXCHANGE: 1}),
-        hidden=timed.share(hidden),
         fixed=timed.share({Experiment.HALF: 2, own: -1}, of=own),
     )
 

@@ -47,8 +47,7 @@ def where_it_goes(found: Breakdown) -> str | None:
     if not shown:
         return f"A step of {name} could not be taken apart: its runs differ too much."
     parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in shown)
-    text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
-    return " ".join([text, *_hidden(found)])
+    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
 
 
 def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
@@ -160,17 +159,6 @@ def _left_over(found: Breakdown) -> str:
     return (
         f"; together {more}, more than the step, so parts overlap or something disturbed the runs"
     )
-
-
-def _hidden(found: Breakdown) -> Iterator[str]:
-    alone, hidden = found.exchange_alone, found.hidden
-    if alone is None or hidden is None:
-        return
-    takes = _ms(alone.value * found.milliseconds)
-    known = f"at most {_figure(found, hidden)} of the step, is hidden behind the computing."
-    unknown = "whether any of it is hidden behind the computing is inconclusive."
-    ends = known if hidden.low > 0 else unknown
-    yield f"A program that only exchanges the gradients takes {takes}: {ends}"
 
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:

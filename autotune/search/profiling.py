@@ -115,7 +115,7 @@ class Profiler:
         first = [(each, one) for each in compared for one in telling(each)]
         later = [(each, one) for each in compared for one in further(each, facts)]
         for configuration, experiment in first + later:
-            what = variant(configuration, experiment, facts)
+            what = variant(configuration, experiment)
             # Without the step itself there is nothing to compare with.
             known = made[configuration] or experiment is Experiment.STEP
             if what and known and (seconds := timed.get(what) or self._seconds(what)):

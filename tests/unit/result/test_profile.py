@@ -46,7 +46,6 @@ EXCHANGING = step(GANG, 50.0, exchange=0.8, compute=0.2)
 WAITING = step(ALONE, 320.0, input=0.99)
 GANG_WAITING = step(GANG, 640.0, input=0.9)
 COMPUTING = step(ALONE, 50.0, compute=0.7)
-HIDING = but(step(GANG, 12.2, compute=10 / 12.2, exchange=2.2 / 12.2), exchange_alone=near(0.656))
 STEPS = {
     "exchange": (EXCHANGING, DENSE),
     "exchange that pays": (step(GANG, 50.0, exchange=0.4, compute=0.6), DENSE),
@@ -57,8 +56,6 @@ STEPS = {
     "nothing known": (but(COMPUTING, shares=(WIDE,)), DENSE),
     "not explained": (but(COMPUTING, unexplained=near(0.3)), DENSE),
     "overlap": (but(COMPUTING, unexplained=near(-0.2)), DENSE),
-    "hidden exchange": (but(HIDING, hidden=near(0.475)), DENSE),
-    "perhaps hidden exchange": (but(HIDING, hidden=near(0.005)), DENSE),
     "servers": (but(step(SERVED, 50.0, compute=0.2), unexplained=near(0.8)), DENSE),
     "servers that take little": (step(SERVED, 50.0, compute=0.9), DENSE),
     "contention": (step(GANG, 50.0, compute=0.5, sharing=0.5), DENSE),
