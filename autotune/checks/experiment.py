@@ -79,7 +79,8 @@ def further(configuration: Configuration, facts: WorkloadFacts) -> tuple[Experim
         return (Experiment.HALF,)
     # The bytes that a network has to move are known of dense gradients alone.
     known = facts.dense_gradient_bytes >= facts.gradient_bytes
-    latency = (Experiment.LATENCY,) if known and configuration.workers > 1 else ()
+    spread = configuration.replicas_per_worker == 1 < configuration.workers
+    latency = (Experiment.LATENCY,) if known and spread else ()
     return (Experiment.HALF, *latency)
 
 

@@ -103,11 +103,6 @@ def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
             f"Across machines like this one, with one worker each, {name} would pay with a network "
             f"of at least about {least}."
         )
-    if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
-        most = threshold(found.gradient_bytes, 1e6, unit=" MB")
-        yield (
-            f"With this batch {name} would pay for a model with gradients of at most about {most}."
-        )
 
 
 def threshold(figure: Interval, each: float = 1.0, form: str = ".3g", unit: str = "") -> str:

@@ -112,10 +112,3 @@ def test_more_hosts_are_only_predicted() -> None:
     told = on_more_hosts([Predicted(hosts=4, seconds=near(0.1), speedup=factor)])
     assert told.startswith("Predicted, not measured")
     assert "2.5 times (1.5 to 3.5) on 4 hosts" in told
-
-
-@pytest.mark.parametrize(("value", "shown"), [(3e6, "at most about 3 MB"), (0.0, None)])
-def test_the_gradients_with_which_it_would_pay_are_told(value: float, shown: str | None) -> None:
-    size = Interval(low=value / 2, value=value, high=value * 2)
-    told = " ".join(where_it_pays(BreakEven(configuration=GANG, farthest=256, gradient_bytes=size)))
-    assert shown in told if shown else "MB" not in told
