@@ -53,13 +53,6 @@ class Plan(Value):
     """... and with which it does so where the best have to run many times."""
 
     @property
-    def too_short(self) -> bool:
-        """Whether the budget is not expected to do for a verdict."""
-        if self.budget_seconds is None or self.enough_seconds is None:
-            return False
-        return self.budget_seconds < self.enough_seconds
-
-    @property
     def configurations(self) -> int:
         """Configurations that can run."""
         return sum(each.configurations for each in self.strategies)
@@ -81,9 +74,10 @@ def times_in_words(plan: Plan) -> str:
 
 
 def _too_short(plan: Plan) -> str:
-    if not plan.too_short or plan.enough_seconds is None:
+    budget, enough = plan.budget_seconds, plan.enough_seconds
+    if budget is None or enough is None or budget >= enough:
         return ""
-    least, most = at_least(plan.enough_seconds), at_least(plan.most_seconds or plan.enough_seconds)
+    least, most = at_least(enough), at_least(plan.most_seconds or enough)
     takes = roughly(parse_seconds(least))
     if most != least:
         takes += f" to {roughly(parse_seconds(most))}"
