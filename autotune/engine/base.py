@@ -75,8 +75,6 @@ class RunResult(Value):
     """Examples that the caches of the first process held when training began: fewer than it was
     asked for where there was no time, 0 where they could not be filled, so that later epochs may be
     faster, None where nothing is cached."""
-    lost_updates: float | None = None
-    """Share of updates lost from `optimizer.iterations` in asynchronous training; else None."""
     wall_seconds: float = 0.0
     """From the request until nothing was left of it."""
     peak_memory: int = 0

@@ -23,8 +23,6 @@ from autotune.library import NAMES
 
 SHORTEST_WINDOW = 0.1
 """Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
-LOST = "lost_updates"
-"""What an asynchronous program calls the share of updates that were lost, among its logs."""
 HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_epoch_begin", "on_epoch_end")
 """What Keras calls while steps are timed."""
 FEWEST_ENDS, MOST_ENDS = 2, 50
@@ -106,8 +104,6 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         more: dict[str, object] = {"ends": self._ends} if self._ends else {}
         if callbacks := self._callbacks():
             more["callbacks"] = callbacks
-        if logs and LOST in logs:
-            more["result"] = {"lost_updates": _read(logs[LOST])}
         self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since, **more)
         self._begin_window(now)
 

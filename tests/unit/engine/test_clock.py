@@ -145,13 +145,3 @@ def test_threads_lose_no_steps(clock: Clock, report: Report, time: Time) -> None
         thread.join()
     step(clock, time, 1.0)
     assert report.events[-1][1]["steps"] == 2001
-
-
-def test_lost_updates_are_reported_with_each_window(
-    clock: Clock, time: Time, report: Report
-) -> None:
-    for logs in ({"loss": 0.5}, {"loss": 0.5, "lost_updates": 0.25}, {"loss": 0.5}):
-        time.now += 2 * SHORTEST_WINDOW
-        clock.count(1, logs)
-    windows = [fields for name, fields in report.events if name == "window"]
-    assert [each.get("result") for each in windows] == [{"lost_updates": 0.25}, None]
