@@ -49,13 +49,6 @@ class Plan(Value):
     """Rough budget with which the search can decide whether to distribute."""
 
     @property
-    def too_short(self) -> bool:
-        """Whether the budget is not expected to do for a verdict."""
-        if self.budget_seconds is None or self.enough_seconds is None:
-            return False
-        return self.budget_seconds < self.enough_seconds
-
-    @property
     def configurations(self) -> int:
         """Configurations that can run."""
         return sum(each.configurations for each in self.strategies)
@@ -71,10 +64,7 @@ def times_in_words(plan: Plan) -> str:
     if plan.budget_seconds is None:
         return f"{text}this search ends after --max-trials."
     text += f"this search takes at most {roughly(plan.budget_seconds)}."
-    return " ".join(filter(None, (text, _too_short(plan))))
-
-
-def _too_short(plan: Plan) -> str:
-    if not plan.too_short or plan.enough_seconds is None:
-        return ""
-    return f"That may not be enough for an answer: try --budget {at_least(plan.enough_seconds)}."
+    if plan.enough_seconds and plan.budget_seconds < plan.enough_seconds:
+        least = at_least(plan.enough_seconds)
+        text += f" That may not be enough for an answer: try --budget {least}."
+    return text

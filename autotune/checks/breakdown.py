@@ -74,15 +74,9 @@ class Straggler(Value):
     factor: float
     """What it takes for a step, as a multiple of the median of the others."""
     seconds: tuple[float, ...]
-    """For each worker: of a step by itself where `without` is known, else core seconds."""
-    without: Interval | None = None
-    """Examples per second of the others alone, predicted as a multiple of those of all; None where
-    steps by themselves were not timed."""
-
-    @property
-    def waiting(self) -> float:
-        """Share of its work on a step for which the others have nothing to do."""
-        return 1 - 1 / self.factor
+    """For each worker, of a step by itself."""
+    without: Interval
+    """Examples per second of the others alone, predicted as a multiple of those of all."""
 
 
 class Breakdown(Value):
@@ -98,10 +92,6 @@ class Breakdown(Value):
     are all of it."""
     callbacks: tuple[tuple[str, float], ...] = ()
     """Each with its seconds of a step, the heaviest first."""
-    exchange_alone: Interval | None = None
-    """What nothing but exchanging the gradients takes, as a share of the step."""
-    hidden: Interval | None = None
-    """What of that the computing hides at most, as a share of the step."""
     fixed: Interval | None = None
     """Share of a replica's own step that half a batch would take as well."""
     straggler: Straggler | None = None
@@ -139,7 +129,6 @@ def breakdown(
     shares, left = _taken_apart(configuration, timed)
     whole = seconds.get(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
-    hidden = {Experiment.EXCHANGE: 1, Experiment.HELD: -1, Experiment.APART: 1}
     own = Experiment.ALONE if configuration.distributed else Experiment.HELD
     return Breakdown(
         configuration=configuration,
@@ -147,8 +136,6 @@ def breakdown(
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
         callbacks=tuple(callbacks),
         unexplained=timed.share(left) if shares and left else None,
-        exchange_alone=timed.share({Experiment.EXCHANGE: 1}),
-        hidden=timed.share(hidden),
         fixed=timed.share({Experiment.HALF: 2, own: -1}, of=own),
     )
 
@@ -202,34 +189,22 @@ def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
     yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
 
 
-def straggler(seconds: Sequence[float]) -> Straggler | None:
-    """Return the worker for which the others wait, or None if all take about equally long.
-
-    The seconds are those that each worker takes, or works, for a step of its own.
-    """
-    if len(seconds) < 2:
-        return None
-    worker = max(range(len(seconds)), key=lambda each: seconds[each])
-    others = median(each for i, each in enumerate(seconds) if i != worker)
-    factor = seconds[worker] / others if others > 0 else 1.0
-    if factor < UNEQUAL:
-        return None
-    return Straggler(worker=worker, factor=factor, seconds=tuple(seconds))
-
-
 def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
     """Return the worker whose own step takes significantly longer, and what its going would bring.
 
     The seconds are those of a step of each worker by itself, and of the group together.
     """
-    found = straggler(seconds)
+    if len(seconds) < 2:
+        return None
+    worker = max(range(len(seconds)), key=lambda each: seconds[each])
+    factor = seconds[worker] / median(each for i, each in enumerate(seconds) if i != worker)
     half = math.sqrt(2) * noise.sd * t_quantile(noise.degrees, 0.975)
-    if found is None or math.log(found.factor) <= half:
+    if factor < UNEQUAL or math.log(factor) <= half:
         return None
     low, value, high = sorted(_without_slowest(seconds, together))
     spread = math.exp(half)
     without = Interval(low=low / spread, value=value, high=high * spread)
-    return found.model_copy(update={"without": without})
+    return Straggler(worker=worker, factor=factor, seconds=tuple(seconds), without=without)
 
 
 def _without_slowest(seconds: Sequence[float], together: float) -> list[float]:

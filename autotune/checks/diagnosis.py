@@ -1,13 +1,12 @@
 """What was found out about the best single device and the best distributed configuration.
 
-From which batch, with which network, or up to how many gradients distribution would pay: a step of
-b examples takes one device a + c b seconds. P replicas take a + g c b + x for b examples each: x
-for what the exchange of the gradients adds, g >= 1 for what they take from each other on shared
-cores. They pay where that is less than the step of one device with all P b examples, a + c P b:
-from the batch b = x / (c (P - g)) on. With larger batches more of the exchange may hide behind the
-computing, so it may pay earlier. On machines of their own g is one, and x is a latency and the
-bytes that a ring moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the
-bandwidth.
+From which batch, or with which network, distribution would pay: a step of b examples takes one
+device a + c b seconds. P replicas take a + g c b + x for b examples each: x for what the exchange
+of the gradients adds, g >= 1 for what they take from each other on shared cores. They pay where
+that is less than the step of one device with all P b examples, a + c P b: from the batch
+b = x / (c (P - g)) on. With larger batches more of the exchange may hide behind the computing, so
+it may pay earlier. On machines of their own g is one, and x is a latency and the bytes that a ring
+moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the bandwidth.
 
 A step on more hosts than were measured: where each of n hosts computes as long as one alone, it
 takes that and x(n) = a (n - 1) + b (n - 1) / n for a ring's exchange: a for a neighbour more,
@@ -60,9 +59,6 @@ class BreakEven(Value):
     bandwidth: Interval | None = None
     """Bytes a second from which it pays between machines like this one, each with one worker; None
     where it was not measured, or no network would do."""
-    gradient_bytes: Interval | None = None
-    """Bytes of gradients up to which it pays on this machine, 0 where even none are too many; None
-    where it was not measured, or any would do."""
 
 
 class Predicted(Value):
@@ -106,7 +102,6 @@ def break_even(
         batch=batch if batch and batch.value <= farthest else None,
         farthest=farthest,
         bandwidth=_bandwidth(configuration, draws, gradient_bytes),
-        gradient_bytes=_gradients(configuration, draws, gradient_bytes),
     )
 
 
@@ -143,20 +138,11 @@ def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
 
 def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
     latency = draws.get(Experiment.LATENCY)
-    if latency is None or not size or configuration.replicas_per_worker > 1:
+    if latency is None or not size:
         return None
     replicas, each = configuration.replicas, _per_example(configuration, draws)
     spare = each * configuration.per_replica_batch * (replicas - 1) - latency
     return _interval(_ratio(np.full(DRAWS, 2 * _share(replicas) * size), spare))
-
-
-def _gradients(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
-    """Return up to how many bytes of gradients it pays: what the exchange adds falls with them."""
-    latency = draws.get(Experiment.LATENCY)
-    if latency is None or not size:
-        return None
-    spare = _saved(configuration, draws) * configuration.per_replica_batch - latency
-    return _interval(_ratio(size * np.maximum(spare, 0.0), _added(draws) - latency))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

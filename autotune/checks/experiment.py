@@ -40,10 +40,8 @@ class Experiment(StrEnum):
     """As `HELD`, by one replica that has the machine to itself."""
     HALF = "half"
     """As `HELD`, by one replica alone with half of its batch."""
-    EXCHANGE = "exchange"
-    """Nothing but the strategy's own work and the exchange of the gradients."""
     LATENCY = "latency"
-    """The same with a single number to exchange."""
+    """Nothing but the strategy's own work and the exchange of a single number."""
 
 
 Seconds = Mapping[Experiment, float]
@@ -79,16 +77,14 @@ def further(configuration: Configuration, facts: WorkloadFacts) -> tuple[Experim
         return (Experiment.CALLS, Experiment.HALF)
     if strategy(configuration.strategy).asynchronous:
         return (Experiment.HALF,)
-    # The program that only exchanges gradients knows dense ones alone.
+    # The bytes that a network has to move are known of dense gradients alone.
     known = facts.dense_gradient_bytes >= facts.gradient_bytes
-    alone = (Experiment.EXCHANGE,) if known else ()
-    latency = (Experiment.LATENCY,) if known and configuration.workers > 1 else ()
-    return (Experiment.HALF, *alone, *latency)
+    spread = configuration.replicas_per_worker == 1 < configuration.workers
+    latency = (Experiment.LATENCY,) if known and spread else ()
+    return (Experiment.HALF, *latency)
 
 
-def variant(
-    configuration: Configuration, experiment: Experiment, facts: WorkloadFacts
-) -> Variant | None:
+def variant(configuration: Configuration, experiment: Experiment) -> Variant | None:
     """Return what an experiment runs; None where there is no such thing."""
     alone = configuration.on_one_device()
     match experiment:
@@ -104,8 +100,9 @@ def variant(
         case Experiment.HALF:
             half = configuration.per_replica_batch // 2
             return Variant(configuration=alone.but(per_replica_batch=half)) if half else None
-    only_bytes = {Experiment.EXCHANGE: facts.dense_gradient_bytes, Experiment.LATENCY: 0}
-    return Variant(configuration=configuration, only_bytes=only_bytes.get(experiment))
+        case Experiment.LATENCY:
+            return Variant(configuration=configuration, only_bytes=0)
+    return Variant(configuration=configuration)
 
 
 class Timings(NamedTuple):

@@ -75,16 +75,13 @@ class RunResult(Value):
     """Examples that the caches of the first process held when training began: fewer than it was
     asked for where there was no time, 0 where they could not be filled, so that later epochs may be
     faster, None where nothing is cached."""
-    lost_updates: float | None = None
-    """Share of updates lost from `optimizer.iterations` in asynchronous training; else None."""
     wall_seconds: float = 0.0
     """From the request until nothing was left of it."""
     peak_memory: int = 0
     """Largest sum of resident bytes over all its processes, as sampled."""
-    work_seconds: tuple[float, ...] = ()
-    """Core seconds that each worker used for a step; empty where they did not all say."""
     step_seconds: tuple[float, ...] = ()
-    """Seconds of a step of each worker, likewise; they differ where workers do not wait."""
+    """Seconds of a step of each worker, which differ where workers do not wait; empty where not all
+    of them said."""
     callback_seconds: tuple[tuple[str, float], ...] = ()
     """Each callback of the first worker with its seconds of a step, the heaviest first."""
     detail: str = ""

@@ -13,18 +13,13 @@ _LONGEST = 300
 """Characters of a foreign message that are kept."""
 
 _KNOWN: Mapping[str, Cause] = {
-    r"No OpKernel was registered to support Op 'Nccl": Cause.NCCL_WITHOUT_GPU,
     r"Could not apply FILE based sharding|the dataset only has \d+ file": Cause.TOO_FEW_FILES,
-    r"[Uu]nshardable source dataset": Cause.NO_FILES,
     r"Collectives are not yet implemented for CPU devices when compiling with XLA": (
         Cause.XLA_COLLECTIVES
     ),
     r"known_issues#tfvariable_on_a_different_device|resource .* located in device .* from device": (
         Cause.XLA_VARIABLES
     ),
-    r"convert a value \(PerReplica": Cause.FIT_WITH_WORKERS,
-    r"You must feed a value for placeholder tensor 'while/body": Cause.FIT_WITH_REDUCTION,
-    r"pass this dataset to ClusterCoordinator.create_per_worker_dataset": Cause.FIT_WITH_SERVERS,
     r"Could not start gRPC server": Cause.PORT_TAKEN,
     r"Please provide a TPU Name": Cause.NO_TPU,
     r"`merge_call` called while defining a new graph": Cause.UPDATE_IN_CONDITION,

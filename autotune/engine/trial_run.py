@@ -164,8 +164,7 @@ class TrialRun:
             **ending._asdict(),
             "windows": self._windows,
             "peak_memory": self._group.memory().peak,
-            "work_seconds": self._steps.each("work"),
-            "step_seconds": self._steps.each("seconds"),
+            "step_seconds": self._steps.each(),
             "callback_seconds": self._steps.callbacks(),
         }
         return RunResult.model_validate({**self._reported, **seen})
@@ -210,12 +209,14 @@ class WorkerSteps:
         if event["event"] == events.WINDOW:
             self._windows[member].append(event)
 
-    def each(self, what: str) -> tuple[float, ...]:
-        """Return the `seconds` or `work` of a step of each process; empty if one did not say."""
+    def each(self) -> tuple[float, ...]:
+        """Return the seconds of a step of each process; empty if one did not say."""
         late = [each[int(len(each) * EARLY) :] for each in self._windows]
         if not all(late):
             return ()
-        return tuple(sum(w[what] for w in each) / sum(w["steps"] for w in each) for each in late)
+        return tuple(
+            sum(w["seconds"] for w in each) / sum(w["steps"] for w in each) for each in late
+        )
 
     def callbacks(self) -> tuple[tuple[str, float], ...]:
         """Return what each callback of the first process takes of a step, the heaviest first."""

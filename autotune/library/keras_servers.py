@@ -125,29 +125,13 @@ def make_train_steps(strategy: tf.distribute.Strategy, model: keras.Model) -> Ca
         return strategy.run(model.train_step, args=(batch,))
 
     @tf.function
-    def train_steps(iterator: Any, steps: tf.Tensor) -> tuple[dict[str, Any], tf.Tensor]:
+    def train_steps(iterator: Any, steps: tf.Tensor) -> dict[str, Any]:
         # The loop is part of the graph, because an order from the chief can cost more than a step.
         for _ in tf.range(steps - 1):
             step(next(iterator))
-        return step(next(iterator)), counted_updates(model)
+        return step(next(iterator))
 
     return train_steps
-
-
-def counted_updates(model: keras.Model) -> tf.Tensor:
-    """Return how many updates the optimizer has counted; zero if the model brings its own."""
-    if model.optimizer is None:
-        return tf.constant(0, tf.int64)
-    return tf.cast(model.optimizer.iterations, tf.int64)
-
-
-def share_lost(counted: Any, made: int) -> float:
-    """Return the share of the updates that the optimizer's counter has lost.
-
-    Keras reads it and writes it back, as it does with momenta, moving averages and metrics; so
-    the share tells how often workers got into each other's way.
-    """
-    return max(1 - int(counted) / made, 0.0) if counted > 0 else 0.0
 
 
 def under_way(
@@ -184,10 +168,7 @@ def train(
     ]
     model.stop_training = False
     logs: dict[str, Any] = {}
-    made = 0
     watchers.on_train_begin()
-    # What an earlier training has made, which a callback may have taken up.
-    before = int(counted_updates(model))
     # As BackupAndRestore sets it, to go on from there.
     for epoch in range(model._initial_epoch or 0, watchers.params["epochs"]):
         reset_metrics(model)
@@ -197,14 +178,12 @@ def train(
         ):
             first = number * steps_per_execution
             watchers.on_train_batch_begin(first)
-            made += workers * sizes[number]
-            counted = max(each for _, each in results) - before
-            logs = {**results[-1][0], "lost_updates": share_lost(counted, made)}
+            logs = results[-1]
             watchers.on_train_batch_end(first + sizes[number] - 1, logs)
             if model.stop_training:
                 break
         coordinator.join()
-        logs = logs_of_all(model, logs, share_lost(counted_updates(model) - before, made))
+        logs = logs_of_all(model, logs)
         watchers.on_epoch_end(epoch, logs)
         if model.stop_training:
             break
@@ -213,12 +192,10 @@ def train(
     watchers.on_train_end(logs)
 
 
-def logs_of_all(model: keras.Model, logs: dict[str, Any], lost: float) -> dict[str, Any]:
+def logs_of_all(model: keras.Model, logs: dict[str, Any]) -> dict[str, Any]:
     """Return the metrics over all workers; of a train_step of your own its last values."""
-    metrics = model.get_metrics_result()
-    if metrics.keys() == logs.keys() - {"lost_updates"}:
-        logs = metrics
-    return {**logs, "lost_updates": lost}
+    metrics: dict[str, Any] = model.get_metrics_result()
+    return metrics if metrics.keys() == logs.keys() else logs
 
 
 def evaluate(model: keras.Model, x: Any, y: Any, *, sample_weight: Any, **_: Any) -> dict[str, Any]:

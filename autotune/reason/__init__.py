@@ -67,14 +67,9 @@ class Phase(StrEnum):
 class Cause(StrEnum):
     """An error of TensorFlow or Keras whose cause is known."""
 
-    NCCL_WITHOUT_GPU = "nccl_without_gpu"
     TOO_FEW_FILES = "too_few_files"
-    NO_FILES = "no_files"
     XLA_COLLECTIVES = "xla_collectives"
     XLA_VARIABLES = "xla_variables"
-    FIT_WITH_WORKERS = "fit_with_workers"
-    FIT_WITH_REDUCTION = "fit_with_reduction"
-    FIT_WITH_SERVERS = "fit_with_servers"
     PORT_TAKEN = "port_taken"
     NO_TPU = "no_tpu"
     INDIVISIBLE_BATCH = "indivisible_batch"

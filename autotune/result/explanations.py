@@ -96,23 +96,14 @@ def _objective(result: ResultData) -> Iterator[str]:
 
 
 def _asynchronous(result: ResultData) -> Iterator[str]:
-    """Yield what training asynchronously costs: of what is recommended, or of the fastest such."""
-    several = (result.config, *(each.configuration for each in result.compared))
-    found = next((each for each in several if strategy(each.strategy).asynchronous), None)
-    if found is None:
-        return
-    mine = (trial.lost_updates for trial in result.trials if trial.configuration == found)
-    lost, share = [each for each in mine if each is not None], ""
-    if any(lost):
-        share = f"{fmean(lost):.0%} of the updates were lost from optimizer.iterations"
-    if found == result.config:
+    """Yield what training asynchronously means, where that is recommended."""
+    used = strategy(result.config.strategy)
+    if used.asynchronous:
         yield (
-            f"{strategy(found.strategy).title} trains asynchronously: workers do not wait for each "
-            f"other, so gradients may be stale.{f' {share}.' if share else ''} Compare the trained "
-            "model with single-device training before relying on it."
+            f"{used.title} trains asynchronously: workers do not wait for each other, so gradients "
+            "may be stale. Compare the trained model with single-device training before relying on "
+            "it."
         )
-    elif share:
-        yield f"With {in_short(found)}, {share}."
 
 
 def _callbacks(result: ResultData) -> Iterator[str]:

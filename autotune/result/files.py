@@ -18,7 +18,7 @@ from autotune.trial import Trial
 
 COLUMNS = (
     *("number", "stage", "round", "outcome", "reason", "examples_per_second", "error"),
-    *("lost_updates", "start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
+    *("start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
 )
 """Columns of trials.csv, before one for each axis."""
 

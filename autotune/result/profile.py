@@ -47,8 +47,7 @@ def where_it_goes(found: Breakdown) -> str | None:
     if not shown:
         return f"A step of {name} could not be taken apart: its runs differ too much."
     parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in shown)
-    text = f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
-    return " ".join([text, *_hidden(found)])
+    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
 
 
 def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
@@ -104,11 +103,6 @@ def where_it_pays(found: BreakEven, *, waits: bool = False) -> Iterator[str]:
             f"Across machines like this one, with one worker each, {name} would pay with a network "
             f"of at least about {least}."
         )
-    if found.gradient_bytes is not None and found.gradient_bytes.value > 0:
-        most = threshold(found.gradient_bytes, 1e6, unit=" MB")
-        yield (
-            f"With this batch {name} would pay for a model with gradients of at most about {most}."
-        )
 
 
 def threshold(figure: Interval, each: float = 1.0, form: str = ".3g", unit: str = "") -> str:
@@ -162,17 +156,6 @@ def _left_over(found: Breakdown) -> str:
     )
 
 
-def _hidden(found: Breakdown) -> Iterator[str]:
-    alone, hidden = found.exchange_alone, found.hidden
-    if alone is None or hidden is None:
-        return
-    takes = _ms(alone.value * found.milliseconds)
-    known = f"at most {_figure(found, hidden)} of the step, is hidden behind the computing."
-    unknown = "whether any of it is hidden behind the computing is inconclusive."
-    ends = known if hidden.low > 0 else unknown
-    yield f"A program that only exchanges the gradients takes {takes}: {ends}"
-
-
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:
     exchange, computing = found.spent(Part.EXCHANGE), found.spent(Part.COMPUTE)
     beside = f"; computing them takes {_ms(computing)}" if computing else ""
@@ -194,22 +177,12 @@ def _size(facts: WorkloadFacts) -> str:
 
 def _waiting(found: Straggler) -> str:
     each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
-    if found.without is not None:
-        return _without(found, each, found.without)
-    return (
-        f"Worker {found.worker} is a straggler: it works {found.factor:.1f} times as long per step "
-        f"({each} ms of CPU time by worker), and the others are idle for about {found.waiting:.0%} "
-        "of that. Check its input and what else runs on its machine."
-    )
-
-
-def _without(found: Straggler, each: str, gain: Interval) -> str:
     host, others = f" on {found.host}" if found.host else "", len(found.seconds) - 1
     whose = "the other worker alone" if others == 1 else f"the {others} others"
     return (
         f"Worker {found.worker}{host} is a straggler: by itself its step takes {found.factor:.1f} "
         f"times as long as the others' ({each} ms by worker), and they wait for it. Predicted, not "
-        f"measured: without it {whose} would process {_times(gain)} as many examples "
+        f"measured: without it {whose} would process {_times(found.without)} as many examples "
         "per second."
     )
 

@@ -6,14 +6,13 @@ It is guessed from an inspection and learned from trials.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.events import Event, Notice, Observer, TrialEnded
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
-from autotune.plan import Plan, times_in_words
+from autotune.plan import Plan
 from autotune.search.design import own_default
 from autotune.space import Candidates
 from autotune.stats import BLOCK_SECONDS
@@ -178,29 +177,3 @@ def with_profile(seconds: float, options: SearchOptions) -> float:
     if not options.diagnose:
         return seconds
     return min(seconds / (1 - PROFILE_SHARE), seconds + PROFILE_SECONDS)
-
-
-def correcting(plan: Plan, again: Callable[[Trial], Plan], observer: Observer) -> Observer:
-    """Return an observer that corrects a plan, once, after the first trial that shows a speed.
-
-    It passes every event on, and says the plan `again` where that matters.
-    """
-    done = False
-
-    def observe(event: Event) -> None:
-        nonlocal done
-        observer(event)
-        if done or not isinstance(event, TrialEnded) or not event.trial.examples_per_second:
-            return
-        done = True
-        corrected = again(event.trial)
-        if _differs(plan, corrected):
-            observer(Notice(text=f"After the first trial: {times_in_words(corrected)}"))
-
-    return observe
-
-
-def _differs(before: Plan, now: Plan) -> bool:
-    """Whether another plan is worth a word: by a quarter, or by what the budget allows."""
-    ratio = now.exhaustive_seconds / before.exhaustive_seconds
-    return now.too_short != before.too_short or not 1 / 1.25 <= ratio <= 1.25

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker, straggler
+from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker
 from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_even, predict
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
@@ -115,7 +115,7 @@ class Profiler:
         first = [(each, one) for each in compared for one in telling(each)]
         later = [(each, one) for each in compared for one in further(each, facts)]
         for configuration, experiment in first + later:
-            what = variant(configuration, experiment, facts)
+            what = variant(configuration, experiment)
             # Without the step itself there is nothing to compare with.
             known = made[configuration] or experiment is Experiment.STEP
             if what and known and (seconds := timed.get(what) or self._seconds(what)):
@@ -195,12 +195,7 @@ class Profiler:
     def _straggler(self, configuration: Configuration, seconds: Seconds) -> Straggler | None:
         """Return the worker for which the others wait, and on which host it is."""
         own, together = self._own.get(configuration), seconds.get(Experiment.HELD)
-        if own and together:
-            found = slow_worker(own, together, self.runner.history.noise)
-        else:
-            # By what each worker worked for a step in the last run that tells.
-            known = [t.work_seconds for t in self._trials(configuration) if t.work_seconds]
-            found = straggler(known[-1] if known else ())
+        found = slow_worker(own, together, self.runner.history.noise) if own and together else None
         machine = self.runner.subject.machine
         if found is None or len(machine.hosts) == 1:
             return found

@@ -20,7 +20,7 @@ from autotune.reason import Rule, RuleKind
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
-from autotune.search.costs import Costs, correcting, expected_start, with_times
+from autotune.search.costs import Costs, expected_start, with_times
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence
 from autotune.search.learning import foreknown, learned
@@ -117,13 +117,11 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
         prepared = prepared.knowing(learning)
     ready = engine.now() - began
     kept = tuple(study.trials)
-    plan = prepared.predicted(kept)
-    observer(Planned(plan=plan, kept=kept))
+    observer(Planned(plan=prepared.predicted(kept), kept=kept))
     if busy := warning(engine.load()):
         observer(Notice(text=busy))
     whole = Budget(request.options, engine.now, began)
-    observing = correcting(plan, lambda trial: prepared.predicted([trial]), observer)
-    session = _Session(request, engine, study, whole, observing)
+    session = _Session(request, engine, study, whole, observer)
     try:
         prepared, cut = session.begun(prepared)
         runner, search = session.search(prepared)

@@ -154,8 +154,8 @@ class ModelFacts(Value):
     """The size of batches with whose half the model cannot be trained, because it is built into it;
     None where any will do."""
     carried_state: str = ""
-    """What carries state from one batch to the next, such as a recurrent layer with `stateful`;
-    empty where nothing does."""
+    """The layer that says that it carries state from one batch to the next, such as a recurrent one
+    with `stateful`; empty where none does."""
     eager: bool = False
     """Whether the user asks for eager execution, of the model or of every `tf.function`."""
     jit_compile: bool = False

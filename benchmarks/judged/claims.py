@@ -133,13 +133,6 @@ def _padded(result: Result) -> Iterator[Claim]:
     whole = pair.milliseconds if pair else 0.0
     yield _claim("exchanging gradients, two workers", pair, Part.EXCHANGE, (whole / 2, whole))
     yield _claim("computing, two workers", pair, Part.COMPUTE, (0.0, whole / 4))
-    if pair and pair.hidden:
-        yield Claim(
-            what="hidden behind the computing at most, ms",
-            said=scaled(pair.hidden, whole),
-            low=-whole,
-            high=whole / 10,
-        )
 
 
 def _word(right: bool) -> str:  # noqa: FBT001 - a single argument

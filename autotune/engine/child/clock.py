@@ -23,8 +23,6 @@ from autotune.library import NAMES
 
 SHORTEST_WINDOW = 0.1
 """Seconds. Shorter ones are dominated by rare stalls of 10 to 20 ms."""
-LOST = "lost_updates"
-"""What an asynchronous program calls the share of updates that were lost, among its logs."""
 HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_epoch_begin", "on_epoch_end")
 """What Keras calls while steps are timed."""
 FEWEST_ENDS, MOST_ENDS = 2, 50
@@ -62,7 +60,6 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         self._steps = 0
         self._ends = 0
         self._since = 0.0
-        self._worked_before = 0.0
         self._begun = False
         self._failed = False
 
@@ -103,18 +100,15 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
 
     def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
         self._wait_for_device(logs)
-        now, work = time.monotonic(), time.process_time() - self._worked_before
+        now = time.monotonic()
         more: dict[str, object] = {"ends": self._ends} if self._ends else {}
         if callbacks := self._callbacks():
             more["callbacks"] = callbacks
-        if logs and LOST in logs:
-            more["result"] = {"lost_updates": _read(logs[LOST])}
-        seconds = now - self._since
-        self._report.write(events.WINDOW, steps=self._steps, seconds=seconds, work=work, **more)
+        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since, **more)
         self._begin_window(now)
 
     def _begin_window(self, now: float) -> None:
-        self._since, self._worked_before = now, time.process_time()
+        self._since = now
         self._steps = self._ends = 0
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:

@@ -6,7 +6,7 @@ That includes what ties a model to its batches: state that it carries on, a size
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -40,7 +40,6 @@ class InspectedModel:
             "uncompilable": "",
             "operations": 0,
             "built_in_batch": None,
-            "carried_state": "",
         }
 
     @property
@@ -73,7 +72,6 @@ class InspectedModel:
         except BaseException as exc:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
-        self._tried["carried_state"] = _stateful_layer(self.model)
         if time.monotonic() - began <= patience:
             self._try_more(batch)
 
@@ -83,8 +81,6 @@ class InspectedModel:
         found["operations"] = self._traced(batch)
         found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
         found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
-        few = _first_rows(batch, 2) if rows > 2 and not found["built_in_batch"] else batch
-        found["carried_state"] = found["carried_state"] or _carried_state(self.model, few)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -123,6 +119,7 @@ class InspectedModel:
             "dense_gradient_bytes": 0 if accumulated > 1 else sum(self._dense.values()),
             "accumulated_steps": accumulated,
             "own_train_function": _makes_own_function(self.model),
+            "carried_state": _stateful_layer(self.model),
             "only_steps": type(self.model).call is keras.Model.call,
             "optimizer": type(self.model.optimizer).__name__,
             "loss": _loss_name(self.model.loss),
@@ -179,50 +176,8 @@ def _stateful_layer(model: Any) -> str:
     return next((f"layer {e.name}" for e in layers if getattr(e, "stateful", False)), "")
 
 
-def _carried_state(model: Any, batch: Any) -> str:
-    """Return the model if it carries state from one batch to the next unsaid; empty if it does not.
-
-    A batch is computed behind another one and behind itself, from the same weights and seeds: what
-    differs then was kept where Keras does not see it.
-    """
-    features, *_ = keras.utils.unpack_x_y_sample_weight(batch)
-    try:
-        other = tf.nest.map_structure(tf.zeros_like, features)
-        _, behind_other, behind_itself = _computed(model, [other, features, features])
-    except Exception:  # noqa: BLE001 - a model with a step of its own need not have a call
-        return ""
-    same = all(map(_equal, behind_other, behind_itself))
-    return "" if same else f"model {model.name}"
-
-
 def _accumulated_steps(model: Any) -> int:
     own = optimizers_of(model)
     inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
     steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))
     return max((each for each in steps if each), default=1)
-
-
-def _computed(model: Any, batches: Sequence[Any]) -> list[list[Any]]:
-    found, start = [], [each.numpy() for each in model.variables]
-    for batch in batches:
-        for variable, value in zip(model.variables, start, strict=True):
-            variable.assign(value)
-        keras.utils.set_random_seed(0)
-        for each in _generators(model):
-            each.reset_from_seed(0)
-        outputs = tf.nest.flatten(model(batch, training=True))
-        found.append([np.asarray(each) for each in outputs])
-    return found
-
-
-def _generators(model: Any) -> Iterator[Any]:
-    """Yield TensorFlow's own generators of random numbers, which Keras does not know."""
-    yield tf.random.get_global_generator()
-    for layer in model._flatten_layers():  # noqa: SLF001 - as above
-        yield from (e for e in vars(layer).values() if isinstance(e, tf.random.Generator))
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if one.dtype.kind not in "fiu" or other.dtype.kind not in "fiu":
-        return True
-    return one.shape == other.shape and np.allclose(one, other, rtol=1e-3, equal_nan=True)

@@ -81,7 +81,7 @@ def told_in(notes: Path) -> dict[str, set[int]]:
 def test_each_worker_trains_on_its_share(
     engine: LocalEngine, served: Callable[..., TrialRequest], notes: Path, policy: ShardPolicy
 ) -> None:
-    """Two workers read disjoint examples, are timed, and tell what they have lost."""
+    """Two workers read disjoint examples, and are timed."""
 
     def watch(windows: Sequence[Window]) -> Stop | None:
         enough = len(windows) >= 5 and len(told_in(notes)) == 2
@@ -89,7 +89,6 @@ def test_each_worker_trains_on_its_share(
 
     result = engine.execute(served(policy), watch)
     assert result.outcome is Outcome.MEASURED, f"{result}"
-    assert 0 <= result.lost_updates < 1
     seen = told_in(notes)
     assert seen.keys() == {"0", "1"}
     assert not seen["0"] & seen["1"]

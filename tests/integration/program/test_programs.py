@@ -107,12 +107,10 @@ def test_a_loop_does_not_read_the_loss_of_a_step(done: Done) -> None:
 
 
 def test_workers_train_what_servers_hold(gangs: dict[str, str], folder: Path) -> None:
-    """The chief reports each epoch with what was lost, and saves what was learned."""
+    """The chief reports each epoch, and saves what was learned."""
     lines = [line for line in gangs["servers_data"].splitlines() if "loss:" in line]
     assert len(lines) == 2
     assert all(line.startswith("[chief 0] ") for line in lines)
-    lost = [float(line.rpartition("lost_updates: ")[2].split()[0]) for line in lines]
-    assert all(0 <= each < 1 for each in lost)
     learned = weights(folder / "servers_data.keras").values()
     assert sorted(each.shape for each in learned) == [(3,), (8, 16), (16,), (16, 3)]
     assert all(np.isfinite(each).all() and np.abs(each).max() > 0 for each in learned)

@@ -60,7 +60,7 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
         )
         made = {}
         for each in telling(configuration):
-            what = variant(configuration, each, facts)
+            what = variant(configuration, each)
             result = runner.without_trial(
                 what.configuration, held=what.held, exchanges=what.exchanges
             )

@@ -31,29 +31,29 @@ def test_a_replica_alone_keeps_all_but_its_company() -> None:
         per_replica_batch=64, steps_per_execution=8, intra_op_parallelism_threads=1
     )
     assert WORKERS.on_one_device() == alone.on_one_device() == alone
-    half = variant(WORKERS, Experiment.HALF, FACTS)
+    half = variant(WORKERS, Experiment.HALF)
     assert half.configuration == alone.but(per_replica_batch=32)
-    assert variant(Configuration(per_replica_batch=1), Experiment.HALF, FACTS) is None
+    assert variant(Configuration(per_replica_batch=1), Experiment.HALF) is None
 
 
 @pytest.mark.parametrize(("given", "other"), [(1, 8), (8, 1), (32, 1)])
 def test_calls_are_compared_with_another_number_of_steps(given: int, other: int) -> None:
-    what = variant(Configuration(steps_per_execution=given), Experiment.CALLS, FACTS)
+    what = variant(Configuration(steps_per_execution=given), Experiment.CALLS)
     assert what.configuration.steps_per_execution == other
 
 
 def test_only_what_there_is_is_asked_for() -> None:
     assert Experiment.LATENCY in further(WORKERS, FACTS)
     assert Experiment.LATENCY not in further(MIRRORED, FACTS)
-    assert Experiment.EXCHANGE not in further(WORKERS.on_one_device(), FACTS)
+    assert Experiment.LATENCY not in further(WORKERS.on_one_device(), FACTS)
     sparse = WorkloadFacts(gradient_bytes=1_000_000, dense_gradient_bytes=1_000)
-    assert Experiment.EXCHANGE not in further(WORKERS, sparse)
+    assert Experiment.LATENCY not in further(WORKERS, sparse)
     assert Experiment.APART in telling(WORKERS)
     served = Configuration(
         strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
     )
     asked = {*telling(served), *further(served, FACTS)}
-    assert asked.isdisjoint({Experiment.APART, Experiment.EXCHANGE, Experiment.LATENCY})
+    assert asked.isdisjoint({Experiment.APART, Experiment.LATENCY})
 
 
 def test_a_share_takes_all_its_terms() -> None:

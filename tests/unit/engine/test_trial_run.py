@@ -81,7 +81,7 @@ def run(group: Scripted) -> RunResult:
 
 def test_a_run_ends_when_its_watch_has_seen_enough() -> None:
     """The group needs no process, and is ended with the run."""
-    window = ("window", {"steps": 10, "seconds": 1.0, "work": 0.5})
+    window = ("window", {"steps": 10, "seconds": 1.0})
     result = run(Scripted(*TRAINING, window, window, window))
     assert (result.outcome, result.reason) == (Outcome.MEASURED, Measured())
     assert result.windows == (Window(10, 1.0),) * 2
@@ -174,21 +174,21 @@ def test_all_phases_together_have_a_limit() -> None:
     assert dog.overdue(140.001) == Overdue(phase=Phase.WHOLE, seconds=40)
 
 
-def window_of(steps: int, work: float) -> dict[str, object]:
-    return {"event": events.WINDOW, "at": 0.0, "steps": steps, "work": work}
+def window_of(steps: int, seconds: float) -> dict[str, object]:
+    return {"event": events.WINDOW, "at": 0.0, "steps": steps, "seconds": seconds}
 
 
-def test_work_is_told_for_a_step_of_the_later_half() -> None:
+def test_a_step_of_each_worker_is_of_the_later_half() -> None:
     """The warm-up, which compiles, does not count."""
     steps = WorkerSteps(2)
     for member, later in ((0, 1.0), (1, 3.0)):
         steps.note(member, window_of(10, 99.0))
         steps.note(member, window_of(10, later))
-    assert steps.each("work") == pytest.approx((0.1, 0.3))
+    assert steps.each() == pytest.approx((0.1, 0.3))
 
 
 def test_who_says_nothing_is_not_guessed() -> None:
     steps = WorkerSteps(2)
     steps.note(0, window_of(10, 1.0))
     steps.note(1, {"event": events.STARTED, "at": 0.0})
-    assert steps.each("work") == ()
+    assert steps.each() == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.events import Event, Notice, Planned
+from autotune.events import Event, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.result import Verdict
@@ -67,18 +67,6 @@ def test_the_budget_that_is_named_allows_a_verdict(
     result = tuner(None, engine=playing, options={"budget": plan.enough_seconds})
     assert result.verdict is verdict
     assert playing.now() <= plan.enough_seconds + TRACING
-
-
-@pytest.mark.parametrize(("facts", "told"), [(SMALL, 1), (LARGE, 0)])
-def test_a_promise_that_was_wrong_is_corrected_once(
-    tuner: Tuner, facts: WorkloadFacts, told: int
-) -> None:
-    """Only a first trial that takes longer than expected changes what was said."""
-    events: list[Event] = []
-    options = {"budget": 4000.0, "max_trials": 4}
-    tuner(None, engine=engine(facts), options=options, observer=events.append)
-    notices = [each.text for each in events if isinstance(each, Notice)]
-    assert sum(each.startswith("After the first trial") for each in notices) == told
 
 
 def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> None:
