@@ -53,12 +53,8 @@ class Place(StrEnum):
 
     START = "main, before TensorFlow starts"
     """Nothing was made yet."""
-    EXAMPLES = "make_dataset, on single examples"
-    """`dataset` is what the factory has returned; a line may bind it anew."""
     OPTIONS = "make_dataset, on its options"
     """`options` are the `tf.data.Options` that the dataset will get."""
-    MODEL = "main, on the compiled model"
-    """`model` is what the factory has returned, with `jit_compile` and `steps_per_execution`."""
 
 
 @dataclass(frozen=True, kw_only=True)
