@@ -45,7 +45,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="",
-            words="",
             memory=Trend.GROWS,
             step_time=Trend.GROWS,
             input_work=Trend.NONE,
@@ -76,7 +75,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="{value} steps/call",
-            words="{value} steps per execution",
             memory=Trend.NONE,
             step_time=Trend.FALLS,
             input_work=Trend.NONE,
@@ -90,7 +88,6 @@ class Configuration(Described):
         Natural | Auto,
         Axis(
             role=AxisRole.INPUT,
-            words="{value} batch{es} prefetched",
             memory=Trend.GROWS,
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
@@ -103,7 +100,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="{value} parallel call{s}",
-            words="{value} parallel calls in dataset_fn",
             memory=Trend.GROWS,
             allreduce_time=Trend.NONE,
             screened=True,
@@ -117,7 +113,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="{value} dataset worker{s}",
-            words="{value} worker{s} of the PyDataset",
             allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
@@ -137,7 +132,6 @@ class Configuration(Described):
                 comment="A private pool, so that input and training do not compete for threads.",
             ),
             short="{value} input thread{s}",
-            words="{value} private thread{s} for tf.data",
             memory=Trend.NONE,
             allreduce_time=Trend.NONE,
             screened=True,
@@ -151,7 +145,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="cached in {value}",
-            words="examples cached in {value}",
             allreduce_time=Trend.NONE,
             screened=True,
             decisive=True,
@@ -170,7 +163,6 @@ class Configuration(Described):
                 "operation.",
             ),
             short="intra-op threads {value}",
-            words="at most {value} intra-op thread{s}",
             memory=Trend.NONE,
             input_work=Trend.NONE,
             speed_only=True,
@@ -182,7 +174,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="XLA",
-            words="compiled with XLA",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
@@ -193,7 +184,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="eager",
-            words="run eagerly, uncompiled",
             memory=Trend.NONE,
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
@@ -207,7 +197,6 @@ class Configuration(Described):
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
             short="{value}",
-            words="dtype policy {value}",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
