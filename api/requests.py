@@ -25,7 +25,7 @@ from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, Spac
 from autotune.api.states import State
 from autotune.api.values import MOST_LABELS, Name, Selector, Tuning
 from autotune.axis import AxisRole
-from autotune.config import axes_of
+from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.objective import objective_names
@@ -34,9 +34,9 @@ from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made
-from autotune.space.described import any_workload
 from autotune.strategies import strategies
 from autotune.value import Described
+from autotune.workload import Returned, WorkloadFacts
 
 if TYPE_CHECKING:  # A client needs neither.
     from autotune.api.settings import Quotas
@@ -192,7 +192,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         return
     found = space if isinstance(space, Space) else ready_made()[space]
     bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
-    where = Situation(machine=machine, facts=any_workload(found), options=bounds)
+    where = Situation(machine=machine, facts=_any_workload(found), options=bounds)
     _check_size(found, options)
     rules: list[Rule] = []
     names = _strategies(found, options)
@@ -204,6 +204,19 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
         f"This space cannot run on this machine: {why.rstrip('.')}.", "Use another space."
+    )
+
+
+def _any_workload(space: Space) -> WorkloadFacts:
+    """Return a workload that rules nothing out, so that only the machine does."""
+    parameters = (axis.needs_parameter for axis in axes().values())
+    return WorkloadFacts(
+        model_takes=space.own_axes,
+        dataset_takes=("input_context", *filter(None, parameters)),
+        examples=2**62,
+        repeatable=True,
+        file_shards=2**20,
+        returned=Returned(by_python=True),
     )
 
 

@@ -164,8 +164,13 @@ def load_space(name: str) -> Space:
 
     It needs no machine, so a wrong name is known at once. `auto` does: see `space_for`.
     """
+    return ready_made()[name] if name in ready_made() else _parse(space_file(name), name)
+
+
+def space_file(name: str) -> str:
+    """Return the text of a ready-made space, by its name, or of a YAML file."""
     if name in ready_made():
-        return ready_made()[name]
+        return files("autotune.search_spaces").joinpath(f"{name}.yaml").read_text("utf-8")
     path = Path(name)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         raise SpaceError(
@@ -173,7 +178,7 @@ def load_space(name: str) -> Space:
             hint(name, [AUTO, *ready_made()]),
         )
     try:
-        return _parse(path.read_text("utf-8"), name)
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise SpaceError(f"{name} cannot be read: {in_words(exc)}.", "Check the path.") from exc
 
