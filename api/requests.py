@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
@@ -251,11 +250,8 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("No strategy is named.", f"Choose from {', '.join(strategies())}.")
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if options.objective not in _objectives():
-        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(_objectives())}.")
-
-
-_objectives = cache(objective_names)
+    if options.objective not in objective_names():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objective_names())}.")
 
 
 def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:
