@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
@@ -24,7 +23,7 @@ from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, Spac
 from autotune.api.states import State
 from autotune.api.values import MOST_LABELS, Name, Selector, Tuning
 from autotune.axis import AxisRole
-from autotune.config import axes_of
+from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
 from autotune.objective import objective_names
@@ -33,9 +32,9 @@ from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made
-from autotune.space.described import any_workload
 from autotune.strategies import strategies
 from autotune.value import Described
+from autotune.workload import Returned, WorkloadFacts
 
 if TYPE_CHECKING:  # A client needs neither.
     from autotune.api.settings import Quotas
@@ -167,7 +166,7 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
         return
     found = space if isinstance(space, Space) else ready_made()[space]
     bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
-    where = Situation(machine=machine, facts=any_workload(found), options=bounds)
+    where = Situation(machine=machine, facts=_any_workload(found), options=bounds)
     _check_size(found, options)
     rules: list[Rule] = []
     names = _strategies(found, options)
@@ -179,6 +178,19 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     why = rule_text(rules[0]) if rules else "it is empty"
     raise SpaceNotRunnable(
         f"This space cannot run on this machine: {why.rstrip('.')}.", "Use another space."
+    )
+
+
+def _any_workload(space: Space) -> WorkloadFacts:
+    """Return a workload that rules nothing out, so that only the machine does."""
+    parameters = (axis.needs_parameter for axis in axes().values())
+    return WorkloadFacts(
+        model_takes=space.own_axes,
+        dataset_takes=("input_context", *filter(None, parameters)),
+        examples=2**62,
+        repeatable=True,
+        file_shards=2**20,
+        returned=Returned(by_python=True),
     )
 
 
@@ -213,11 +225,8 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("No strategy is named.", f"Choose from {', '.join(strategies())}.")
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if options.objective not in _objectives():
-        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(_objectives())}.")
-
-
-_objectives = cache(objective_names)
+    if options.objective not in objective_names():
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objective_names())}.")
 
 
 def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:

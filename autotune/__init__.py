@@ -27,7 +27,7 @@ _PUBLIC = {
     "autotune.checks.diagnosis": "BreakEven Diagnosis",
     "autotune.checks.remedies": "Advice",
     "autotune.client": "Client",
-    "autotune.config": "Configuration register_axes",
+    "autotune.config": "Configuration",
     "autotune.engine.base": "Engine",
     "autotune.engine.load": "Load",
     "autotune.engine.lock": "Wait",

@@ -11,7 +11,7 @@ from autotune.checks.certificate import Certificate as Certificate
 from autotune.checks.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
 from autotune.checks.remedies import Advice as Advice
 from autotune.client import Client as Client
-from autotune.config import Configuration as Configuration, register_axes as register_axes
+from autotune.config import Configuration as Configuration
 from autotune.engine.base import Engine as Engine
 from autotune.engine.load import Load as Load
 from autotune.engine.lock import Wait as Wait

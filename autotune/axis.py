@@ -53,12 +53,8 @@ class Place(StrEnum):
 
     START = "main, before TensorFlow starts"
     """Nothing was made yet."""
-    EXAMPLES = "make_dataset, on single examples"
-    """`dataset` is what the factory has returned; a line may bind it anew."""
     OPTIONS = "make_dataset, on its options"
     """`options` are the `tf.data.Options` that the dataset will get."""
-    MODEL = "main, on the compiled model"
-    """`model` is what the factory has returned, with `jit_compile` and `steps_per_execution`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +78,8 @@ class Axis:
     Attributes:
         role: What the axis is to the training; groups of axes are made by it.
         line: What the program says of the value, where a template does not.
-        short: The wording in a table, with `{name}`, `{value}` and a plural's `{s}`; empty where
-            the head of the text says it (`Mirrored x2, batch 2x64`).
-        words: The wording in the program's docstring, likewise.
+        short: The wording in tables and programs, with `{name}`, `{value}` and a plural's `{s}`;
+            empty where the head of the text says it (`Mirrored x2, batch 2x64`).
         memory: How the memory that a training needs moves with the value.
         step_time: How the time of a step moves with it, all else equal.
         input_work: How the work of the input pipeline for an example moves with it.
@@ -105,7 +100,6 @@ class Axis:
     role: AxisRole
     line: Line | None = None
     short: str = "{name} {value}"
-    words: str = "{name} = {value!r}"
     memory: Trend = Trend.UNKNOWN
     step_time: Trend = Trend.UNKNOWN
     input_work: Trend = Trend.UNKNOWN
@@ -126,16 +120,7 @@ class Axis:
 
     def in_short(self, name: str, value: Scalar) -> str:
         """Return a value as a table shows it: `8 steps/call`."""
-        return _filled(self.short, name, value)
-
-    def in_words(self, name: str, value: Scalar) -> str:
-        """Return a value as the program's docstring says it: `8 steps per execution`."""
-        return _filled(self.words, name, value)
-
-
-def _filled(text: str, name: str, value: Scalar) -> str:
-    s, es = ("", "") if value == 1 else ("s", "es")
-    return text.format(name=name, value=value, s=s, es=es)
+        return self.short.format(name=name, value=value, s="" if value == 1 else "s")
 
 
 OWN_AXIS = Axis(role=AxisRole.NUMERICS, short="{name}={value}")

@@ -12,11 +12,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
-from pydantic.fields import FieldInfo
+from pydantic import Field, TypeAdapter, ValidationError
 
 from autotune.axis import OWN_AXIS, Axis, AxisRole, Line, Place, Trend, always
-from autotune.installed import load_plugins
 from autotune.text import one_line
 from autotune.value import Described, Scalar
 
@@ -47,7 +45,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="",
-            words="",
             memory=Trend.GROWS,
             step_time=Trend.GROWS,
             input_work=Trend.NONE,
@@ -78,7 +75,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="{value} steps/call",
-            words="{value} steps per execution",
             memory=Trend.NONE,
             step_time=Trend.FALLS,
             input_work=Trend.NONE,
@@ -92,7 +88,6 @@ class Configuration(Described):
         Natural | Auto,
         Axis(
             role=AxisRole.INPUT,
-            words="{value} batch{es} prefetched",
             memory=Trend.GROWS,
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
@@ -105,7 +100,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="{value} parallel call{s}",
-            words="{value} parallel calls in dataset_fn",
             memory=Trend.GROWS,
             allreduce_time=Trend.NONE,
             screened=True,
@@ -119,7 +113,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="{value} dataset worker{s}",
-            words="{value} worker{s} of the PyDataset",
             allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
@@ -139,7 +132,6 @@ class Configuration(Described):
                 comment="A private pool, so that input and training do not compete for threads.",
             ),
             short="{value} input thread{s}",
-            words="{value} private thread{s} for tf.data",
             memory=Trend.NONE,
             allreduce_time=Trend.NONE,
             screened=True,
@@ -153,7 +145,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.INPUT,
             short="cached in {value}",
-            words="examples cached in {value}",
             allreduce_time=Trend.NONE,
             screened=True,
             decisive=True,
@@ -172,7 +163,6 @@ class Configuration(Described):
                 "operation.",
             ),
             short="intra-op threads {value}",
-            words="at most {value} intra-op thread{s}",
             memory=Trend.NONE,
             input_work=Trend.NONE,
             speed_only=True,
@@ -184,7 +174,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="XLA",
-            words="compiled with XLA",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
@@ -195,7 +184,6 @@ class Configuration(Described):
         Axis(
             role=AxisRole.STEP,
             short="eager",
-            words="run eagerly, uncompiled",
             memory=Trend.NONE,
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
@@ -209,7 +197,6 @@ class Configuration(Described):
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
             short="{value}",
-            words="dtype policy {value}",
             input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
@@ -240,13 +227,12 @@ class Configuration(Described):
 
     def __getitem__(self, name: str) -> Scalar:
         """Return the value of an axis, one of the user's own too."""
-        fields = self.__dict__
-        return fields[name] if name in fields and name in axes() else self.values()[name]
+        return self.__dict__[name] if name in axes() else dict(self.arguments)[name]
 
     def values(self) -> dict[str, Scalar]:
         """Return the value of every axis by name, the user's own last."""
         fields = {name: value for name, value in self.__dict__.items() if name != "arguments"}
-        return {**_defaults(), **fields, **dict(self.arguments)}
+        return {**fields, **dict(self.arguments)}
 
     def own_values(self) -> dict[str, Scalar]:
         """Return the values of the user's own axes, which have no default."""
@@ -265,7 +251,7 @@ class Configuration(Described):
         return {n: v for n, v in self.values().items() if n not in usual or v != usual[n]}
 
     def but(self, **changes: object) -> Configuration:
-        """Return a validated copy with some fields or registered axes changed."""
+        """Return a validated copy with some fields changed."""
         return Configuration.model_validate({**self.model_dump(), **changes})
 
     def taking(self, values: Mapping[str, Scalar]) -> Configuration:
@@ -273,16 +259,16 @@ class Configuration(Described):
         fields: dict[str, object] = {n: v for n, v in values.items() if n in self.__dict__}
         others = {n: v for n, v in values.items() if n not in fields}
         if others:
-            fields["arguments"] = _stored({**dict(self.arguments), **others})
+            fields["arguments"] = tuple({**dict(self.arguments), **others}.items())
         return self.model_copy(update=fields)
 
     def canonical(self) -> Configuration:
         """Return the configuration with every axis that has no effect in it at its default."""
-        usual, mine = _defaults(), {**dict(self.arguments), **self.__dict__}
+        usual, mine = _defaults(), self.__dict__
         idle = {
             name: usual[name]
             for name, axis in axes().items()
-            if mine.get(name, usual[name]) != usual[name] and not axis.matters_in(self)
+            if mine[name] != usual[name] and not axis.matters_in(self)
         }
         return self.taking(idle) if idle else self
 
@@ -309,50 +295,13 @@ class Configuration(Described):
         texts = [axis_of(name).in_short(name, changed[name]) for name in sorted(changed, key=place)]
         return ", ".join([f"batch {many}{self.per_replica_batch}", *filter(None, texts)])
 
-    @model_validator(mode="before")
-    @classmethod
-    def _take_registered(cls, given: Any) -> Any:
-        """Store the values of registered axes beside those of the user's own."""
-        registered = axes().keys() - cls.model_fields.keys()
-        if not registered or not isinstance(given, Mapping):
-            return given
-        values = dict(given.get("arguments", ()))
-        values |= {name: given[name] for name in registered & {*given}}
-        for name in registered & {*values}:
-            if why_not := accepts(name, values[name]):
-                raise ValueError(f"axis {name!r} cannot be {values[name]!r}: {why_not}")
-        rest = {name: value for name, value in given.items() if name not in registered}
-        return {**rest, "arguments": _stored(values)}
-
-
-def register_axes(declaration: type[BaseModel]) -> None:
-    """Add the axes that the fields of a class declare, as those of `Configuration` do.
-
-    An installed package does so by an entry point of the group `autotune.axes`.
-
-    Args:
-        declaration: A pydantic model; its fields have type, `Axis`, description and default.
-
-    Raises:
-        TypeError: A field has no `Axis`, or no default.
-        ValueError: There is an axis of that name.
-    """
-    taken = axes().keys() & _marked(declaration).keys()
-    if taken:
-        raise ValueError(f"There is an axis {min(taken)!r} already.")
-    _declarations().append(declaration)
-    _forget()
-
-
-def unregister_axes(declaration: type[BaseModel]) -> None:
-    _declarations().remove(declaration)
-    _forget()
-
 
 @cache
 def axes() -> Mapping[str, Axis]:
-    found = {name: axis for each in _declarations() for name, axis in _marked(each).items()}
-    return MappingProxyType(found)
+    """Return the declaration of each axis by its name: what its field is marked with."""
+    fields = Configuration.model_fields.items()
+    marked = [(name, mark) for name, field in fields for mark in field.metadata]
+    return MappingProxyType({name: mark for name, mark in marked if isinstance(mark, Axis)})
 
 
 @cache
@@ -366,7 +315,9 @@ def axis_of(name: str) -> Axis:
 
 
 def describe(name: str) -> str:
-    return one_line(_field(name).description or "") if name in axes() else "User-defined axis."
+    if name not in axes():
+        return "User-defined axis."
+    return one_line(Configuration.model_fields[name].description or "")
 
 
 def default_of(name: str) -> Scalar:
@@ -375,7 +326,7 @@ def default_of(name: str) -> Scalar:
 
 
 def type_of(name: str) -> Any:
-    return get_type_hints(_owner(name), include_extras=True)[name]
+    return get_type_hints(Configuration, include_extras=True)[name]
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -401,46 +352,4 @@ def _adapter(name: str) -> TypeAdapter[Any]:
 
 @cache
 def _defaults() -> Mapping[str, Scalar]:
-    return {name: _field(name).default for name in axes()}
-
-
-@cache
-def _declarations() -> list[type[BaseModel]]:
-    """The classes whose fields are axes: the configuration, and those of installed packages."""
-    return [Configuration, *load_plugins("autotune.axes", type).values()]
-
-
-def _owner(name: str) -> type[BaseModel]:
-    return next(each for each in _declarations() if name in each.model_fields)
-
-
-def _field(name: str) -> FieldInfo:
-    return _owner(name).model_fields[name]
-
-
-def _marked(declaration: type[BaseModel]) -> dict[str, Axis]:
-    found = {}
-    for name, field in declaration.model_fields.items():
-        if (declaration, name) == (Configuration, "arguments"):
-            continue
-        marks = [mark for mark in field.metadata if isinstance(mark, Axis)]
-        if len(marks) != 1 or field.is_required():
-            raise TypeError(f"{declaration.__name__}.{name} needs one Axis and a default.")
-        found[name] = marks[0]
-    return found
-
-
-def _stored(values: Mapping[str, Scalar]) -> tuple[tuple[str, Scalar], ...]:
-    """Leave out the registered axes at their defaults: what is equal in effect is equal."""
-    usual = _defaults()
-    own = [(name, value) for name, value in values.items() if name not in usual]
-    registered = [(n, values[n]) for n in usual if n in values and values[n] != usual[n]]
-    return (*own, *registered)
-
-
-def _forget() -> None:
-    for each in (axes, axes_of, _adapter, _defaults):
-        each.cache_clear()
-
-
-_marked(Configuration)
+    return {name: Configuration.model_fields[name].default for name in axes()}

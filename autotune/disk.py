@@ -6,7 +6,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from autotune.errors import OutputError, in_words
@@ -48,7 +48,7 @@ def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
 
 def trouble(error: OSError, folder: Path) -> OutputError:
     """Return what is wrong with a disk: with the file that the error names, or with a folder."""
-    place = error.filename or next(filter(_is_full, (folder, *_temporary())), folder)
+    place = error.filename or folder
     return OutputError(f"{os.fsdecode(place)} cannot be used: {in_words(error)}.", NEXT_STEP)
 
 
@@ -61,16 +61,3 @@ def named(folder: Path) -> Iterator[None]:
         if not is_of_a_folder(exc):
             raise
         raise trouble(exc, folder) from exc
-
-
-def _temporary() -> Iterator[Path]:
-    with suppress(FileNotFoundError):  # There is none that can be used.
-        yield Path(tempfile.gettempdir())
-
-
-def _is_full(folder: Path) -> bool:
-    try:
-        check_room(folder)
-    except OutputError:
-        return True
-    return False

@@ -35,10 +35,6 @@ def check_installed(module: str, *, by: str, extra: str) -> None:
         )
 
 
-def plugin_names(group: str) -> tuple[str, ...]:
-    return tuple(sorted({each.name for each in entry_points(group=group)}))
-
-
 def load_plugin(
     group: str, name: str, builtins: Mapping[str, str] | None = None, kind: type = object
 ) -> Any:

@@ -1,22 +1,22 @@
-"""What a search optimizes: progress, throughput, or what another package registers.
+"""What a search optimizes: progress, throughput or cost.
 
 A trial keeps what was measured. An objective reads one positive figure off it, and says which
 direction is better; every decision of a search compares scores, which are the figures turned so
-that more is better.
+that more is better. Each figure is the examples per second times a factor that the configuration
+has, or that factor divided by them, so that bounds of the one are bounds of the other.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
-from autotune.installed import load_plugin, plugin_names
 from autotune.machine import Machine
 from autotune.stats import Interval
 from autotune.stats.efficiency import examples_needed
@@ -25,8 +25,6 @@ from autotune.text import hint, rate
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
-GROUP = "autotune.objectives"
-"""Entry points of this group add objectives; each is an `Objective`."""
 Direction = Literal["maximize", "minimize"]
 """Which figures are better; in Optuna's words."""
 
@@ -42,20 +40,7 @@ class Batches(StrEnum):
     """All of which is known what an example teaches there; the user's own in any case."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What a run has shown: all that an objective may look at."""
-
-    configuration: Configuration
-    examples_per_second: float
-    facts: WorkloadFacts
-    machine: Machine
-    trial: Trial | None = None
-    """The record of the run; None while it is running."""
-
-
-@runtime_checkable
-class Objective(Protocol):
+class Objective(ABC):
     """What is optimized. A subclass sets the names and reads the figure."""
 
     name: ClassVar[str]
@@ -66,17 +51,14 @@ class Objective(Protocol):
     adjective: ClassVar[str]
     """What a better configuration is, as in `1.3 times as cheap`."""
     direction: ClassVar[Direction]
-    follows_throughput: ClassVar[bool] = False
-    """Whether the figure is the examples per second times a factor that the configuration has, or
-    that factor divided by them. Only then may the search skip what a bound excludes."""
-
     batches: ClassVar[Batches] = Batches.ALIKE
     """Which global batches are compared."""
 
     @abstractmethod
-    def value(self, measurement: Measurement) -> float | None:
-        """Return the figure, which is positive and finite, or None if the run does not tell it."""
-        ...
+    def value(
+        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
+    ) -> float | None:
+        """Return the figure at a rate in examples per second, or None if that does not tell it."""
 
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
@@ -91,25 +73,23 @@ class MaxThroughput(Objective):
     unit = "examples/s"
     adjective = "fast"
     direction = "maximize"
-    follows_throughput = True
 
-    def value(self, measurement: Measurement) -> float | None:
-        return measurement.examples_per_second
+    def value(
+        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
+    ) -> float | None:
+        return rate
 
 
-def progress(measurement: Measurement) -> float | None:
+def progress(configuration: Configuration, rate: float, facts: WorkloadFacts) -> float | None:
     """Return the examples per second of the user's own batch that teach as much.
 
     At another global batch the examples needed are those at the upper end of their interval. So a
     batch is preferred only where that pays in spite of what is not known; None where nothing is.
     """
-    learning = measurement.facts.learning
-    if learning is None:
-        return measurement.examples_per_second  # Nobody has said which batch is the user's own.
-    needed = examples_needed(learning, update_batch(measurement.configuration))
-    if needed is None:
-        return None
-    return measurement.examples_per_second / needed.high
+    if facts.learning is None:
+        return rate  # Nobody has said which batch is the user's own.
+    needed = examples_needed(facts.learning, update_batch(configuration))
+    return None if needed is None else rate / needed.high
 
 
 class Throughput(MaxThroughput):
@@ -118,8 +98,10 @@ class Throughput(MaxThroughput):
     name = "throughput"
     batches = Batches.OWN
 
-    def value(self, measurement: Measurement) -> float | None:
-        return progress(measurement)
+    def value(
+        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
+    ) -> float | None:
+        return progress(configuration, rate, facts)
 
 
 class TimeToLoss(Throughput):
@@ -139,13 +121,13 @@ class Cost(Objective):
     unit = "device hours"
     adjective = "cheap"
     direction = "minimize"
-    follows_throughput = True
     batches = Batches.WEIGHED
 
-    def value(self, measurement: Measurement) -> float | None:
-        made, examples = progress(measurement), measurement.facts.examples or EPOCH
-        paid = devices(measurement.configuration, measurement.machine)
-        return made and paid * examples / made / 3600
+    def value(
+        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
+    ) -> float | None:
+        made, paid = progress(configuration, rate, facts), devices(configuration, machine)
+        return made and paid * (facts.examples or EPOCH) / made / 3600
 
 
 def devices(configuration: Configuration, machine: Machine) -> int:
@@ -157,10 +139,23 @@ def devices(configuration: Configuration, machine: Machine) -> int:
 
 MAX_THROUGHPUT = MaxThroughput()
 COST = Cost()
+_OBJECTIVES: dict[str, Objective] = {
+    each.name: each for each in (TimeToLoss(), Throughput(), MAX_THROUGHPUT, COST)
+}
 EPOCH = 1_000_000
 """Examples of an epoch where nobody knows how many there are."""
 Score = Callable[[Trial], float | None]
 """Reads off a trial how good it is: more is better; None if it does not tell."""
+
+
+def objective_names() -> tuple[str, ...]:
+    return tuple(_OBJECTIVES)
+
+
+def objective_named(name: str) -> Objective:
+    if name not in _OBJECTIVES:
+        raise UsageError(f"Unknown objective {name!r}.", hint(name, _OBJECTIVES))
+    return _OBJECTIVES[name]
 
 
 def throughput_of(trial: Trial) -> float | None:
@@ -179,19 +174,18 @@ class Scorer:
         return self._score(self.value(trial))
 
     def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
-        return self._score(self._value(configuration, examples_per_second, None))
+        return self._score(self._value(configuration, examples_per_second))
 
     def compares(self, configuration: Configuration) -> bool:
         """Return whether it tells how good a configuration is that has a throughput."""
-        follows = self.objective.follows_throughput
-        return not follows or self.of_rate(configuration, 1.0) is not None
+        return self.of_rate(configuration, 1.0) is not None
 
     def log_offset(self, configuration: Configuration) -> float:
-        """Return log(score) minus log(rate), where the objective follows throughput."""
+        """Return log(score) minus log(rate)."""
         return math.log(self.of_rate(configuration, 1.0) or 1.0)
 
     def value(self, trial: Trial) -> float | None:
-        return self._value(trial.configuration, trial.examples_per_second, trial)
+        return self._value(trial.configuration, trial.examples_per_second)
 
     def values(self, scores: Interval) -> Interval:
         """Return an interval of scores as one of figures."""
@@ -203,45 +197,7 @@ class Scorer:
         minimized = self.objective.direction == "minimize"
         return 1 / value if value is not None and minimized else value
 
-    def _value(
-        self, configuration: Configuration, rate: float | None, trial: Trial | None
-    ) -> float | None:
+    def _value(self, configuration: Configuration, rate: float | None) -> float | None:
         if not rate:
             return None
-        measurement = Measurement(
-            configuration=configuration,
-            examples_per_second=rate,
-            facts=self.facts,
-            machine=self.machine,
-            trial=trial,
-        )
-        value = self.objective.value(measurement)
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise UsageError(
-                f"Objective {self.objective.name!r} returned {value!r} for a configuration.",
-                "Its value must be a positive finite number, or None.",
-            )
-        return value
-
-
-_registered: dict[str, Objective] = {
-    each.name: each for each in (TimeToLoss(), Throughput(), MAX_THROUGHPUT, COST)
-}
-
-
-def register_objective(objective: Objective) -> None:
-    """Offer an objective by its name in this process; an entry point offers it in all."""
-    _registered[objective.name] = objective
-
-
-def objective_names() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*_registered, *plugin_names(GROUP))))
-
-
-def objective_named(name: str) -> Objective:
-    if name in _registered:
-        return _registered[name]
-    if name not in objective_names():
-        raise UsageError(f"Unknown objective {name!r}.", hint(name, objective_names()))
-    found: Objective = load_plugin(GROUP, name, kind=Objective)
-    return found
+        return self.objective.value(configuration, rate, self.facts, self.machine)

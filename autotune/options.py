@@ -139,7 +139,7 @@ class SearchOptions(Described):
     objective: Annotated[str, Field(max_length=100), Option(group="Search", metavar="NAME")] = (
         "time_to_loss"
     )
-    """What to optimize: time_to_loss, throughput, max_throughput, cost, or a registered one."""
+    """What to optimize: time_to_loss, throughput, max_throughput or cost."""
     price: Annotated[Amount | None, _SEARCH] = None
     """Price of a device for an hour, so that the report tells what an epoch costs."""
     epoch_in: Annotated[Budget, Option(group="Search", metavar="DURATION")] = None

@@ -40,7 +40,7 @@ def spaces(
         str | None,
         typer.Argument(
             metavar="NAME|FILE",
-            help="Space to show as a YAML file, with notes on what applies to this machine.",
+            help="Space to show as a YAML file.",
             show_default=False,
             autocompletion=take.space_names,
         ),
@@ -48,16 +48,16 @@ def spaces(
 ) -> None:
     """List the built-in search spaces, or show one as YAML."""
     from autotune.engine.resolve import new_engine
-    from autotune.space import AUTO, load_space, ready_made, space_for
-    from autotune.space.described import space_text
+    from autotune.space import AUTO, load_space, ready_made, space_file, space_for
 
     if name is None:
         return show(space_list(ready_made()))
-    space = None if name == AUTO else load_space(name)
-    log("Inspecting the machine")
-    with new_engine() as engine:
-        machine = engine.machine()
-    return write_out(space_text(space or space_for(machine), machine))
+    if name == AUTO:
+        log("Inspecting the machine")
+        with new_engine() as engine:
+            name = space_for(engine.machine()).name
+    load_space(name)  # So that a mistake in a file is told.
+    return write_out(space_file(name))
 
 
 def space_list(spaces: Mapping[str, Space]) -> RenderableType:

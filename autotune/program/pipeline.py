@@ -64,7 +64,6 @@ def pipeline(
         "lone_context": "input_context" in takes and not source,
         "in_sync": in_workers if several_workers else "REPLICAS" if distributed else "1",
         "examples": _examples(configuration, dataset, facts, batch),
-        "example_lines": axis_lines(configuration, Place.EXAMPLES),
         "policy": configuration.shard_policy,
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
         "option_lines": axis_lines(configuration, Place.OPTIONS),

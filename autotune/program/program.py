@@ -185,7 +185,6 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "replicas": configuration.replicas,
         "eager": _eager(facts),
         "start_lines": axis_lines(configuration, Place.START),
-        "model_lines": axis_lines(configuration, Place.MODEL),
         "examples": facts.examples,
         "batch_callbacks": ", ".join(facts.batch_callbacks),
         "unknown_steps": UNKNOWN_STEPS,

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 
-from autotune.axis import AxisRole
-from autotune.config import Configuration, axes, axes_of
-from autotune.program.text import WIDTH, literal
-from autotune.strategies import strategy
+from autotune.config import Configuration
+from autotune.strategies import in_short
 from autotune.text import plural
-from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
@@ -50,13 +46,10 @@ def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | 
 def in_words(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
-    lines = [*_distribution(configuration), *_settings(configuration)]
-    text = "; ".join([*lines, *filter(None, [epoch_in_words(configuration, facts)])])
-    return {
-        "about": _purpose(workload),
-        "words": f"{text[0].upper()}{text[1:]}.",
-        "own_values": _own_values(configuration),
-    }
+    # Values for the factories stand in their calls; a text among them might end the docstring.
+    short = in_short(configuration.model_copy(update={"arguments": ()}))
+    text = "; ".join(filter(None, [short, epoch_in_words(configuration, facts)]))
+    return {"about": _purpose(workload), "words": f"{text[0].upper()}{text[1:]}."}
 
 
 def _purpose(workload: Workload) -> str:
@@ -73,53 +66,3 @@ def _name(factory: Factory) -> str:
         return factory.short_name
     last = factory.name.rpartition(".")[2]
     return last if last.isidentifier() else "a lambda"
-
-
-def _own_values(configuration: Configuration) -> list[str]:
-    """Return a comment for each axis of the user's own, cut to the width."""
-    lines = [f"# - {name} = {literal(value)}" for name, value in configuration.own_values().items()]
-    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
-
-
-def _distribution(configuration: Configuration) -> Iterator[str]:
-    title = strategy(configuration.strategy).title
-    workers, each = configuration.workers, configuration.replicas_per_worker
-    batch = plural(configuration.per_replica_batch, "example")
-    if not configuration.distributed:
-        yield f"{title}, {batch} per step"
-        return
-    replicas = plural(each, "replica")
-    place = f"{plural(workers, 'worker')} with {replicas} each" if workers > 1 else replicas
-    yield f"{title}, {place}"
-    if strategy(configuration.strategy).asynchronous:
-        yield f"variables on {plural(configuration.servers, 'parameter server')}"
-        yield f"{batch} per step of a worker, asynchronous"
-    else:
-        yield f"{batch} per replica, so {configuration.global_batch:,} per step"
-    if configuration.reduction != "default":
-        yield f"gradients reduced by {literal(configuration.reduction)}"
-
-
-def _settings(configuration: Configuration) -> Iterator[str]:
-    """Yield a line for each axis of the step, of what is computed, and of the input."""
-    changed = configuration.changed()
-    shards = [_SHARDS[configuration.shard_policy]] if configuration.workers > 1 else []
-    for role in (AxisRole.STEP, AxisRole.NUMERICS, AxisRole.INPUT):
-        yield from shards if role is AxisRole.INPUT else ()
-        for name in axes_of(role):
-            if name in changed and axes()[name].words:
-                yield _in_words(name, changed[name])
-
-
-def _in_words(name: str, value: Scalar) -> str:
-    plain = re.fullmatch(PLAIN, str(value))
-    return axes()[name].in_words(name, value) if plain else f"{name} is set"
-
-
-_SHARDS = {
-    "auto": "examples sharded by tf.data (auto)",
-    "data": "every worker reads all examples and keeps its shard",
-    "file": "input files sharded between the workers",
-    "off": "every worker reads all examples",
-    "source": "each worker reads only its own shard",
-}

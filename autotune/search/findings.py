@@ -100,20 +100,16 @@ def drawn(
 
 
 def entries_of(
-    shown: Drawn, learner: Learner, scorer: Scorer | None, baseline: Configuration
+    shown: Drawn, learner: Learner, scorer: Scorer, baseline: Configuration
 ) -> tuple[Entry, ...]:
     """Return the rows of the table, compared with the best single device.
 
-    The scorer tells examples per second from scores; None where the score does not follow them.
+    The scorer tells examples per second from scores.
     """
     history, found = learner.history, []
     for c, logs in shown.logs.items():
         runs = [each for each in learner.counting if each.configuration == c]
-        rate = (
-            history.throughput(c)
-            if scorer is None
-            else sustained(interval_of(logs - scorer.log_offset(c)), runs)
-        )
+        rate = sustained(interval_of(logs - scorer.log_offset(c)), runs)
         found.append(
             Entry(
                 configuration=c,

@@ -77,8 +77,6 @@ class Search:
         pool = [*dict.fromkeys([*candidates.configurations, *matched.values()])]
         offset = subject.scorer.log_offset
         self._bounds = Bounds(runner.history, subject.facts, options.margin, offset)
-        # Bounds speak of examples per second.
-        self._has_bounds = subject.objective.follows_throughput
         self._certification = Certification(runner)
         self._margin = math.log1p(options.margin)
         self._learner = Learner(runner.history, pool)
@@ -152,7 +150,7 @@ class Search:
         for each in self._first():
             if each not in self._history.tried and not self._excluded(each) and self._affords(each):
                 self._try(each)
-        if self._several and self._has_bounds and self._history.baseline:
+        if self._several and self._history.baseline:
             for timed in (time_exchanges, time_without_input):
                 timed(self._runner, self._budget, self._several, self._bounds)
 
@@ -364,7 +362,7 @@ class Search:
     def _excluded(self, configuration: Configuration) -> bool:
         """Whether a configuration fails, trains otherwise, or is proved to be no better."""
         failing = configuration in self._history.ruled_out
-        return failing or (self._has_bounds and self._bounds.why_not(configuration) is not None)
+        return failing or self._bounds.why_not(configuration) is not None
 
     # --- what is said at the end
 
@@ -381,7 +379,7 @@ class Search:
     def _keep_bounds(self) -> None:
         """Keep of each strategy and kind of bound the one that leaves most, as the result names."""
         found: dict[tuple[str, str], tuple[Configuration, PerformanceBound]] = {}
-        for each in self._several if self._has_bounds else ():
+        for each in self._several:
             bound = None if each in self._history.tried else self._bounds.why_not(each)
             if bound is None:
                 continue
@@ -443,7 +441,6 @@ class Search:
         likely = verdict is not Verdict.ONE_DEVICE and gain.leads and passed
         recommended = many if likely and many is not None else self._alone(now)
         scorer = self._runner.subject.scorer
-        rated = scorer if self._has_bounds else None
         ratio = None if many is None else interval_of(gain.draws)
         ratios = {(many, now.one): ratio} if many and ratio else {}
         shown = drawn(self._learner, ratios)
@@ -463,7 +460,7 @@ class Search:
             ),
             baseline=now.one,
             default=self._default,
-            entries=entries_of(shown, self._learner, rated, now.one),
+            entries=entries_of(shown, self._learner, scorer, now.one),
             value=scorer.values(interval_of(shown.logs[recommended])),
             gain_over_yours=shown.ratio(recommended, self._default),
             history=self._history,

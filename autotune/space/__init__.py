@@ -16,5 +16,6 @@ from autotune.space.schema import (
     load_space as load_space,
     parse_space as parse_space,
     ready_made as ready_made,
+    space_file as space_file,
     space_for as space_for,
 )

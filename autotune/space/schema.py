@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -55,12 +55,9 @@ class Space(Value):
     @field_validator("strategies")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = [each for each in dict.fromkeys(names) if each not in strategies()]
-        if unknown:
-            mistakes = (
-                f"Unknown strategy {each!r}. {hint(each, strategies())}" for each in unknown
-            )
-            raise ValueError(" ".join(mistakes))
+        for each in names:
+            if each not in strategies():
+                raise ValueError(f"Unknown strategy {each!r}. {hint(each, strategies())}")
         return tuple(dict.fromkeys(names))
 
     @field_validator("axes", mode="before")
@@ -74,9 +71,9 @@ class Space(Value):
 
     @model_validator(mode="after")
     def _valid_domains(self) -> Self:
-        wrong = {name: _why_not(name, values) for name, values in self.axes.items()}
-        if found := {name: why for name, why in wrong.items() if why is not None}:
-            raise WrongAxes(found)
+        for name, values in self.axes.items():
+            if why := _why_not(name, values):
+                raise ValueError(why)
         return self
 
     @property
@@ -95,58 +92,27 @@ class Space(Value):
         return self.axes[name] if name in self.axes else (default_of(name),)
 
 
-class WrongAxes(ValueError):
-    def __init__(self, why: dict[str, str]) -> None:
-        super().__init__("; ".join(why.values()))
-        self.why = why
-
-
-def parse_space(data: Any, *, where: str, tree: yaml.Node | None = None) -> Space:
-    """Return the space that some data describes; `tree` is that of the file that holds it."""
+def parse_space(data: Any, *, where: str) -> Space:
+    """Return the space that some data describes."""
     try:
         return Space.model_validate(data)
     except ValidationError as exc:
-        mistakes = dict(_mistakes(exc))
-        lines = {
-            keys: f"line {line}: " if (line := _line_of(tree, keys)) else "" for keys in mistakes
-        }
-        listed = "; ".join(f"{lines[keys]}{text.rstrip('.')}" for keys, text in mistakes.items())
+        text = _mistake(exc).rstrip(".")
         raise SpaceError(
-            f"{where}: {listed}.", "`autotune spaces cpu` shows a complete space."
+            f"{where}: {text}.", "`autotune spaces cpu` shows a complete space."
         ) from exc
 
 
-def _mistakes(error: ValidationError) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield where something is wrong, by keys and positions from outside, and what."""
-    for each in error.errors():
-        path, cause = each["loc"], each.get("ctx", {}).get("error")
-        if isinstance(cause, WrongAxes):
-            yield from ((("axes", name), why) for name, why in cause.why.items())
-        elif path[:1] == ("axes",) and len(path) > 1:
-            # Once for the value, not for each type that it might have had.
-            yield path[:2], f"axis {path[1]!r} takes numbers, texts, true and false"
-        else:
-            name = ".".join(map(str, path))
-            yield path, _in_words(name, each["type"], each["msg"])
-
-
-def _in_words(name: str, kind: str, message: str) -> str:
+def _mistake(error: ValidationError) -> str:
+    """Return the first thing that is wrong with a space."""
+    first = error.errors()[0]
+    path, kind, text = first["loc"], first["type"], requirement(first["msg"])
+    name = ".".join(map(str, path))
     if kind == "extra_forbidden":
         return f"there is no {name!r}. {hint(name, Space.model_fields)}"
-    if kind in _WORDS:
-        return f"{repr(name) if name else 'a space'} {_WORDS[kind]}"
-    return requirement(message, repr(name))
-
-
-_WORDS = {
-    "missing": "is missing",
-    "too_short": "is empty",
-    "model_type": "must be a mapping of names to values",
-    "dict_type": "must be a mapping of names to values",
-    "tuple_type": "must be a list",
-    "string_type": "must be a text",
-}
-"""What a part of a space lacks or must be, by pydantic's name of the mistake."""
+    if path[:1] == ("axes",) and len(path) > 1:
+        return f"axis {path[1]!r} takes numbers, texts, true and false"
+    return text if kind == "value_error" else f"{name or 'a space'}: {text}"
 
 
 @cache
@@ -164,8 +130,13 @@ def load_space(name: str) -> Space:
 
     It needs no machine, so a wrong name is known at once. `auto` does: see `space_for`.
     """
+    return ready_made()[name] if name in ready_made() else _parse(space_file(name), name)
+
+
+def space_file(name: str) -> str:
+    """Return the text of a ready-made space, by its name, or of a YAML file."""
     if name in ready_made():
-        return ready_made()[name]
+        return files("autotune.search_spaces").joinpath(f"{name}.yaml").read_text("utf-8")
     path = Path(name)
     if path.suffix not in (".yaml", ".yml", ".json") and not path.is_file():
         raise SpaceError(
@@ -173,7 +144,7 @@ def load_space(name: str) -> Space:
             hint(name, [AUTO, *ready_made()]),
         )
     try:
-        return _parse(path.read_text("utf-8"), name)
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise SpaceError(f"{name} cannot be read: {in_words(exc)}.", "Check the path.") from exc
 
@@ -193,10 +164,10 @@ def kind_of(machine: Machine) -> MachineKind:
 
 def _parse(text: str, where: str) -> Space:
     try:
-        data, tree = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+        data = yaml.safe_load(text)
     except yaml.YAMLError as exc:
         raise SpaceError(f"{where} is not valid YAML{_problem(exc)}.", "Fix this line.") from exc
-    return parse_space(data, where=where, tree=tree)
+    return parse_space(data, where=where)
 
 
 def _problem(error: yaml.YAMLError) -> str:
@@ -205,23 +176,6 @@ def _problem(error: yaml.YAMLError) -> str:
     begun = error.context_mark
     since = f", for what begins in line {begun.line + 1}" if begun else ""
     return f" in line {error.problem_mark.line + 1}: {error.problem}{since}"
-
-
-def _line_of(tree: yaml.Node | None, path: Sequence[str | int]) -> int | None:
-    """Return the line of the innermost part of a path that a file has."""
-    line = None
-    for key in path:
-        if isinstance(tree, yaml.MappingNode):
-            pairs = [(name, value) for name, value in tree.value if name.value == key]
-        elif isinstance(tree, yaml.SequenceNode) and isinstance(key, int):
-            pairs = [(each, each) for each in tree.value[key : key + 1]]
-        else:
-            break
-        if not pairs:
-            break
-        (name, tree), *_ = pairs
-        line = name.start_mark.line + 1
-    return line
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:

@@ -57,8 +57,7 @@ class Strategy(ABC):
     """Reductions that exist here, TensorFlow's choice first."""
 
     def has(self, axis: str) -> bool:
-        placement = {*axes_of(AxisRole.PLACEMENT)} & Configuration.model_fields.keys()
-        return axis in self.axes or axis == "strategy" or axis not in placement
+        return axis in self.axes or axis == "strategy" or axis not in axes_of(AxisRole.PLACEMENT)
 
     @abstractmethod
     def why_illegal(

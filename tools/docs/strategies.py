@@ -21,8 +21,8 @@ TRAINS = {
 _INTRODUCTION = (
     "A strategy is one file in `autotune/strategies/`. It says when it is legal, which processes "
     "it needs, and how it is written into the program. These pages are drawn from those files. "
-    "`autotune spaces every` shows which strategies can run on your machine, and why the others "
-    "cannot."
+    "A dry run with `--space every` shows which strategies can run on your machine, and why the "
+    "others cannot."
 )
 
 

@@ -118,7 +118,7 @@ def test_workers_train_what_servers_hold(gangs: dict[str, str], folder: Path) ->
 
 def test_a_program_explains_itself(done: Done) -> None:
     assert done["help"]["exit"] == 0
-    assert "One device, 8 examples per step" in done["help"]["printed"]
+    assert "One device, batch 8" in done["help"]["printed"]
     assert "default: 10" in done["help"]["printed"]
     assert "--steps-per-epoch" in done["help"]["printed"]
 

@@ -19,6 +19,8 @@ from autotune.testing import FAKE_MACHINE
 
 from .conftest import run, tune
 
+ROOT = Path(__file__).parents[3]
+
 
 def test_the_version() -> None:
     assert run("--version").stdout == f"autotune {VERSION}\n"
@@ -84,10 +86,13 @@ def test_script_gives_the_program_that_was_saved(folder: Path) -> None:
 
 
 def test_spaces_are_listed_and_one_is_shown_as_a_file() -> None:
-    """Its output is a space, and progress is not part of it; a wrong name gets the right ones."""
+    """As it stands; only `auto` needs the machine. A wrong name gets the right ones."""
     assert all(name in run("spaces").stdout for name in ready_made())
     done = run("spaces", "quick")
-    assert yaml.safe_load(done.stdout)["name"] == "quick"
+    assert done.stdout == (ROOT / "search_spaces/quick.yaml").read_text("utf-8")
+    assert "Inspecting the machine" not in done.stderr
+    done = run("spaces", "auto")
+    assert yaml.safe_load(done.stdout)["name"] == "cpu"
     assert "Inspecting the machine" in done.stderr
     done = run("spaces", "nosuch")
     assert (done.exit_code, "multi_worker" in done.stderr) == (2, True)

@@ -23,10 +23,7 @@ from tools.docs.pages import ROOT
 from .calls import service
 from .console import PROMPT, Console, commands
 
-GROUPS = {
-    f"autotune.{each}"
-    for each in ("axes", "engines", "objectives", "rules", "strategies", "workloads")
-}
+GROUPS = {f"autotune.{each}" for each in ("engines", "rules", "strategies", "workloads")}
 """Of the entry points that packages may declare."""
 EACH_PAGE = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
-from pydantic import BaseModel, Field
 
-from autotune.axis import Axis, AxisRole, Line, Place
-from autotune.config import Configuration, register_axes, unregister_axes
+from autotune.config import Configuration, accepts, axes
 from autotune.errors import ConfigurationError
 from autotune.program import Program, cluster_files, render
 from autotune.value import Scalar
@@ -104,28 +102,9 @@ def test_a_script_is_found_and_called_by_texts(path: str, argument: str) -> None
     assert [ast.literal_eval(each) for each in made] == [path, [argument]]
 
 
-class Tagged(BaseModel):
-    """An axis of a package that takes any text."""
-
-    tag: Annotated[
-        str,
-        Field(description="A tag."),
-        Axis(role=AxisRole.INPUT, line=Line(place=Place.EXAMPLES, code="tag({value})")),
-    ] = ""
-
-
-@given(value=texts.filter(bool))
-@settings(max_examples=50, deadline=None)
-def test_a_text_of_a_packages_axis_stays_a_text(value: str) -> None:
-    """It stands in the line that the package declares, and nowhere else as code."""
-    register_axes(Tagged)
-    try:
-        configuration = Configuration().but(tag=value)
-        factory = Factory(name="make", module="mine")
-        text = render(configuration, Workload(model=factory, dataset=factory), FACTS, CPUS).train
-        assert value_of(call_of("tag", text).args[0]) == value
-    finally:
-        unregister_axes(Tagged)
+def test_the_text_of_an_axis_is_one_of_a_few() -> None:
+    """But for the strategy, which is looked up by its name."""
+    assert [name for name in axes() if accepts(name, ATTACK) is None] == ["strategy"]
 
 
 @pytest.mark.parametrize("odd", ['a"b', "a\nb", "a.b; import os", "", "class"])
