@@ -60,8 +60,8 @@ from autotune.result import (
 from autotune.result.leaderboard import Entry as Entry
 from autotune.space import Limit as Limit, Space as Space
 from autotune.space.origin import Origin as Origin
-from autotune.stats import Interval as Interval
 from autotune.stats.gradients import Learning as Learning
+from autotune.stats.intervals import Interval as Interval
 from autotune.trial import Stage as Stage, Trial as Trial
 from autotune.tuning import Tuner as Tuner, autotune as autotune, tune as tune
 from autotune.verification.answer import Answer as Answer, Verification as Verification

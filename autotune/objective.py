@@ -18,8 +18,8 @@ from typing import ClassVar, Literal
 from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.machine import Machine
-from autotune.stats import Interval
 from autotune.stats.efficiency import examples_needed
+from autotune.stats.intervals import Interval
 from autotune.strategies import update_batch
 from autotune.text import hint, rate
 from autotune.trial import Trial

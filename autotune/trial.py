@@ -8,7 +8,7 @@ from enum import StrEnum
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 
 SHOWN = frozenset({Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED})
 """Outcomes with a speed; what broke down later had one too, and is no use."""

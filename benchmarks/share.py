@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from autotune.stats import Interval
-from autotune.stats.intervals import around, t_quantile
+from autotune.stats.intervals import Interval, around, t_quantile
 
 NORMAL = 1.959964
 """The quantile of the normal distribution for 95 %."""

@@ -16,8 +16,7 @@ from statistics import median
 
 from autotune.checks.experiment import MANY_STEPS, Experiment, Seconds, Terms, Timings
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
-from autotune.stats.intervals import t_quantile
+from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.value import Value
 
 LIMITS = 0.3

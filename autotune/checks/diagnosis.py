@@ -27,7 +27,7 @@ from autotune.checks.breakdown import Breakdown
 from autotune.checks.experiment import Experiment, Seconds
 from autotune.checks.remedies import Advice
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
+from autotune.stats.intervals import Interval, Noise
 from autotune.value import Value
 
 BEYOND = 1e12

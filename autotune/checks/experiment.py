@@ -15,8 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
-from autotune.stats.intervals import t_quantile
+from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.strategies import strategy
 from autotune.value import Value
 from autotune.workload import WorkloadFacts

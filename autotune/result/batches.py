@@ -13,9 +13,9 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import Entry
-from autotune.stats import Interval, unpaired_ratio
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning
+from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.strategies import distribution, update_batch
 from autotune.text import times
 from autotune.workload import own_batch

@@ -18,7 +18,7 @@ from autotune.result.batches import batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.view import Row
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import plural
 
 SHOWN = 12

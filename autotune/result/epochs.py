@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autotune.objective import COST, Scorer, devices
 from autotune.result.data import ResultData
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.strategies import title
 from autotune.text import plural, rate, roughly
 

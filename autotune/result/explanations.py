@@ -24,8 +24,8 @@ from autotune.result.data import ResultData
 from autotune.result.epochs import between_lines, cost_lines, lengths_lines, target_lines
 from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
-from autotune.stats import EXPECTED
 from autotune.stats.gradients import RULES, UpdateRule
+from autotune.stats.intervals import EXPECTED
 from autotune.strategies import in_short, strategy, update_batch
 from autotune.text import plural, rate, size
 from autotune.trial import Trial

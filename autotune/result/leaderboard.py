@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.reason import Outcome
 from autotune.space.origin import Origin
-from autotune.stats import Interval, Noise, mean_rate, pooled_noise, unpaired_ratio
+from autotune.stats.intervals import Interval, Noise, mean_rate, pooled_noise, unpaired_ratio
 from autotune.trial import Trial, counting
 from autotune.value import Value
 

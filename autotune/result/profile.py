@@ -10,7 +10,7 @@ from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_on
 from autotune.config import Configuration, axis_of
 from autotune.reason import Rule
 from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES, rule_text
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, title
 from autotune.text import sentence
 from autotune.workload import WorkloadFacts

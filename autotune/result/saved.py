@@ -19,7 +19,7 @@ from autotune.machine import Machine
 from autotune.options import MARGIN
 from autotune.result.files import write_text
 from autotune.result.verdict import Verdict
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import size
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts

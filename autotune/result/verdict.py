@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.engine.load import Load
-from autotune.stats import EXPECTED, Interval, Noise
+from autotune.stats.intervals import EXPECTED, Interval, Noise
 from autotune.value import Value
 
 

@@ -17,7 +17,7 @@ from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.options import SCRIPT_SEED
 from autotune.reason import Outcome
 from autotune.search.request import Subject
-from autotune.stats import read, steady_from
+from autotune.stats.windows import read, steady_from
 from autotune.value import Scalar
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 

@@ -33,7 +33,7 @@ from autotune.search.allreduce import Family, families, family, seconds_of_step
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
-from autotune.stats import t_quantile
+from autotune.stats.intervals import t_quantile
 from autotune.strategies import strategy
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts

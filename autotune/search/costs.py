@@ -15,7 +15,7 @@ from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.plan import Plan
 from autotune.search.design import own_default
 from autotune.space import Candidates
-from autotune.stats import BLOCK_SECONDS
+from autotune.stats.windows import BLOCK_SECONDS
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 

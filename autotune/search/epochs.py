@@ -15,7 +15,7 @@ from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE
-from autotune.stats import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
+from autotune.stats.windows import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial
 from autotune.workload import InputPass, WorkloadFacts

@@ -23,7 +23,7 @@ from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, SURE_NONE, interval_of
 from autotune.search.stopping import Interruption
 from autotune.space import why_alone
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import at_least
 from autotune.trial import Stage, Trial, sustained
 from autotune.workload import WorkloadFacts

@@ -13,7 +13,7 @@ from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.failures import ATTEMPTS, RuledOut
-from autotune.stats import Interval, Noise, mean_rate, pooled_noise
+from autotune.stats.intervals import Interval, Noise, mean_rate, pooled_noise
 from autotune.trial import Trial, counting
 
 ROUGH = 0.15

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autotune.search.kernel import Kernel, Matrix
-from autotune.stats import EXPECTED
+from autotune.stats.intervals import EXPECTED
 
 NOISE, RATIO, DRIFT = (EXPECTED.sd, 0.8), (1.0, 0.8), (0.03, 1.0)
 """Median and standard deviation of the logarithm: of the noise of one device, of how many times as

@@ -27,7 +27,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats import Noise, mean_rate
+from autotune.stats.intervals import Noise, mean_rate
 from autotune.strategies import strategy
 from autotune.trial import Trial
 

@@ -10,7 +10,7 @@ from optuna import Study
 from optuna.pruners import BasePruner
 from optuna.trial import FrozenTrial
 
-from autotune.stats import t_quantile
+from autotune.stats.intervals import t_quantile
 
 ANALYSES = (1, 3, 10)
 """Half seconds after which a run is compared with one device, and no more often, because every

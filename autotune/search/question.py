@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from autotune.result import Verdict
 from autotune.search.kernel import Matrix
 from autotune.search.posterior import Joint
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 
 DRAWS = 4000
 SURE_GAIN = 0.99

@@ -19,9 +19,9 @@ from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.plain import Window
 from autotune.reason import BudgetEnded, Measured, NotStationary, Outcome, Slower
-from autotune.stats import (
+from autotune.stats.intervals import EXPECTED
+from autotune.stats.windows import (
     BLOCK_SECONDS,
-    EXPECTED,
     UNKNOWN,
     Epoch,
     past_floor,

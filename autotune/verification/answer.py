@@ -8,7 +8,7 @@ from enum import StrEnum
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.result import Verdict
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import sentence
 from autotune.trial import Trial
 from autotune.value import Value

@@ -19,7 +19,7 @@ from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, SURE_GAIN, interval_of
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import plural, times
 from autotune.trial import Stage, Trial, sustained
 from autotune.verification.answer import Answer, Comparison, compared

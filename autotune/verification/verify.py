@@ -23,7 +23,7 @@ from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Situation
-from autotune.stats import unpaired_ratio
+from autotune.stats.intervals import unpaired_ratio
 from autotune.text import parse_seconds
 from autotune.value import Value
 from autotune.verification.answer import Answer, Comparison, Verification, compared

@@ -24,7 +24,7 @@ from autotune import Result, SearchOptions
 from autotune.config import Configuration
 from autotune.result import Verdict
 from autotune.space import candidates, space_for
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
 from autotune.trial import Trial
 from benchmarks.again import in_turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import times
 from autotune.value import Value
 from benchmarks.parts import Part

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.delivered.workloads import WORKLOADS
 from benchmarks.parts import Part
 from benchmarks.share import Share

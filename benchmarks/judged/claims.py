@@ -8,7 +8,7 @@ from typing import Any
 
 from autotune import Breakdown, Result, Verdict
 from autotune.checks.breakdown import Part
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.share import scaled
 
 BATCH = 32

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from autotune.checks.diagnosis import PAYLOAD
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.page import page_of, parser_of
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

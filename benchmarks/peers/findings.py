@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from autotune.config import Configuration
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.value import Value
 from benchmarks.peers import truth
 from benchmarks.peers.job import read_log

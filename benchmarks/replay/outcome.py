@@ -8,7 +8,7 @@ from functools import cache
 from autotune.options import MARGIN
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
-from autotune.stats import squared_residuals
+from autotune.stats.intervals import squared_residuals
 from autotune.trial import Stage, Trial
 from benchmarks.replay.replay import Replayed, replay
 from benchmarks.replay.table import FOLDER, read

@@ -35,7 +35,7 @@ from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
-from autotune.stats import read, steady_from
+from autotune.stats.windows import read, steady_from
 from benchmarks.alone import request_alone
 from benchmarks.replay.characters import CHARACTERS, Character, character
 from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write

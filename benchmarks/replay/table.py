@@ -19,7 +19,7 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
-from autotune.stats import Epoch, steady_from
+from autotune.stats.windows import Epoch, steady_from
 from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
 

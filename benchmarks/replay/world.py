@@ -12,7 +12,7 @@ import numpy as np
 
 from autotune.config import Configuration
 from autotune.plain import Window
-from autotune.stats import read, steady_from, warmed_up_from
+from autotune.stats.windows import read, steady_from, warmed_up_from
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
 

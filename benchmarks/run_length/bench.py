@@ -31,7 +31,7 @@ from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
 from autotune.space import candidates
-from autotune.stats import Epoch, read, steady_from
+from autotune.stats.windows import Epoch, read, steady_from
 from autotune.strategies import in_short
 from benchmarks.alone import request_alone
 from benchmarks.page import page_of, parser_of, this_machine

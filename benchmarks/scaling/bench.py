@@ -24,7 +24,7 @@ from statistics import median
 
 from autotune.checks.diagnosis import predict
 from autotune.roles import Role, tf_config
-from autotune.stats import EXPECTED, Interval, Noise, mean_rate, squared_residuals
+from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, squared_residuals
 from benchmarks.page import ROOT, page_of, parser_of
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

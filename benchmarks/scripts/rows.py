@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from autotune import Verdict
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.value import Value
 from benchmarks.share import Share
 

@@ -7,7 +7,7 @@ import pytest
 from autotune import text
 from autotune.config import Configuration, axes
 from autotune.errors import UsageError
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
 from autotune.text import hint, parse_seconds
 

@@ -14,7 +14,7 @@ from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
-from autotune.stats import EXPECTED
+from autotune.stats.intervals import EXPECTED
 from tests.trials import ENOUGH, request_for, text_of
 
 pytestmark = pytest.mark.real

@@ -21,7 +21,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
-from autotune.stats import EXPECTED
+from autotune.stats.intervals import EXPECTED
 from autotune.workload import Workload, factory_from_text
 
 pytestmark = pytest.mark.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.default_space.bench import Again
 from benchmarks.default_space.rows import Row, Searched, figures
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.delivered.rows import Row, figures
 
 PROMISED = Interval(low=95.0, value=100.0, high=105.0)

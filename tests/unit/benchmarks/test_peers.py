@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune.config import Configuration
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from benchmarks.peers.findings import Row, Truth
 from benchmarks.peers.table import figures
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from autotune.checks.breakdown import Breakdown, Part, breakdown, slow_worker
 from autotune.checks.experiment import Experiment, Seconds
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
+from autotune.stats.intervals import Interval, Noise
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)

@@ -7,7 +7,7 @@ import pytest
 from autotune.checks.diagnosis import PAYLOAD, BreakEven, Predicted, break_even, predict
 from autotune.checks.experiment import Experiment
 from autotune.config import Configuration
-from autotune.stats import Interval, Noise
+from autotune.stats.intervals import Interval, Noise
 
 FIXED, EACH, BATCH, BYTES = 0.001, 1e-4, 64, 10**6
 """Seconds of a step whatever its batch, and for each example; gradients that are exchanged."""

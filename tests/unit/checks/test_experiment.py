@@ -6,7 +6,7 @@ import pytest
 
 from autotune.checks.experiment import Experiment, Timings, further, telling, variant
 from autotune.config import Configuration
-from autotune.stats import EXPECTED, Noise
+from autotune.stats.intervals import EXPECTED, Noise
 from autotune.workload import WorkloadFacts
 
 WORKERS = Configuration(

@@ -20,7 +20,7 @@ from autotune.result import Result, Verdict
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
 from autotune.search.tune import TuningRequest, dry_run
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
 from tests.trials import ended_trial

@@ -13,8 +13,8 @@ from autotune.reason import Outcome
 from autotune.result import Result, charts
 from autotune.result.leaderboard import ITSELF
 from autotune.result.view import ResultView
-from autotune.stats import Interval
 from autotune.stats.gradients import Learning
+from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS
 from autotune.testing.fake import fake_learning
 

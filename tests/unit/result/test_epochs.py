@@ -8,7 +8,7 @@ from autotune.checks.diagnosis import Diagnosis, Predicted
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.options import SearchOptions
 from autotune.result.epochs import target_lines
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.text import parse_seconds, roughly
 
 from .conftest import GANG, changed, step

@@ -13,7 +13,7 @@ from autotune.checks.remedies import Rated, advise
 from autotune.config import Configuration
 from autotune.result.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.workload import WorkloadFacts
 
 from .conftest import near, step

@@ -13,7 +13,7 @@ from autotune.config import Configuration
 from autotune.result import Result, Verdict
 from autotune.result.answer import settings
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 
 from .conftest import ALONE, RESULT, changed, make_trial
 

@@ -15,7 +15,7 @@ from autotune.result.files import written
 from autotune.result.leaderboard import ITSELF
 from autotune.result.terminal import plan_text, result_text
 from autotune.space.origin import Origin
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.workload import FitCall, FitFacts
 from tests.drawing import draw
 

@@ -18,7 +18,7 @@ from autotune.search.epochs import trial_of
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, MeasureWatch
 from autotune.search.study import Asked, Study
-from autotune.stats import UNKNOWN, Epoch
+from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.trial import Stage, Trial
 
 RATE = 100.0

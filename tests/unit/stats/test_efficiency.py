@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from autotune.stats import Interval
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
+from autotune.stats.intervals import Interval
 from autotune.stats.gradients import (
     BATCHES,
     GradientProbe,

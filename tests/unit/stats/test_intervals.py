@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.stats import EXPECTED, Interval, Noise, mean_rate, pooled_noise
+from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, pooled_noise
 
 rates = st.floats(min_value=0.1, max_value=1e6)
 NOISE = Noise(sd=0.08, degrees=10)

@@ -10,7 +10,7 @@ from statistics import fmean, pstdev
 import pytest
 
 from autotune.plain import Window
-from autotune.stats import Lengths, read, warmed_up_from
+from autotune.stats.windows import Lengths, read, warmed_up_from
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""

@@ -31,7 +31,7 @@ from autotune.reason import Message
 from autotune.result import Result, Verdict
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Decision, Evidence, VerdictOutcome
-from autotune.stats import Interval
+from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.trial import Trial
 from autotune.workload import Workload
