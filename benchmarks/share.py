@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from autotune.stats.intervals import Interval, around, t_quantile
-
-NORMAL = 1.959964
-"""The quantile of the normal distribution for 95 %."""
+from autotune.stats.intervals import SDS, Interval, around, t_quantile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +24,10 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's interval of 95 %, which does not end at none where none was seen."""
-        weight = NORMAL**2 / self.of
+        weight = SDS**2 / self.of
         middle = (self.value + weight / 2) / (1 + weight)
         spread = self.value * (1 - self.value) / self.of + weight / (4 * self.of)
-        half = NORMAL * math.sqrt(spread) / (1 + weight)
+        half = SDS * math.sqrt(spread) / (1 + weight)
         return max(middle - half, 0.0), min(middle + half, 1.0)
 
     def __str__(self) -> str:
