@@ -47,6 +47,7 @@ _PUBLIC = {
     "autotune.plan": "Plan",
     "autotune.reason": "Outcome Reason",
     "autotune.result": "Result SavedConfiguration Verdict load_configuration",
+    "autotune.result.data": "Unsaved",
     "autotune.result.leaderboard": "Entry",
     "autotune.space": "Limit Space",
     "autotune.space.origin": "Origin",

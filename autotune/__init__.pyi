@@ -57,6 +57,7 @@ from autotune.result import (
     Verdict as Verdict,
     load_configuration as load_configuration,
 )
+from autotune.result.data import Unsaved as Unsaved
 from autotune.result.leaderboard import Entry as Entry
 from autotune.space import Limit as Limit, Space as Space
 from autotune.space.origin import Origin as Origin

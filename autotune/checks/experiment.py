@@ -85,22 +85,23 @@ def further(configuration: Configuration, facts: WorkloadFacts) -> tuple[Experim
 
 def variant(configuration: Configuration, experiment: Experiment) -> Variant | None:
     """Return what an experiment runs; None where there is no such thing."""
-    alone = configuration.on_one_device()
+    alone, half = configuration.on_one_device(), configuration.per_replica_batch // 2
     match experiment:
         case Experiment.STEP:
             return Variant(configuration=configuration, held=False)
         case Experiment.APART:
             return Variant(configuration=configuration, exchanges=False)
-        case Experiment.CALLS:
-            steps = MANY_STEPS if configuration.steps_per_execution == 1 else 1
-            return Variant(configuration=configuration.but(steps_per_execution=steps))
-        case Experiment.ALONE:
-            return Variant(configuration=alone)
-        case Experiment.HALF:
-            half = configuration.per_replica_batch // 2
-            return Variant(configuration=alone.but(per_replica_batch=half)) if half else None
         case Experiment.LATENCY:
             return Variant(configuration=configuration, only_bytes=0)
+        case Experiment.CALLS:
+            steps = MANY_STEPS if configuration.steps_per_execution == 1 else 1
+            configuration = configuration.but(steps_per_execution=steps)
+        case Experiment.ALONE:
+            configuration = alone
+        case Experiment.HALF:
+            if not half:
+                return None
+            configuration = alone.but(per_replica_batch=half)
     return Variant(configuration=configuration)
 
 

@@ -8,7 +8,6 @@ from statistics import fmean
 
 from autotune.value import Value
 
-
 SDS = 1.959964
 """Standard errors to each side of a 95 % interval, by the normal distribution."""
 

@@ -69,7 +69,7 @@ def test_a_worker_takes_no_option_of_the_api(option: str) -> None:
 
 def test_an_option_before_the_part_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service without keys must not turn out to have them, nor the other way round."""
-    served = Mock()
+    served = Mock(return_value=None)
     monkeypatch.setattr("autotune.api.http.app.serve", served)
     assert run("serve", "--host=::1", "--port=1", "--no-keys", "api").exit_code == 0
     assert served.call_args.args[1:3] == ("::1", 1)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
-from autotune.stats.intervals import Interval
 from autotune.stats.gradients import (
     BATCHES,
     GradientProbe,
@@ -17,6 +16,7 @@ from autotune.stats.gradients import (
     Moments,
     UpdateRule,
 )
+from autotune.stats.intervals import Interval
 
 OWN = 32
 

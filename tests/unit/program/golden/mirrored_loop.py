@@ -1,6 +1,6 @@
 """Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
-MirroredStrategy, 2 replicas; 4 examples per replica, so 8 per step; 5 steps per execution.
+Mirrored x2, batch 2x4, 5 steps/call.
 Run: python train.py --epochs 20
 """
 

@@ -1,6 +1,6 @@
 """Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
-One device, 8 examples per step.
+One device, batch 8.
 Run: python train.py --epochs 20
 """
 

@@ -1,6 +1,6 @@
 """Run your script whole.py with its fit as it was tuned.
 
-One device, 8 examples per step.
+One device, batch 8.
 Run: python train.py
 """
 

@@ -1,8 +1,6 @@
 """Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
-ParameterServerStrategy, 2 workers with 1 replica each; variables on 1 parameter server; 4 examples
-per step of a worker, asynchronous; 3 steps per execution; every worker reads all examples and keeps
-its shard.
+ParameterServer x2, batch 2x4, 3 steps/call, servers 1, shard data.
 Run: python launch.py --epochs 20
 """
 

@@ -1,7 +1,6 @@
 """Train the model of toy:model_fn on the examples of toy:dataset_fn.
 
-MultiWorkerMirroredStrategy, 2 workers with 1 replica each; 4 examples per replica, so 8 per step; 3
-steps per execution; every worker reads all examples and keeps its shard.
+MultiWorkerMirrored x2, batch 2x4, 3 steps/call, shard data.
 Run: python launch.py --epochs 20
 """
 
