@@ -97,10 +97,6 @@ class Superseded(ServiceError):
     """An attempt lost its lease; nothing that it still finds out may be written."""
 
 
-class MachineUnknown(ServiceError):
-    """No worker has inspected the machine."""
-
-
 class DatabaseUnavailable(ServiceError):
     """The database does not answer."""
 

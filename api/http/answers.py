@@ -9,10 +9,8 @@ from pydantic import JsonValue, computed_field, create_model
 
 from autotune.api.values import read
 from autotune.api.workloads import Registered
-from autotune.machine import Machine
 from autotune.reason.sentences import reason_text
 from autotune.result import Result
-from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Described, Value
 
@@ -101,21 +99,6 @@ class WorkloadsAnswer(Described):
     """All workloads by name."""
 
     workloads: tuple[WorkloadAnswer, ...]
-
-
-class SpacesAnswer(Described):
-    """The ready-made search spaces."""
-
-    auto: str
-    """The one that `auto` stands for on this machine."""
-    spaces: tuple[Space, ...]
-
-
-class MachineAnswer(Described):
-    """What jobs are measured on."""
-
-    devices: str
-    machine: Machine
 
 
 class HealthAnswer(Described):

@@ -7,17 +7,10 @@ from starlette.responses import Response
 
 from autotune.api.http import metrics
 from autotune.api.http.access import Reader
-from autotune.api.http.answers import (
-    HealthAnswer,
-    MachineAnswer,
-    SpacesAnswer,
-    WorkloadAnswer,
-    WorkloadsAnswer,
-)
+from autotune.api.http.answers import HealthAnswer, WorkloadAnswer, WorkloadsAnswer
 from autotune.api.http.files import text_answer
 from autotune.api.http.service import Here
 from autotune.api.values import WorkersAnswer
-from autotune.space import ready_made, space_for
 
 router = APIRouter(tags=["operating"])
 
@@ -27,19 +20,6 @@ async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
     found = sorted(here.registry.workloads.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
-
-
-@router.get("/v1/spaces")
-def list_spaces(here: Here, _: Reader) -> SpacesAnswer:
-    """List the built-in search spaces, and which one `auto` uses on this machine."""
-    auto = space_for(here.machine()).name
-    return SpacesAnswer(auto=auto, spaces=tuple(ready_made().values()))
-
-
-@router.get("/v1/machine")
-def get_machine(here: Here, _: Reader) -> MachineAnswer:
-    """Get the machine that jobs run on."""
-    return MachineAnswer(devices=here.devices, machine=here.machine())
 
 
 @router.get("/v1/workers")

@@ -51,14 +51,13 @@ STATUSES: Mapping[str, int] = {
         ),
         429: ("quota-exceeded", "too-many-streams"),
         500: ("internal-error", "service-error", "unreadable-record"),
-        503: ("database-unavailable", "other-schema", "disk-full", "machine-unknown"),
+        503: ("database-unavailable", "other-schema", "disk-full"),
     }.items()
     for kind in kinds
 }
 RETRY_AFTER: Mapping[str, int] = {
     "quota-exceeded": 60,
     "too-many-streams": 10,
-    "machine-unknown": 10,
     "database-unavailable": 5,
     "other-schema": 60,
     "disk-full": 60,

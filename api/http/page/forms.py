@@ -17,12 +17,12 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from autotune.api.errors import InvalidBudget, MachineUnknown, ServiceError
+from autotune.api.errors import InvalidBudget, ServiceError
 from autotune.api.http.service import Service
 from autotune.api.requests import JobRequest, check_budget
 from autotune.objective import objective_names
 from autotune.options import SearchOptions, declared
-from autotune.space import AUTO, ready_made, space_for
+from autotune.space import AUTO, ready_made
 from autotune.strategies import strategies
 from autotune.text import roughly, sentence
 from autotune.value import Scalar
@@ -160,7 +160,6 @@ def rarer_options() -> tuple[Field, ...]:
 
 class Form:
     def __init__(self, service: Service, typed: QueryParams | None = None) -> None:
-        self._service = service
         self._quotas = service.settings.quotas
         self.typed = typed
         self.once = secrets.token_urlsafe(18)
@@ -197,7 +196,10 @@ class Form:
                 name="space",
                 label="Search space",
                 value=AUTO,
-                options=self._spaces(),
+                options=(
+                    (AUTO, "auto: chosen for the machine"),
+                    *((name, name) for name in ready_made()),
+                ),
                 hint="Strategies, batch sizes and input settings to try.",
             ),
             Field(name="labels", label="Labels", hint="To find the job by: team=vision, sprint=7."),
@@ -251,13 +253,6 @@ class Form:
             text = sentence(each["msg"].removeprefix("Value error, "))
             found[place] = _MESSAGES.get(place, text)
         return found
-
-    def _spaces(self) -> tuple[tuple[Scalar, str], ...]:
-        try:
-            auto = f"auto: {space_for(self._service.machine()).name} on this machine"
-        except MachineUnknown:
-            auto = "auto: chosen for this machine"
-        return ((AUTO, auto), *((name, name) for name in ready_made()))
 
 
 def _of_parameter(workload: str, name: str) -> str:

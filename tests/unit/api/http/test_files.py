@@ -73,14 +73,11 @@ def test_the_report_is_to_be_had_as_a_page(
     assert recommendation.script.strip() in unescape(re.sub("<[^>]+>", "", answer.text))
 
 
-def test_workloads_with_their_parameters_and_spaces_are_listed(client: TestClient) -> None:
+def test_workloads_with_their_parameters_are_listed(client: TestClient) -> None:
     answer = client.get("/v1/workloads")
     found = {each["name"]: each for each in answer.json()["workloads"]}
     assert found["digits"]["parameters"]["properties"]["filters"]["maximum"] == 512
     assert ".py" not in answer.text
-    shown = client.get("/v1/spaces").json()
-    assert shown["auto"] == "cpu"
-    assert "quick" in {each["name"] for each in shown["spaces"]}
 
 
 def test_a_schema_of_another_version_is_not_ready(anybody: TestClient, database: Database) -> None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.identity import Scope
-from autotune.api.settings import Settings
 from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job, WorkerInfo
-from autotune.testing import FAKE_MACHINE, fake_machine
 
 
 def test_the_metrics_tell_what_happens(client: TestClient, database: Database, done: Job) -> None:
@@ -56,27 +52,6 @@ def test_metrics_without_the_database(client_with: Any, monkeypatch: pytest.Monk
     assert "autotune_database_up 0.0" in answer.text
     assert "autotune_http_event_streams 0.0" in answer.text
     assert "autotune_jobs" not in answer.text
-
-
-def test_a_machine_that_is_not_known_yet_keeps_nobody_waiting(
-    serve: Callable[..., FastAPI], settings: Settings, database: Database
-) -> None:
-    """Status 503 says when to come again; the one of these devices counts, and before it any."""
-    app = serve(settings.model_copy(update={"machine": None}), keys=False)
-    client = TestClient(app, base_url="http://localhost")
-    for path in ("/v1/machine", "/v1/spaces"):
-        answer = client.get(path)
-        assert (answer.status_code, answer.json()["code"]) == (503, "machine-unknown")
-        assert int(answer.headers["retry-after"]) <= 10
-    assert client.post("/v1/tunings", json={"workload": "digits"}).status_code == 202
-    large = fake_machine(cpus=64)
-    workers.seen(database, WorkerInfo(worker="w", devices="other", host="h", machine=large))
-    assert client.get("/v1/machine").json()["machine"]["hosts"][0]["cpus"] == 64
-    mine = WorkerInfo(worker="gone", devices="bench", host="h", machine=FAKE_MACHINE)
-    workers.seen(database, mine)
-    workers.leave(database, mine)
-    assert client.get("/v1/machine").json()["machine"] == FAKE_MACHINE.model_dump(mode="json")
-    assert client.get("/v1/spaces").json()["auto"] == "cpu"
 
 
 def test_workers_are_listed_and_their_jobs_told_to_the_project_alone(
