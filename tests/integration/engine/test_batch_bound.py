@@ -32,7 +32,9 @@ class Memory(layers.Layer):
         self.last.assign(tf.reduce_mean(given, axis=(0, 1)))
         return seen
 """
+ACCUMULATES = "keras.optimizers.AdamW(gradient_accumulation_steps=4)"
 INNER = "keras.optimizers.SGD(gradient_accumulation_steps=2)"
+WITHIN = f"keras.optimizers.LossScaleOptimizer({INNER})"
 FOLD = "layers.Lambda(lambda t: ops.reshape(ops.reshape(t, (12 * 6, 4)), (-1, 6, 4)))"
 PAIRS = """
 def pairs(_, found):
@@ -81,10 +83,10 @@ def test_state_that_is_carried_on_is_found(
 
 
 def test_what_a_layer_keeps_for_later_is_no_such_state(inspect: Inspect) -> None:
-    """Moving averages and random numbers do not make a batch depend on the one before."""
+    """Moving averages, random numbers and gradients of several steps tie no batch to another."""
     kept = ("layers.LSTM(3, dropout=0.2)", "layers.BatchNormalization()", "layers.Dropout(0.5)")
-    facts = inspect(*kept, "layers.GaussianNoise(1.0)")
-    assert (facts.carried_state, facts.built_in_batch) == ("", None)
+    facts = inspect(*kept, "layers.GaussianNoise(1.0)", optimizer=WITHIN)
+    assert (facts.carried_state, facts.built_in_batch, facts.accumulated_steps) == ("", None, 2)
     assert facts.fit
     assert facts.fit.only_batch is None
 
@@ -99,27 +101,15 @@ def test_a_size_that_is_built_in_is_found(
 ) -> None:
     """Half of the batch cannot be trained, so no other one is tried."""
     facts = inspect(*layers, first=first, loss=loss)
-    assert facts.built_in_batch == 12
+    assert (facts.built_in_batch, facts.accumulated_steps) == (12, 1)
     assert facts.fit
     assert facts.fit.only_batch == 12
 
 
 def test_a_declared_size_alone_is_not_built_in(inspect: Inspect) -> None:
     """Keras takes other batches too, where nothing depends on the size."""
-    facts = inspect("layers.Dense(2)", size="12")
-    assert (facts.built_in_batch, facts.accumulated_steps) == (None, 1)
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "steps"),
-    [
-        ("keras.optimizers.AdamW(gradient_accumulation_steps=4)", 4),
-        (f"keras.optimizers.LossScaleOptimizer({INNER})", 2),
-    ],
-)
-def test_accumulated_steps_are_counted(inspect: Inspect, optimizer: str, steps: int) -> None:
-    """Also those of an optimizer within another."""
-    assert inspect("layers.Dense(2)", optimizer=optimizer).accumulated_steps == steps
+    facts = inspect("layers.Dense(2)", size="12", optimizer=ACCUMULATES)
+    assert (facts.built_in_batch, facts.accumulated_steps) == (None, 4)
 
 
 def test_factories_are_tried_with_the_size_that_the_model_declares(

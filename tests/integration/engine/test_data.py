@@ -91,11 +91,8 @@ def test_batches_are_taken_apart(engine: LocalEngine, tmp_path: Path) -> None:
 
 def test_the_examples_of_an_endless_dataset_are_given(engine: LocalEngine) -> None:
     """Nobody can count them."""
-    assert engine.execute(InspectionRequest(workload("endless", "dense"))).examples is None
-    assert (
-        engine.execute(InspectionRequest(workload("endless", "dense", examples=100))).examples
-        == 100
-    )
+    given = workload("endless", "dense", examples=100)
+    assert engine.execute(InspectionRequest(given)).examples == 100
 
 
 WHAT = ("alone", "threads", "others", "processes", "failing")
