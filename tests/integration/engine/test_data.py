@@ -22,8 +22,6 @@ pytestmark = pytest.mark.real
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROWS = {
-    "arrays": "dense",
-    "weighted": "dense",
     "in_a_list": "two_inputs",
     "in_a_dict": "named_inputs",
     "table": "dense",
