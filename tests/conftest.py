@@ -19,6 +19,8 @@ pytest.register_assert_rewrite("autotune.testing.contract")
 
 SEARCHES = ("tests/acceptance/test_tune.py", "tests/acceptance/test_scripts.py")
 """Files whose searches of this machine would wait for each other."""
+PAGES = tuple(f"tests/browser/test_{name}.py" for name in ("everybody", "layout", "page"))
+"""Files whose tests share a service, a job and a browser."""
 LONG = (
     *SEARCHES,
     "tests/integration/api/test_deploy.py",
@@ -54,11 +56,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class OneSearch(LoadFileScheduling):
-    """Keeps each file together, whose tests share what is made once, and so all that searches."""
+    """Keeps each file together, whose tests share what is made once, and some files as well."""
 
     def _split_scope(self, nodeid: str) -> str:
         scope: str = super()._split_scope(nodeid)
-        return "searches" if scope in SEARCHES else scope
+        return "searches" if scope in SEARCHES else "pages" if scope in PAGES else scope
 
 
 @pytest.hookimpl(optionalhook=True)  # Without xdist nobody calls it.

@@ -1,36 +1,22 @@
-"""Engines that only play trials, for what happens around them, and so in seconds."""
+"""An engine that only plays trials, for what happens around them, and so in seconds."""
 
 from __future__ import annotations
 
 import resource
-import shutil
 
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.testing import FakeEngine
 
 
-class Playing(FakeEngine):
-    """A machine on which larger batches are faster."""
+class Filling(FakeEngine):
+    """While the third trial runs the disk fills: from then on it takes only small files."""
 
     def __init__(self) -> None:
         super().__init__(lambda configuration: 1000.0 * configuration.global_batch**0.3)
-
-
-class Filling(Playing):
-    """While the third trial runs the disk fills: from then on it takes only small files."""
 
     def run(self, request: TrialRequest, watch: Watch) -> RunResult:
         if len(self.requests) == 2:
             _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, most))
-        return super().run(request, watch)
-
-
-class Removing(Playing):
-    """Somebody removes the output folder while the third trial runs."""
-
-    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
-        if len(self.requests) == 2:
-            shutil.rmtree(request.folder.parents[2])
         return super().run(request, watch)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.running import python
 
-from .conftest import EXAMPLES, FIELD, Run, counted
+from .conftest import FIELD, Run, counted
 
 pytestmark = pytest.mark.real
 
@@ -44,9 +44,8 @@ Tuned = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with programs, among them an example and a notebook."""
+    """A folder with programs, among them a notebook."""
     folder = Path(shutil.copytree(FIELD, tmp_path_factory.mktemp("my scripts") / "scripts"))
-    shutil.copy(EXAMPLES / "whole_script.py", folder / "train.py")
     cells = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in CELLS]
     (folder / "train.ipynb").write_text(json.dumps({"cells": cells}))
     (folder / "two_workers.yaml").write_text(TWO_WORKERS)
@@ -67,10 +66,10 @@ def tuned(run: Run, folder: Path) -> Tuned:
 
 
 def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) -> None:
-    """Two workers are tried although it validates, and the program makes 3 epochs of 63 steps."""
+    """Two workers are tried although it validates; the program makes the 3 epochs of 63 steps."""
     asked = ("--space", str(folder / "two_workers.yaml"), "--no-diagnose", "--global-batch", "16")
-    found = tuned("strategy_of_its_own.py", *asked, *counted(4, 1000))
-    assert "MirroredStrategy in line 10 is taken out" in found["stderr"]
+    found = tuned("strategy_of_its_own.py", *asked, *counted(4, 1000), "--", "3")
+    assert "MirroredStrategy in line 11 is taken out" in found["stderr"]
     workers = {each["configuration"]["workers"]: each["outcome"] for each in found["trials"]}
     assert workers[1] == "measured"
     assert workers[2] in ("measured", "pruned")
@@ -81,20 +80,11 @@ def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) 
     assert trained == {"updates": 3 * 63, "validated": 3, "evaluated": 2}
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "batch", "printed"),
-    [
-        ("train.py", ["--", "--units", "16"], 64, "Best accuracy:"),
-        ("train.ipynb", [], 40, "Best loss:"),
-    ],
-)
-def test_a_script_is_tuned_and_its_program_runs_to_the_end(
-    tuned: Tuned, folder: Path, script: str, arguments: list[str], batch: int, printed: str
-) -> None:
-    """The script's own batch is tried first, trials write nothing, and the program goes on."""
-    found = tuned(script, *NO_CHOICE, *counted(1, 400), *arguments)
-    assert found["trials"][0]["configuration"]["per_replica_batch"] == batch
+def test_a_notebook_is_tuned_and_its_program_runs_to_the_end(tuned: Tuned, folder: Path) -> None:
+    """Its own batch is tried first, trials write nothing, and the program goes on."""
+    found = tuned("train.ipynb", *NO_CHOICE, *counted(1, 400))
+    assert found["trials"][0]["configuration"]["per_replica_batch"] == 40
     assert not (folder / "rows.txt").exists()
     steps = found["configuration"]["steps_per_execution"]
     shortly = ("--epochs", "1", "--steps-per-epoch", str(steps))
-    assert printed in python(folder, folder / f"out-{script}" / "train.py", *shortly)
+    assert "Best loss:" in python(folder, folder / "out-train.ipynb" / "train.py", *shortly)

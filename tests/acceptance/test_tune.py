@@ -18,7 +18,7 @@ from .conftest import COMMAND, DIGITS, Done, Run, counted
 pytestmark = pytest.mark.real
 
 CALL = ("tune", *DIGITS, "--space", "quick")
-TWO_ROUNDS = ("--engine", "counting:Counting", "--seconds", "700")
+ONE_ROUND = ("--engine", "counting:Counting", "--seconds", "400")
 """Each of its runs takes 150 s by that engine's clock, whatever it took."""
 Interrupted = tuple[Done, list[psutil.Process]]
 
@@ -59,9 +59,9 @@ def kept(interrupted: Interrupted, out: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def search(run: Run, kept: list[str]) -> Done:
-    """The same search to its end, with time for five runs by a clock that counts them."""
+    """The same search to its end, with one trial more, by a clock that counts runs."""
     assert kept
-    done = run(*CALL, "--resume", *counted(3, 800), "--json")
+    done = run(*CALL, "--resume", *counted(len(kept) + 1, 650), "--json")
     assert done.returncode == 0, done.stderr
     return done
 
@@ -114,7 +114,7 @@ def test_the_program_trains(run: Run, search: Done, out: Path) -> None:
 def test_what_was_recommended_is_verified(run: Run, search: Done, out: Path) -> None:
     """The program ran, its throughput is told, and the exit code is that of the answer."""
     assert search.stdout
-    done = run("verify", out / "config.yaml", "--json", *TWO_ROUNDS)
+    done = run("verify", out / "config.yaml", "--json", *ONE_ROUND)
     read = json.loads(done.stdout)
     assert done.returncode == int(read["answer"] == "fails"), done.stderr
     assert read["summary"]

@@ -1,4 +1,4 @@
-"""The options of a search."""
+"""The options of a search, and the configuration with its axes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pydantic import BaseModel, ValidationError
 from autotune.api.values import Tuning
 from autotune.cli import app
 from autotune.cli.options import help_text
+from autotune.config import Configuration, accepts, axes, default_of, describe
 from autotune.errors import UsageError
 from autotune.options import Declared, SearchOptions, declared, options_from
+from autotune.strategies import strategies
 
 
 @pytest.mark.parametrize(
@@ -115,3 +117,24 @@ def test_the_docstring_of_the_call_leads_to_the_options() -> None:
     for option in declared():
         assert option.description.endswith(".")
         assert option.description in " ".join((inspect.getdoc(SearchOptions) or "").split())
+
+
+def test_every_field_but_the_users_own_is_an_axis() -> None:
+    """Some strategy has it, and its default is one of its values."""
+    assert {*axes(), "arguments"} == {*Configuration.model_fields}
+    for name in axes():
+        assert any(each.has(name) for each in strategies().values()), name
+        assert accepts(name, default_of(name)) is None
+
+
+@pytest.mark.parametrize("name", list(Configuration.model_fields))
+def test_every_axis_is_documented_in_a_sentence(name: str) -> None:
+    assert describe(name)[0].isupper()
+    assert describe(name).endswith(".")
+
+
+def test_processes_and_replicas_are_counted() -> None:
+    configuration = Configuration(workers=2, replicas_per_worker=2, per_replica_batch=8)
+    assert (configuration.replicas, configuration.global_batch) == (4, 32)
+    served = configuration.but(servers=1)  # One more gives the orders then.
+    assert (configuration.processes, served.processes, served.replicas) == (2, 4, 4)

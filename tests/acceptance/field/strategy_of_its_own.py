@@ -1,6 +1,7 @@
 """63 steps an epoch, by a strategy that it makes itself, with validation and evaluation."""
 
 import json
+import sys
 from pathlib import Path
 
 import keras
@@ -19,7 +20,7 @@ with strategy.scope():
     model.compile("sgd", loss, metrics=["accuracy"])
 fitted = model.fit(
     strategy.experimental_distribute_dataset(data),
-    epochs=3,
+    epochs=int(sys.argv[1]),
     validation_data=(x[:100], y[:100]),
     verbose=0,
 )

@@ -26,15 +26,8 @@ A search may make four runs in it, by the clock of its engine."""
 RESTARTS = 5
 """More than a unit has that works."""
 AS_USER = ("runuser", "-u", "autotune", "--")
-SHORT, LONG = (
-    SearchOptions(
-        max_trials=trials,
-        budget=SECONDS,
-        strategies=("one_device",),
-        global_batch=32,
-        diagnose=False,
-    )
-    for trials in (1, 2)
+OPTIONS = SearchOptions(
+    max_trials=2, budget=SECONDS, strategies=("one_device",), global_batch=32, diagnose=False
 )
 
 
@@ -85,24 +78,21 @@ def new_key() -> str:
 
 
 def used() -> dict[str, Any]:
-    """Return what becomes of jobs, of an API that is killed, and of a worker that is stopped."""
+    """Return what becomes of a job whose worker is stopped, and whose API is killed meanwhile."""
     with Client(ADDRESS, new_key(), patience=SECONDS) as client:
-        first = client.submit("digits", space="quick", options=SHORT)
-        kinds = [each.body.kind for each in client.follow(first)]
+        job = client.submit("digits", space="quick", options=OPTIONS)
+        until(lambda: client.job(job).trials > 0)
+        said("systemctl", "stop", WORKER)
+        stopped = client.job(job).state
         before = process(API)["Pid"]
         said("systemctl", "kill", "--signal=KILL", "--kill-whom=main", API)
         until(lambda: is_served() and process(API)["Pid"] != before)
-        second = client.submit("digits", space="quick", options=LONG)
-        until(lambda: client.job(second).trials > 0)
-        said("systemctl", "stop", WORKER)
-        stopped = client.job(second).state
         said("systemctl", "start", WORKER)
-        client.wait(second)
+        kinds = [each.body.kind for each in client.follow(job)]
         return {
-            "first": client.job(first).state,
-            "events": (kinds[0], kinds[-1]),
             "stopped": stopped,
-            "second": client.job(second).state,
+            "events": (kinds[0], kinds[-1]),
+            "state": client.job(job).state,
         }
 
 

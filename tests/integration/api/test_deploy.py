@@ -140,10 +140,9 @@ def test_the_units_serve_under_systemd(place: Path) -> None:
     found = json.loads(shown.read_text("utf-8"))
     confined = {"user": "autotune", "capabilities": 0, "gains": False, "filtered": True}
     assert found == {
-        "first": "done",
         "events": ["queued", "ended"],
         "stopped": "queued",
-        "second": "done",
+        "state": "done",
         "autotune-api": confined,
         "autotune-worker": confined,
         "left": "",

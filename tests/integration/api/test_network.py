@@ -130,7 +130,10 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
     paths, _, rest = tuner._PROGRAM.partition("from ")
     monkeypatch.setattr(tuner, "_PROGRAM", f"{paths}{refusing}from {rest}")
     changes = {"engine": "service_engines:quick", "isolation": Isolation.REQUIRED}
-    assert Worker(database, settings.model_copy(update=changes)).run_one()
+    worker = Worker(database, settings.model_copy(update=changes))
+    # Afterwards it pauses, which test_trouble.py looks at.
+    monkeypatch.setattr(worker._stop, "wait", lambda _: True)
+    assert worker.run_one()
     assert jobs.get(job.id, None).state is State.QUEUED
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import QuotaExceeded, Superseded
+from autotune.api.errors import QuotaExceeded
 from autotune.api.requests import JobRequest, ListQuery
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
@@ -17,19 +16,12 @@ from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import (
-    ClaimedJob,
-    JobOutcome,
-    LeaseToken,
-    ProcessIdentity,
-    WorkerInfo,
-)
+from autotune.api.values import ClaimedJob, LeaseToken, ProcessIdentity, WorkerInfo
 from autotune.config import Configuration
 from autotune.trial import Trial
 from tests.trials import ended_trial
 
 LEASE = 30.0
-DONE = JobOutcome(state=State.DONE, summary="Stay on one device.", recommendation="{}")
 
 
 def claim(database: Database, devices: str = "bench", worker: str = "w1") -> ClaimedJob | None:
@@ -146,31 +138,6 @@ def test_a_job_without_trials_goes_to_any_worker(
     lapse(database)
     assert take(database, devices="others", worker="w2").token.attempt == 2
     assert jobs.get(token.job_id, "me").state is State.RUNNING
-
-
-WRITES: tuple[Callable[[Database, LeaseToken], object], ...] = (
-    lambda d, g: attempts.renew(d, g, LEASE),
-    attempts.status,
-    lambda d, g: attempts.record(d, g, AttemptReport(number=1, trial=ended_trial())),
-    lambda d, g: attempts.note_process(d, g, ProcessIdentity(pid=1, started=1)),
-    lambda d, g: attempts.finish(d, g, DONE),
-    lambda d, g: attempts.let_go(d, g, "died", "It died."),
-)
-
-
-@pytest.mark.parametrize("taken", [False, True], ids=["lapsed", "taken over"])
-def test_a_worker_that_wakes_after_its_lease_is_refused(
-    database: Database, jobs: Jobs, token: LeaseToken, *, taken: bool
-) -> None:
-    lapse(database)
-    if taken:
-        take(database, worker="w2")
-    before = jobs.get(token.job_id, "me")
-    for write in WRITES:
-        with pytest.raises(Superseded):
-            write(database, token)
-    assert jobs.get(token.job_id, "me") == before
-    assert jobs.detail(token.job_id, "me").trials == ()
 
 
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(

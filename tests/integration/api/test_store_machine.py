@@ -25,7 +25,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, metadata
-from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
+from autotune.api.values import JobOutcome, LeaseToken, ProcessIdentity, WorkerInfo
 from autotune.api.workloads import Registered, Registry
 from tests.trials import ended_trial
 
@@ -140,6 +140,8 @@ class StoreMachine(RuleBasedStateMachine):
         token = data.draw(st.sampled_from(self.old))
         for write in (
             lambda: attempts.renew(self.database, token, LEASE),
+            lambda: attempts.status(self.database, token),
+            lambda: attempts.note_process(self.database, token, ProcessIdentity(pid=1, started=1)),
             lambda: attempts.record(
                 self.database, token, AttemptReport(number=1, trial=ended_trial(99))
             ),
@@ -195,7 +197,7 @@ class StoreMachine(RuleBasedStateMachine):
         return not bound or model.state is State.CANCELLING
 
 
-def test_the_store_does_as_its_model(database: Database) -> None:
+def test_the_store_does_as_its_model(database: Database, url: str) -> None:
     """Whatever is called in whatever order, jobs end once and no attempt writes after its time."""
 
     class Machine(StoreMachine):
@@ -205,7 +207,7 @@ def test_the_store_does_as_its_model(database: Database) -> None:
     run_machine(
         Machine,
         settings=settings(
-            max_examples=15,
+            max_examples=15 if url.startswith("sqlite") else 8,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

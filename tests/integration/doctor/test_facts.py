@@ -36,21 +36,6 @@ IDLE = (
 )
 
 
-def try_out(program: str, asked: Any) -> dict[str, Any]:
-    """Return what a program of `programs`, in a process of its own, tells of what it is asked."""
-    done = subprocess.run(
-        [sys.executable, Path(__file__).parent / "programs" / program],
-        input=json.dumps(asked),
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
-
-
 def methods(old: Old) -> list[str]:
     return [name for kind, name in old.methods if kind in {Kind.STRATEGY, None}]
 
@@ -62,13 +47,24 @@ def names(old: Old) -> list[str]:
 
 @pytest.fixture(scope="module")
 def facts() -> dict[str, Any]:
-    """What can be tried out in one process."""
+    """What a program of its own, with one import of TensorFlow, has tried out."""
     asked = {
         "names": [*names(REMOVED), *names(KERAS_2), *names(DEPRECATED)],
         "methods": [*methods(REMOVED), *methods(DEPRECATED)],
         "devices": DEVICES,
+        "starts": [*STARTS, *IDLE],
     }
-    return try_out("facts.py", asked)
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parent / "programs" / "facts.py"],
+        input=json.dumps(asked),
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def test_what_is_called_removed_is_gone(facts: dict[str, Any]) -> None:
@@ -103,24 +99,18 @@ def test_models_and_optimizers_belong_into_the_scope(facts: dict[str, Any]) -> N
     }
 
 
-@pytest.fixture(scope="module")
-def startup() -> dict[str, Any]:
-    """What is tried out each in a process of its own."""
-    return try_out("startup.py", [*STARTS, *IDLE])
-
-
-def test_settings_are_refused_once_the_runtime_has_started(startup: dict[str, Any]) -> None:
+def test_settings_are_refused_once_the_runtime_has_started(facts: dict[str, Any]) -> None:
     """By each of what the rule counts as a start, and by nothing that it does not."""
-    assert [each for each in STARTS if startup["settings"][each]] == []
-    assert [each for each in IDLE if not startup["settings"][each]] == []
+    assert [each for each in STARTS if facts["settings"][each]] == []
+    assert [each for each in IDLE if not facts["settings"][each]] == []
 
 
-def test_gradients_cannot_be_accumulated_on_replicas(startup: dict[str, Any]) -> None:
+def test_gradients_cannot_be_accumulated_on_replicas(facts: dict[str, Any]) -> None:
     """Once they can, the rule goes."""
-    assert startup["accumulation"] == {"None": True, "2": False}
+    assert facts["accumulation"] == {"None": True, "2": False}
 
 
-def test_keras_cannot_train_on_two_workers(startup: dict[str, Any]) -> None:
+def test_keras_cannot_train_on_two_workers(facts: dict[str, Any]) -> None:
     """Once it can, the rule goes."""
-    assert startup["workers"] == {"fit": False, "evaluate": False}
-    assert startup["predict"]
+    assert facts["workers"] == {"fit": False, "evaluate": False}
+    assert facts["predict"]

@@ -10,7 +10,7 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, trial_request
-from autotune.workload import Workload
+from autotune.workload import Returned, Workload, WorkloadFacts
 
 from .conftest import MACHINE, in_module, in_script
 
@@ -39,9 +39,13 @@ TWO = ONE.but(per_replica_batch=8, replicas_per_worker=2)
 
 
 def timed(
-    engine: LocalEngine, workload: Workload, folder: Path, configuration: Configuration = ONE
+    engine: LocalEngine,
+    workload: Workload,
+    folder: Path,
+    configuration: Configuration = ONE,
+    facts: WorkloadFacts | None = None,
 ) -> BetweenEpochs:
-    facts = engine.execute(InspectionRequest(workload))
+    facts = facts or engine.execute(InspectionRequest(workload))
     trial = trial_request(configuration, workload, facts, MACHINE, folder / "trial")
     found = engine.execute(BetweenEpochsRequest(trial=trial))
     assert found is not None
@@ -62,7 +66,8 @@ def test_validation_and_checkpoint_are_timed(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration
 ) -> None:
     """Two examples take 0.2 s each to be read, and the tracing of the first time does not count."""
-    found = timed(engine, in_module(tmp_path, TEXT), tmp_path, configuration)
+    facts = WorkloadFacts(examples=64, returned=Returned(beside=True))
+    found = timed(engine, in_module(tmp_path, TEXT), tmp_path, configuration, facts)
     assert found.validation >= 0.4
     assert 0 < found.checkpoint < found.validation + 5
 

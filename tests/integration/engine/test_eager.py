@@ -49,14 +49,23 @@ def test_the_line_that_asks_for_it_is_found(inspect: Inspect, lines: list[str], 
 
 
 @pytest.mark.parametrize(
-    ("asked", "xla"), [("run_eagerly=False", False), ("jit_compile=True", True)]
+    ("made", "asked", "xla", "own"),
+    [
+        ("Own", "run_eagerly=False", False, True),
+        ("keras.Sequential", "jit_compile=True", True, False),
+    ],
 )
-def test_the_xla_that_keras_takes_is_found(inspect: Inspect, asked: str, *, xla: bool) -> None:
-    """By itself it takes none on CPUs; what it compiles is not eager, nor a function of its own."""
-    facts = inspect(f"model = keras.Sequential(stack)\nmodel.compile('sgd', 'mse', {asked})")
+def test_the_xla_that_keras_takes_is_found(
+    inspect: Inspect, made: str, asked: str, *, xla: bool, own: bool
+) -> None:
+    """By itself it takes none on CPUs; what it compiles is not eager.
+
+    A train function of the model's own is told apart, which only Model.fit calls.
+    """
+    facts = inspect(f"{FUNCTION}model = {made}(stack)\nmodel.compile('sgd', 'mse', {asked})")
     assert facts.fit
     assert (facts.jit_compile, facts.eager, facts.fit.eager) == (xla, False, None)
-    assert not facts.own_train_function
+    assert facts.own_train_function is own
 
 
 @pytest.mark.parametrize("value", ["logs['loss'].numpy()", "1 if logs['loss'] > 2 else 0"])
@@ -66,8 +75,3 @@ def test_a_step_that_needs_eager_execution_says_why(inspect: Inspect, value: str
     facts = inspect(OWN.format(value) + compiled)
     assert facts.eager
     assert "in my train.py line 9" in facts.uncompilable
-
-
-def test_a_train_function_of_its_own_is_found(inspect: Inspect) -> None:
-    """Only Model.fit calls it."""
-    assert inspect(FUNCTION + "model = Own(stack)\nmodel.compile('sgd', 'mse')").own_train_function

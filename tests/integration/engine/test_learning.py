@@ -10,9 +10,9 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import LearningRequest, trial_request
 from autotune.stats.gradients import Learning, Unpredictable
+from autotune.workload import WorkloadFacts
 
 from .conftest import in_module
 
@@ -56,7 +56,7 @@ def learn(engine: LocalEngine, tmp_path: Path) -> Learn:
 
     def learn(**changed: str) -> Learning:
         workload = in_module(tmp_path, TEXT.format(**STILL | changed), "callbacks")
-        facts, machine = engine.execute(InspectionRequest(workload)), engine.machine()
+        facts, machine = WorkloadFacts(examples=4096), engine.machine()
         trial = trial_request(Configuration(), workload, facts, machine, tmp_path / "run")
         return engine.execute(LearningRequest(trial=trial, seconds=4.0))
 

@@ -16,12 +16,10 @@ import h5py
 import numpy as np
 import pytest
 
-from autotune import library
 from autotune.program import Program
 from tests.golden import deliver, golden_texts
 
 HERE = Path(__file__).parent
-LIBRARY = Path(library.__file__).parent
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
 HANGS = 800
 """Seconds after which a program hangs rather than being slow."""
@@ -47,7 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def alone(folder: Path) -> Iterator[Run]:
     """Return a function that runs a program of one process, which imports nothing anew.
 
-    It returns what was printed; `notes` are those of an order to run_programs.py.
+    It returns what was printed; `notes` are those of an order to run_programs.py. A program has to
+    end with the `status`.
     """
     output = folder / "printed by the last one"
     command, pipe = [sys.executable, HERE / "run_programs.py"], subprocess.PIPE
@@ -63,6 +62,7 @@ def alone(folder: Path) -> Iterator[Run]:
             *arguments: str | Path,
             cwd: Path = HERE,
             notes: dict[str, str] | None = None,
+            status: int = 0,
             **variables: str,
         ) -> str:
             order = {
@@ -74,8 +74,8 @@ def alone(folder: Path) -> Iterator[Run]:
                 **(notes or {}),
             }
             print(json.dumps(order), file=asked, flush=True)
-            status, printed = int(answers.readline()), output.read_text()
-            assert status == 0, printed
+            found, printed = int(answers.readline()), output.read_text()
+            assert found == status, printed
             return printed
 
         yield run
@@ -116,22 +116,14 @@ def done(folder: Path, alone: Run) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def gangs(folder: Path) -> dict[str, str]:
-    """Run gangs and a cluster through their launchers, and return what each printed."""
-    return {
-        "workers_data": gang(folder, "workers_data", *STEPS),
-        # More epochs than wanted: one worker ends the training in the second.
-        "workers_source": gang(folder, "workers_source", "--epochs", "9", *STEPS[2:]),
-        "servers_data": gang(folder, "servers_data", *STEPS, launcher="launch_servers"),
-    }
-
-
-def gang(folder: Path, name: str, *arguments: str, launcher: str = "launch") -> str:
-    own = folder / name
+def gang(folder: Path) -> None:
+    """Run a gang through its launcher."""
+    own = folder / "workers_source"
     own.mkdir()
     texts = golden_texts()
-    launch = deliver(own / "train.py", texts[f"{name}.py"], texts[f"{launcher}.py"])
-    return start(own, launch, *arguments, "--save", folder / f"{name}.keras")
+    launch = deliver(own / "train.py", texts["workers_source.py"], texts["launch.py"])
+    # More epochs than wanted: one worker ends the training in the second.
+    start(own, launch, "--epochs", "9", *STEPS[2:], "--save", folder / "workers_source.keras")
 
 
 def start(folder: Path, *command: str | Path, cwd: Path = HERE, **variables: str) -> str:

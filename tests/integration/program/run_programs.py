@@ -102,6 +102,8 @@ def run_apart(order: dict[str, Any]) -> int:
         (note if "result" in order else run)(order)
         status = 0
     except SystemExit as exc:
+        if isinstance(exc.code, str):
+            sys.stderr.write(f"{exc.code}\n")
         status = 1 if exc.code else 0
     except BaseException:  # noqa: BLE001 - whatever it is, it belongs into the report
         traceback.print_exc()

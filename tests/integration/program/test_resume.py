@@ -7,17 +7,18 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
+from autotune.program import Program
 from tests.golden import deliver, golden_texts
 from tests.waiting import until
 
-from .conftest import ENVIRONMENT, HERE, LIBRARY
+from .conftest import ENVIRONMENT, HERE, Run, weights
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -35,8 +36,6 @@ def callbacks():
     return [Slow()]
 """
 AGAIN = """
-import sys
-
 import keras
 import numpy as np
 
@@ -45,16 +44,17 @@ from keras_training import Checkpoints, ScaledRate
 
 x = np.ones((64, 1), "float32")
 
-def rate_after(epochs):
+def trained(epochs):
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(0.001), "mse")
     checkpoints = Checkpoints("saved")
     checkpoints.stays = True
     scaled = ScaledRate(2.0, 8, (64, 1.0), 1, workers=1, saves=False)
     model.fit(x, x, batch_size=8, epochs=epochs, callbacks=[scaled, checkpoints], verbose=0)
-    return float(model.optimizer.learning_rate.numpy())
+    rate = round(float(model.optimizer.learning_rate.numpy()), 6)
+    return rate, int(model.optimizer.iterations.numpy())
 
-print([round(rate_after(epochs), 6) for epochs in (1, 2, 3)])
+found = [trained(epochs) for epochs in (1, 2, 3)]
 
 class Second(keras.Model):
     def __init__(self):
@@ -73,53 +73,37 @@ for epochs in (1, 2):
     checkpoints = Checkpoints("second")
     checkpoints.stays = True
     model.fit(x, batch_size=32, epochs=epochs, callbacks=[checkpoints], verbose=0)
-    print(int(model.second.iterations.numpy()))
-print([batch.numpy().tolist() for batch in batches_of(np.arange(6), batch_size=4, shuffle=False)])
-rate_after(2)
+    found.append(int(model.second.iterations.numpy()))
+batches = batches_of(np.arange(6), batch_size=4, shuffle=False)
+print(found, [batch.numpy().tolist() for batch in batches])
+trained(2)
 """
 """A model without variables goes on twice with a scaled rate, then with too few epochs. One with an
-optimizer of its own goes on with that: the first step of its second training counts for nothing."""
-LATE = """
-import keras
-import numpy as np
-import tensorflow as tf
-
-def dataset_fn():
-    x = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
-    return tf.data.Dataset.from_tensor_slices((x, x @ np.ones((4, 1), "float32")))
-
-def model_fn():
-    model = keras.Sequential([keras.layers.Dense(1)])
-    model.compile(keras.optimizers.SGD(0.02), "mse")
-    return model
-"""
-"""Knows its input from its first batch only."""
-PROGRAMS = {
-    "one device": "one_device",
-    "replicas": "mirrored_fit",
-    "workers": "workers_data",
-    "servers": "servers_data",
-}
+optimizer of its own goes on with that. The first step of each later training counts for nothing."""
+PROGRAMS = {"replicas": "mirrored_fit", "workers": "workers_data", "servers": "servers_data"}
 LAUNCH = {"workers": "launch.py", "servers": "launch_servers.py"}
 
 
 class Training:
     """A program in a folder of its own."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
-        folder.mkdir()
+    def __init__(self, train: Run, folder: Path, kind: str) -> None:
         (folder / "slowly.py").write_text(SLOWLY)
         texts = golden_texts()
         launch = texts[LAUNCH[kind]] if kind in LAUNCH else None
-        self.file = deliver(folder / "train.py", texts[f"{PROGRAMS[kind]}.py"], launch)
+        self.program = Program(train=texts[f"{PROGRAMS[kind]}.py"], launch=launch)
         self.history, self.model = folder / "history.csv", folder / "model.keras"
-        self.folder = folder
+        self.folder, self.train = folder, train
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def order(self, *arguments: str) -> list[str]:
         steps = ["--epochs", str(EPOCHS), "--steps-per-epoch", "8", "--verbose", "2"]
-        asked = [*steps, "--history", str(self.history), "--resume", *arguments]
+        return [*steps, "--history", str(self.history), "--resume", *arguments]
+
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it slowly, in a process of its own."""
+        file = deliver(self.folder / "train.py", self.program.train, self.program.launch)
         return subprocess.Popen(
-            [sys.executable, self.file, *asked],
+            [sys.executable, file, *self.order("--callbacks", "slowly:callbacks", *arguments)],
             cwd=HERE,
             env={**ENVIRONMENT, "PYTHONPATH": str(self.folder)},
             stdout=subprocess.PIPE,
@@ -127,15 +111,12 @@ class Training:
             text=True,
         )
 
-    def finish(self, *arguments: str, status: int = 0) -> str:
-        with self.start(*arguments) as process:
-            printed, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == status, printed
-        return printed
+    def finish(self, *arguments: str, **options: Any) -> str:
+        return self.train(self.folder, self.program, *self.order(*arguments), **options)
 
     def be_killed(self) -> None:
         """Train until the third epoch was saved, and leave no process."""
-        with self.start("--callbacks", "slowly:callbacks") as process:
+        with self.begin() as process:
             self.wait_for_epoch(2)
             for each in [process, *psutil.Process(process.pid).children(recursive=True)]:
                 each.send_signal(signal.SIGKILL)
@@ -150,105 +131,106 @@ class Training:
         until(lambda: self.history.exists() and epoch in self.losses(), PATIENCE)
 
 
-Undisturbed = Callable[[str], tuple[Training, str]]
+Trained = tuple[Training, str]
+"""A training, and what it printed."""
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """Return a function that gives a training that nobody has killed, and what it printed.
-
-    It ends with an error, because there is no place for its model.
-    """
-
-    @cache
-    def trained(kind: str) -> tuple[Training, str]:
-        training = Training(tmp_path_factory.mktemp("undisturbed") / kind, kind)
-        training.model.mkdir()
-        return training, training.finish("--save", str(training.model), status=1)
-
-    return trained
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, train: Run) -> Trained:
+    """Nobody has killed it. It ends with an error, because there is no place for its model."""
+    training = Training(train, tmp_path_factory.mktemp("undisturbed"), "replicas")
+    training.model.mkdir()
+    return training, training.finish("--save", str(training.model), status=1)
 
 
-def test_all_that_were_killed_go_on(tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """From the last epoch that was saved, with the optimizer's state, to the same losses."""
-    training = Training(tmp_path / "killed", "replicas")
-    training.be_killed()
-    # As where it is killed while it saves.
-    (training.folder / "checkpoints" / "draft-9.weights.h5").write_bytes(b"cut o")
-    printed = training.finish()
-    assert "Going on after epoch" in printed
-    assert not (training.folder / "checkpoints").exists()
-    assert training.losses() == pytest.approx(undisturbed("replicas")[0].losses(), rel=1e-4)
-
-
-def test_a_worker_that_was_killed_is_started_again(
-    tmp_path: Path, undisturbed: Undisturbed
-) -> None:
-    """With the other one, which cannot go on without it."""
-    training = Training(tmp_path / "killed", "workers")
-    with training.start("--callbacks", "slowly:callbacks") as process:
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory, train: Run) -> Trained:
+    """One of its two workers was killed. It ends with an error too."""
+    training = Training(train, tmp_path_factory.mktemp("restarted"), "workers")
+    training.model.mkdir()
+    with training.begin("--save", str(training.model)) as process:
         training.wait_for_epoch(2)
         for each in psutil.Process(process.pid).children(recursive=True):
             task = json.loads(each.environ().get("TF_CONFIG", "{}")).get("task", {})
             if task.get("index") == 1:
                 each.send_signal(signal.SIGKILL)
         printed, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, printed
+    assert process.returncode == 1, printed
+    return training, printed
+
+
+def figures(printed: str) -> list[str]:
+    """Return the lines on epochs."""
+    return [line for line in printed.splitlines() if "loss:" in line]
+
+
+def test_all_that_were_killed_go_on(tmp_path: Path, train: Run, undisturbed: Trained) -> None:
+    """From the last epoch that was saved, with the optimizer's state, to the same losses."""
+    training = Training(train, tmp_path, "replicas")
+    training.be_killed()
+    # As where it is killed while it saves.
+    (training.folder / "checkpoints" / "draft-9.weights.h5").write_bytes(b"cut o")
+    printed = training.finish()
+    assert "Going on after epoch" in printed
+    assert not (training.folder / "checkpoints").exists()
+    assert training.losses() == pytest.approx(undisturbed[0].losses(), rel=1e-4)
+
+
+def test_a_worker_that_was_killed_is_started_again(
+    restarted: Trained, undisturbed: Trained
+) -> None:
+    """With the other one, which cannot go on without it, to what replicas of one process learn."""
+    training, printed = restarted
     assert "Worker 1 exited with status -9." in printed
     assert "Starting all again, from the last checkpoint." in printed
     assert "Going on after epoch" in printed
-    assert not (training.folder / "checkpoints").exists()
-    assert training.losses() == pytest.approx(undisturbed("workers")[0].losses(), rel=1e-4)
+    assert training.losses() == pytest.approx(undisturbed[0].losses(), rel=1e-4)
 
 
-def test_what_is_kept_is_neither_changed_nor_removed(tmp_path: Path) -> None:
+def test_a_gang_reports_the_metrics_of_all_workers(
+    restarted: Trained, undisturbed: Trained
+) -> None:
+    """Worker 0 prints what one process would, and the others print nothing."""
+    lines, expected = figures(restarted[1]), figures(undisturbed[1])
+    assert lines[-1].partition("accuracy:")[2] == expected[-1].partition("accuracy:")[2] != ""
+    assert all(line.startswith("[worker 0] ") for line in lines)
+
+
+def test_what_is_kept_is_neither_changed_nor_removed(tmp_path: Path, alone: Run) -> None:
     """The user's own rate, further optimizers, and the epochs where fewer are asked for.
 
     The last batch of data that are not shuffled is filled up, or its examples would never train.
     """
-    library = {"PYTHONPATH": str(LIBRARY)}
-    done = subprocess.run(
-        [sys.executable, "-c", AGAIN],
-        cwd=tmp_path,
-        env={**ENVIRONMENT, **library},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert done.returncode == 1, done.stderr
-    printed = [each for each in done.stdout.splitlines() if not each.startswith("Going on")]
-    assert printed == ["[0.001, 0.001, 0.001]", "2", "3", "[[0, 1, 2, 3], [4, 5, 0, 1]]"]
-    assert "saved holds 3 epochs of a training: go on by --epochs 4 or more" in done.stderr
+    printed = alone(deliver(tmp_path / "again.py", AGAIN), cwd=tmp_path, status=1)
+    found = "[(0.001, 8), (0.001, 15), (0.001, 22), 2, 3] [[0, 1, 2, 3], [4, 5, 0, 1]]\n"
+    assert found in printed
+    assert "saved holds 3 epochs of a training: go on by --epochs 4 or more" in printed
     assert (tmp_path / "saved" / "3.weights.h5").exists()
 
 
-def test_a_model_without_variables_goes_on_too(tmp_path: Path) -> None:
-    training = Training(tmp_path / "late", "one device")
-    (training.folder / "late.py").write_text(LATE)
-    text = training.file.read_text().replace("from toy import", "from late import")
-    training.file.write_text(text.replace('add_folder(__file__, "programs", "toy")', ""))
-    training.be_killed()
-    before = training.losses()
-    assert "Going on after epoch" in training.finish()
-    after = training.losses()
-    assert sorted(after) == list(range(EPOCHS))
-    assert after[EPOCHS - 1] < after[2] < before[0] / 2
+def test_servers_that_were_killed_go_on(tmp_path: Path, train: Run) -> None:
+    """Their workers do not wait for each other, so that no two trainings have the same losses.
 
-
-def test_servers_that_were_killed_go_on(tmp_path: Path) -> None:
-    """Their workers do not wait for each other, so that no two trainings have the same losses."""
-    training = Training(tmp_path / "killed", "servers")
+    The chief reports each epoch, and saves what was learned.
+    """
+    training = Training(train, tmp_path, "servers")
     training.be_killed()
-    assert "Going on after epoch" in training.finish()
+    printed = training.finish("--save", str(training.model))
+    assert "Going on after epoch" in printed
     assert sorted(training.losses()) == list(range(EPOCHS))
     assert not (training.folder / "checkpoints").exists()
+    lines = figures(printed)
+    assert lines
+    assert all(line.startswith("[chief 0] ") for line in lines)
+    learned = weights(training.model).values()
+    assert sorted(each.shape for each in learned) == [(3,), (8, 16), (16,), (16, 3)]
+    assert all(np.isfinite(each).all() and np.abs(each).max() > 0 for each in learned)
 
 
-@pytest.mark.parametrize("kind", ["replicas", "workers"])
-def test_who_cannot_save_keeps_the_checkpoint(undisturbed: Undisturbed, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["undisturbed", "restarted"])
+def test_who_cannot_save_keeps_the_checkpoint(request: pytest.FixtureRequest, kind: str) -> None:
     """Nothing is trained again once there is a place for the model."""
-    training, printed = undisturbed(kind)
+    training, printed = request.getfixturevalue(kind)
     assert f"The model could not be written to {training.model}" in printed
     training.model.rmdir()
     printed = training.finish("--save", str(training.model))
@@ -257,9 +239,9 @@ def test_who_cannot_save_keeps_the_checkpoint(undisturbed: Undisturbed, kind: st
     assert not (training.folder / "checkpoints").exists()
 
 
-def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path, train: Run) -> None:
     """In words, and nothing of it is lost."""
-    training = Training(tmp_path / "mine", "replicas")
+    training = Training(train, tmp_path, "replicas")
     folder = tmp_path / "other"
     folder.mkdir()
     saved = folder / "3.weights.h5"

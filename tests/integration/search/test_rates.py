@@ -9,14 +9,13 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.trial import Stage, Trial
-from autotune.workload import Factory, Workload
+from autotune.workload import Factory, InputPass, Workload, WorkloadFacts
 
 pytestmark = pytest.mark.real
 
@@ -38,9 +37,6 @@ def model_fn():
 DATASET = """
 import time
 import numpy as np, tensorflow as tf
-import autotune.engine.child.inspect_dataset as inspection
-
-inspection._BACKLOG_SECONDS = 0.0
 
 def slowly(x):
     time.sleep({example})
@@ -75,6 +71,7 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
         example: float = 0.0,
         examples: int = 150,
         more: str = "",
+        first: InputPass | None = None,
     ) -> Trial:
         root = tmp_path / "user"
         root.mkdir()
@@ -85,10 +82,16 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Timed:
             model=Factory(name="model_fn", module="timed_model", root=str(root)),
             dataset=Factory(name="dataset_fn", module="timed_data", root=str(root)),
         )
-        facts, machine = engine.execute(InspectionRequest(workload)), engine.machine()
+        facts = WorkloadFacts(
+            examples=examples,
+            python_input=True,
+            cached=".cache()" in more,
+            first_pass=first,
+            second_pass=first,
+        )
         runner = Runner(
             engine,
-            Subject(workload=workload, facts=facts, machine=machine),
+            Subject(workload=workload, facts=facts, machine=engine.machine()),
             Study(),
             folder=tmp_path / "trials",
             budget=Budget(SearchOptions(budget=600.0), engine.now, engine.now()),
@@ -108,20 +111,23 @@ def test_a_sleeping_step_sets_the_rate(timed: Timed) -> None:
 
 def test_a_cache_is_timed_as_later_epochs_run(timed: Timed) -> None:
     """What reads fifty examples a second at first trains several times as fast from memory."""
-    trial = timed(GANG, example=0.02, examples=80)
+    first = InputPass(examples=80, seconds=1.6, whole=True, pause=0.0)
+    trial = timed(GANG, example=0.02, examples=80, first=first)
     assert trial.filled == 80
     assert (trial.examples_per_second or 0) > 60
 
 
 def test_a_cache_that_takes_long_holds_fewer(timed: Timed) -> None:
     """Of a minute's examples a few seconds' are cached, which shows how fast later epochs are."""
-    trial = timed(example=0.04, examples=1500, more=".cache()")
+    first = InputPass(examples=50, seconds=2.0, whole=False, pause=0.0)
+    trial = timed(example=0.04, examples=1500, more=".cache()", first=first)
     assert 0 < (trial.filled or 0) < 500
     assert (trial.examples_per_second or 0) > 30
 
 
 def test_a_shuffle_that_refills_counts(timed: Timed) -> None:
     """An epoch takes at least as long as reading its examples, however its windows fall."""
-    trial = timed(example=0.005, examples=100, more=".shuffle(75)")
+    first = InputPass(examples=100, seconds=0.5, whole=True, pause=0.375)
+    trial = timed(example=0.005, examples=100, more=".shuffle(75)", first=first)
     assert 0 < (trial.examples_per_second or 0) <= 210
     assert any(window.ends for window in trial.windows[trial.steady_from or 0 :])

@@ -14,7 +14,6 @@ from autotune.checks.breakdown import Breakdown, Part, breakdown
 from autotune.checks.experiment import telling, variant
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.search.allreduce import seconds_of_step
 from autotune.search.request import Subject
@@ -22,7 +21,7 @@ from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.stats.intervals import EXPECTED
-from autotune.workload import Workload, factory_from_text
+from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
 pytestmark = pytest.mark.real
 
@@ -47,9 +46,7 @@ def take_apart(engine: LocalEngine, tmp_path: Path) -> TakeApart:
             model=factory_from_text(f"{TRUTHS}:model_fn", model),
             dataset=factory_from_text(f"{TRUTHS}:{dataset}", values),
         )
-        # Reading what is paced takes long, and how fast that goes is not what a step is told by.
-        unpaced = factory_from_text(f"{TRUTHS}:{dataset}", dict.fromkeys(values, 0.0))
-        facts = engine.execute(InspectionRequest(workload.model_copy(update={"dataset": unpaced})))
+        facts = WorkloadFacts(examples=2048)
         runner = Runner(
             engine,
             Subject(workload=workload, facts=facts, machine=engine.machine()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from autotune.doctor.rules import rules
 from autotune.options import Declared, declared
 from autotune.space import ready_made
 from autotune.strategies import strategies
+from benchmarks.page import NOW, commit_of
 from tools.docs.blocks import PAGES
 from tools.docs.pages import DOCS, NOTES, ROOT, write
 from tools.docs.write import config, pages
@@ -90,3 +92,63 @@ def test_every_row_about_fit_names_a_test() -> None:
     assert len(named) == len(table.splitlines()) - 2
     every = "\n".join(each.read_text() for each in (ROOT / "tests").rglob("test_*.py"))
     assert [name for name in named if f"def {name}(" not in every] == []
+
+
+VARIABLE = re.compile(r"\bAUTOTUNE_[A-Z]+(?:_[A-Z]+)*\b")
+INTERNAL = {"AUTOTUNE_ATTEMPT", "AUTOTUNE_FAIL_AT", "AUTOTUNE_FAIL_FLAG"}
+"""Of processes that the service starts, and of its tests."""
+
+
+def variables_in(text: str) -> set[str]:
+    """Return the variables that a text names; those of the service are its settings."""
+    return {each for each in VARIABLE.findall(text) if not each.startswith("AUTOTUNE_SERVICE_")}
+
+
+def test_every_variable_is_on_the_page_and_no_other() -> None:
+    files = [path for name in ("autotune", "api") for path in (ROOT / name).rglob("*.py")]
+    read = {name for path in files for name in variables_in(path.read_text("utf-8"))}
+    assert read - INTERNAL <= variables_in((DOCS / "environment.md").read_text("utf-8")) <= read
+    assert read >= INTERNAL
+
+
+@pytest.mark.parametrize("name", ["delivered", "peers", "replay", "rivals"])
+def test_figures_name_their_commit(name: str) -> None:
+    """Seven digits, and nothing that was changed since."""
+    text = (DOCS / "benchmarks" / f"{name}.md").read_text("utf-8")
+    assert NOW not in text or re.fullmatch(r"[0-9a-f]{7}", commit_of(text) or "")
+
+
+def test_pictures_are_small_and_ask_no_other_site() -> None:
+    pictures = [*(DOCS / "figures").iterdir()]
+    assert {"run.svg", "report.png", "regret.svg"} <= {each.name for each in pictures}
+    for path in pictures:
+        assert path.stat().st_size < (150_000 if path.suffix == ".png" else 60_000)
+        if path.suffix == ".svg":
+            assert not re.search(r"url\(.?http|<image|href=.http", path.read_text("utf-8"))
+
+
+FOLDERS = ("autotune", "api", "benchmarks", "deploy", "docs", "examples", "tests", "tools")
+SUFFIXES = {".cfg", ".html", ".ipynb", ".j2", ".js", ".md", ".py", ".sh", ".slurm", ".yaml", ".yml"}
+FOREIGN = re.compile(
+    r"\bautotune\[\w"  # with an extra
+    r"|\b(?:pip3?|pipx|uv|poetry)\s+(?:pip\s+)?(?:install|add|run)\s[^\n`]*(?<![\w./-])autotune\b(?![\w./-])"
+    r"|\buvx\s+autotune\b"
+)
+"""Takes `autotune` from an index, where the name is that of somebody else's package."""
+
+
+def texts() -> Iterator[Path]:
+    yield from (ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile"))
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if (path.suffix in SUFFIXES or path.name == "Containerfile") and path != Path(__file__):
+                yield path
+
+
+def test_nobody_is_sent_to_another_project_of_the_same_name() -> None:
+    """Extras are installed from the checkout, as `pip install ".[service]"`."""
+    assert [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in texts()
+        for found in FOREIGN.finditer(path.read_text("utf-8", "ignore"))
+    ] == []

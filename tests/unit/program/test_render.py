@@ -13,6 +13,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.program import Program, epoch_in_words, render
+from autotune.program.text import imports_in, sections
 from autotune.value import Scalar
 from autotune.workload import (
     Factory,
@@ -252,3 +253,17 @@ def test_an_epoch_unlike_that_of_fit_is_told(facts: WorkloadFacts, told: str | N
     """Of a batch that is filled up, and of numbers that nobody knows; however long a call is."""
     words = epoch_in_words(ONE.but(steps_per_execution=32), facts)
     assert words is None if told is None else told in str(words)
+
+
+def test_imports_are_merged_and_sorted() -> None:
+    found = imports_in(
+        "import keras, tensorflow as tf\nfrom __future__ import annotations\n"
+        "from collections.abc import Sequence, Callable\nfrom mine import make as model_fn\n"
+        "from mine import model_fn"
+    )
+    assert sections(found) == (
+        "from __future__ import annotations\n\n"
+        "from collections.abc import Callable, Sequence\n\n"
+        "import keras\nimport tensorflow as tf\n"
+        "from mine import make as model_fn\nfrom mine import model_fn"
+    )

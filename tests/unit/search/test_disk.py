@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,13 @@ from typing import Any
 
 import pytest
 
+from autotune.engine.base import RunResult, Watch
+from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError
 from autotune.program import render
 from autotune.result import Result
 from autotune.result.files import put_each
+from autotune.testing import FakeEngine
 from autotune.tuning import Tuner as Caller
 
 from .conftest import Failing, Tuner, speed
@@ -29,6 +33,21 @@ def failing(at: int, number: int) -> Failing:
     return Failing(at, OSError(number, os.strerror(number)))
 
 
+class Removing(FakeEngine):
+    """Somebody removes a folder while the third trial runs."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(speed())
+        self._folder = folder
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        if len(self.requests) == 2:
+            # At once: meanwhile a thread writes into it.
+            gone = self._folder.rename(self._folder.with_name("gone"))
+            shutil.rmtree(gone, ignore_errors=True)
+        return super().run(request, watch)
+
+
 @pytest.mark.parametrize("number", KINDS)
 def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int) -> None:
     result = tuner(speed(), engine=failing(4, number))
@@ -37,6 +56,14 @@ def test_what_was_measured_is_returned(tuner: Tuner, tmp_path: Path, number: int
     assert str(tmp_path / "out") in result.unsaved.cause
     assert os.strerror(number) in result.unsaved.cause
     assert result.unsaved.files == ()
+    assert (tmp_path / "out" / "train.py").read_text() == result.script
+
+
+def test_a_folder_that_is_removed_is_made_again(tuner: Tuner, tmp_path: Path) -> None:
+    """It takes all files of the result then; the study, which was in it, costs no answer."""
+    engine, options = Removing(tmp_path / "out"), {"budget": None, "max_trials": 4}
+    result = tuner(speed(), engine=engine, options=options, storage=None)
+    assert not (result.unsaved or result.interrupted)
     assert (tmp_path / "out" / "train.py").read_text() == result.script
 
 

@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-import schemathesis
 from fastapi import FastAPI
-from schemathesis.config import SchemathesisConfig
-from schemathesis.engine import events, from_schema
 from starlette.testclient import TestClient
 
 from autotune.api.http.app import create_app
@@ -30,6 +28,10 @@ ROOT = Path(__file__).parents[4]
 ENGINES = Path(__file__).parents[1]
 EXAMPLES = int(os.environ.get("AUTOTUNE_SCHEMATHESIS", "4"))
 """Of each operation, beside those that cover every boundary once."""
+PHASES: dict[str, object] = {"stateful": {"generation": {"max-examples": 1}, "max-steps": 3}}
+"""One short sequence of calls."""
+if "AUTOTUNE_SCHEMATHESIS" in os.environ:
+    PHASES = {}
 ONLY = os.environ.get("AUTOTUNE_SCHEMATHESIS_PATH")
 """A path of the document, to try its operations alone."""
 
@@ -48,9 +50,14 @@ class Target:
     job: str
 
     def findings(self, **options: object) -> list[str]:
+        import schemathesis  # noqa: PLC0415 - it takes a second, in all that collect this file
+        from schemathesis.config import SchemathesisConfig  # noqa: PLC0415 - as above
+        from schemathesis.engine import from_schema  # noqa: PLC0415 - as above
+
         shown = {
             "headers": {"Authorization": f"Bearer {self.secret}"},
             "generation": {"max-examples": EXAMPLES, "deterministic": True, "no-shrink": True},
+            "phases": PHASES,
             # Not all that fits the schema is registered, or can run on a machine.
             "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, 422]}},
             **options,
@@ -61,7 +68,9 @@ class Target:
         return [each for event in from_schema(schema).execute() for each in _findings(event)]
 
 
-def _findings(event: events.EngineEvent) -> Iterator[str]:
+def _findings(event: Any) -> Iterator[str]:
+    from schemathesis.engine import events  # noqa: PLC0415 - as above
+
     if isinstance(event, events.NonFatalError):
         yield f"{event.label}: {event.info.format()}"
     elif isinstance(event, events.FatalError):

@@ -1,26 +1,61 @@
-"""Tries out, in the installed TensorFlow, what the rules take for granted; prints it as JSON.
+"""Tries out, in the installed TensorFlow and Keras, what the rules take for granted; prints JSON.
 
-The question comes as JSON on stdin: dotted names, methods of a strategy, device names.
+The question comes as JSON on stdin: dotted names, methods of a strategy, device names, expressions.
+Each case runs in a forked process of its own, because it starts TensorFlow's runtime.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import socket
 import sys
+import time
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-CPU = tf.config.list_physical_devices("CPU")[0]
-tf.config.set_logical_device_configuration(CPU, [tf.config.LogicalDeviceConfiguration()] * 2)
-ROOTS = {"tf": tf, "keras": keras}
+ROWS, LABELS = np.ones((16, 4), "float32"), np.ones((16, 1), "float32")
+NAMES = {"tf": tf, "keras": keras, "np": np}
+
+
+def forked(case: Callable[[], object]) -> int:
+    """Start a process in which a case runs, and return its number."""
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            case()
+            status = 0
+        except Exception:  # noqa: BLE001 - any error is an answer
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return process
+
+
+def succeeds(process: int) -> bool:
+    return os.waitpid(process, 0)[1] == 0
+
+
+def told(case: Callable[[], object]) -> Any:
+    """Return what a case returns in a process of its own."""
+    read, write = os.pipe()
+    process = forked(lambda: os.write(write, json.dumps(case()).encode()))
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    assert succeeds(process)
+    return json.loads(text)
 
 
 def exists(dotted: str) -> bool:
     root, *names = dotted.split(".")
-    thing: Any = ROOTS[root]
+    thing: Any = NAMES[root]
     for name in names:
         thing = getattr(thing, name, None)
     return thing is not None
@@ -91,17 +126,80 @@ def answers(names: Iterable[str], check: Callable[[str], bool]) -> dict[str, boo
     return {name: check(name) for name in names}
 
 
-def main() -> None:
-    asked = json.load(sys.stdin)
+def in_one_process(asked: dict[str, list[str]]) -> dict[str, Any]:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategy = tf.distribute.MirroredStrategy(
         ["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
-    found = {
+    return {
         "names": answers(asked["names"], exists),
         "methods": answers(asked["methods"], lambda name: hasattr(strategy, name)),
         "devices": answers(asked["devices"], is_device),
         "losses": {each: loss_on_two(strategy, each) for each in ("none", "sum_over_batch_size")},
         "scopes": scopes(strategy),
+    }
+
+
+def set_after(expression: str) -> None:
+    eval(expression, dict(NAMES))  # noqa: S307 - the test's own expressions
+    tf.config.threading.set_inter_op_parallelism_threads(3)
+
+
+def compiled(strategy: tf.distribute.Strategy, steps: int | None = None) -> keras.Model:
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.1, gradient_accumulation_steps=steps), "mse")
+    return model
+
+
+def accumulate(steps: int | None) -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    compiled(strategy, steps).fit(ROWS, LABELS, batch_size=8, verbose=0)
+
+
+def free_ports() -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def on_worker(method: str, index: int, ports: list[int]) -> None:
+    task = {"type": "worker", "index": index}
+    workers = {"worker": [f"127.0.0.1:{port}" for port in ports]}
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": workers, "task": task})
+    model = compiled(tf.distribute.MultiWorkerMirroredStrategy())
+    arguments = (ROWS,) if method == "predict" else (ROWS, LABELS)
+    try:
+        getattr(model, method)(*arguments)
+    finally:
+        time.sleep(2)  # The other one would fail for want of this one.
+
+
+def two_workers(method: str) -> list[int]:
+    ports = free_ports()
+    return [forked(lambda index=index: on_worker(method, index, ports)) for index in (0, 1)]
+
+
+def both_succeed(processes: list[int]) -> bool:
+    return [succeeds(each) for each in processes] == [True, True]
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    begun = {each: forked(lambda each=each: set_after(each)) for each in asked["starts"]}
+    training = {each: two_workers(each) for each in ("fit", "evaluate")}
+    found = {
+        **told(lambda: in_one_process(asked)),
+        "settings": {each: succeeds(process) for each, process in begun.items()},
+        "accumulation": {
+            str(steps): succeeds(forked(lambda steps=steps: accumulate(steps)))
+            for steps in (None, 2)
+        },
+        "workers": {each: both_succeed(processes) for each, processes in training.items()},
+        "predict": both_succeed(two_workers("predict")),
     }
     sys.stdout.write(f"{json.dumps(found)}\n")
 

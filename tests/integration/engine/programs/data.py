@@ -91,16 +91,8 @@ def sequences() -> tf.data.Dataset:
     return tf.data.Dataset.from_generator(each, output_signature=signature)
 
 
-def arrays() -> Any:
-    return X, Y
-
-
-def weighted() -> Any:
-    return X, Y, np.ones(EXAMPLES)
-
-
 def in_a_list() -> Any:
-    return [X, X], Y
+    return [X, X], Y, np.ones(EXAMPLES)
 
 
 def in_a_dict() -> Any:

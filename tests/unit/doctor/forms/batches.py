@@ -92,13 +92,6 @@ WHOLE_BAD = """
 #: a lambda that holds the batch
 for batch in dataset:
     strategy.run(lambda: step(batch))  # <- here
-#: a function that holds the batch
-@tf.function
-def train():
-    for batch in dataset:
-        def step():
-            return tf.reduce_sum(batch)  # <- here
-        strategy.run(step)
 #: partial holds the batch
 def step(batch):
     return tf.reduce_sum(batch)

@@ -74,12 +74,6 @@ scope = strategy.scope()
 with scope:
     NETWORK
 TRAIN
-#: all in the scope
-strategy = tf.distribute.MirroredStrategy()
-with strategy.scope():
-    NETWORK
-    for x, y in data:  # <- here
-        UPDATE
 #: variables, and updates by hand
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
@@ -116,16 +110,6 @@ with strategy.scope():
 STEP
 for epoch in range(9):
     LOOP
-#: a model that is handed to the step
-MADE
-def step(net, rule, x, y):
-    with tf.GradientTape() as tape:
-        loss = loss_of(net(x), y)
-    rule.apply_gradients(zip(tape.gradient(loss, net.weights), net.weights))
-def train(net, rule, batches):
-    for x, y in batches:  # <- here
-        step(net, rule, x, y)
-train(model, optimizer, data)
 """
 
 GOOD = """
@@ -148,12 +132,6 @@ def train(how, x, y):
 STEP
 for x, y in data:
     train(strategy, x, y)
-#: another name of run
-MADE
-STEP
-run = strategy.run
-for x, y in data:
-    run(train_step, (x, y))
 #: a function that another file may run
 MADE
 STEP
@@ -199,10 +177,6 @@ MADE
 STEP
 context = {"strategy": strategy}
 LOOP
-#: only an evaluation
-MADE
-for x, y in data:
-    print(tf.reduce_mean((model(x) - y) ** 2))
 #: an unknown strategy
 from mine import strategy
 with strategy.scope():

@@ -101,14 +101,6 @@ for step in range(10):
 #: made again for each
 parts = [tf.data.Dataset.range(100).batch(10) for _ in devices]  # <- here
 ZIPPED
-#: put into a dictionary
-parts = {}
-for device in devices:
-    parts[device] = dataset  # <- here
-for device in devices:
-    with tf.device(device):
-        for batch in parts[device]:
-            tf.reduce_sum(batch)
 """
 
 GOOD = """
@@ -154,12 +146,6 @@ for device, model, part in zip(devices, models, [dataset] * 2):
 #: shuffled for each
 parts = [dataset.shuffle(100) for _ in devices]
 ZIPPED
-#: an iterator of each shard
-parts = [dataset.shard(2, number) for number in range(2)]
-iterators = [iter(part) for part in parts]
-for number in range(2):
-    with tf.device(f"/gpu:{number}"):
-        tf.reduce_sum(next(iterators[number]))
 #: a list that may be another one
 parts = [dataset] * 2
 if several:

@@ -21,13 +21,6 @@ WORK = "def work():\n    COUNT"
 RULE = "unlocked-threads"
 
 BAD = """
-#: through several names
-def work():
-    old = seen.value()
-    counted = old + 1
-    new = tf.identity(counted)
-    seen.assign(value=new)  # <- here
-START
 #: handed to the thread
 def count(variable):
     COUNT variable
@@ -87,7 +80,7 @@ def train():
     def work(part):
         before = total.read_value()
         after = before + tf.reduce_sum(part)
-        total.assign(after)  # <- here
+        total.assign(value=after)  # <- here
     with ThreadPoolExecutor(4) as pool:
         for part in parts:
             pool.submit(work, part)

@@ -49,16 +49,6 @@ STEP
         total = loss / strategy.num_replicas_in_sync  # <- here
     tape.gradient(total, model.trainable_variables)
 strategy.run(step, args=(x, y))
-#: by a method, minimized
-class Trainer:
-    def loss(self, y, p):
-        return tf.nn.compute_average_loss(y - p) * (1 / strategy.num_replicas_in_sync)  # <- here
-    def step(self, x, y):
-        with tf.GradientTape() as tape:
-            loss = self.loss(y, model(x))
-        tape.gradient(loss, model.trainable_variables)
-    def train(self, x, y):
-        strategy.run(self.step, args=(x, y))
 #: in a train_step of Keras
 class Model(keras.Model):
     def train_step(self, data):
