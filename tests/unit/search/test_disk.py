@@ -63,7 +63,8 @@ def test_a_folder_that_is_removed_is_made_again(tuner: Tuner, tmp_path: Path) ->
     """It takes all files of the result then; the study, which was in it, costs no answer."""
     engine, options = Removing(tmp_path / "out"), {"budget": None, "max_trials": 4}
     result = tuner(speed(), engine=engine, options=options, storage=None)
-    assert not (result.unsaved or result.interrupted)
+    assert not result.unsaved
+    assert not result.interrupted
     assert (tmp_path / "out" / "train.py").read_text() == result.script
 
 
