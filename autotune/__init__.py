@@ -41,7 +41,6 @@ _PUBLIC = {
     ),
     "autotune.events": "Event Notice Observer Planned Preparing TrialEnded TrialStarted",
     "autotune.machine": "Machine",
-    "autotune.objective": "Objective",
     "autotune.options": "SearchOptions",
     "autotune.plain": "Window",
     "autotune.plan": "Plan",

@@ -46,7 +46,6 @@ from autotune.events import (
     TrialStarted as TrialStarted,
 )
 from autotune.machine import Machine as Machine
-from autotune.objective import Objective as Objective
 from autotune.options import SearchOptions as SearchOptions
 from autotune.plain import Window as Window
 from autotune.plan import Plan as Plan

@@ -48,8 +48,8 @@ def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
 
 def trouble(error: OSError, folder: Path) -> OutputError:
     """Return what is wrong with a disk: with the file that the error names, or with a folder."""
-    place = error.filename or folder
-    return OutputError(f"{os.fsdecode(place)} cannot be used: {in_words(error)}.", NEXT_STEP)
+    place = os.fsdecode(error.filename) if error.filename else f"{folder} or that of TMPDIR"
+    return OutputError(f"{place} cannot be used: {in_words(error)}.", NEXT_STEP)
 
 
 @contextmanager

@@ -58,7 +58,12 @@ def requirement(message: str, of: str = "") -> str:
         "Input should be": f"{of} must be".lstrip(),
         "a valid integer": "an integer",
         "a valid boolean": "true or false",
+        "a valid tuple": "a list",
+        "a valid dictionary or instance of Space": "a mapping",
+        "a valid dictionary": "a mapping",
         "a valid ": "a ",
+        "Field required": "is missing",
+        "Tuple should have at least 1 item after validation, not 0": "is empty",
         "greater than or equal to": "at least",
         "less than or equal to": "at most",
     }

@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
 from autotune.api.errors import NotFound
-from autotune.api.log import note
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs, workers
 from autotune.api.values import SeenWorker, WorkerInfo
@@ -55,9 +54,7 @@ def drain(database: Database, name: str, *, draining: bool = True) -> SeenWorker
         mine = and_(workers.c.name == name, ~_gone())
         if not connection.execute(update(workers).where(mine).values(draining=draining)).rowcount:
             raise NotFound("Worker not found.", "List the workers; it may have ended.")
-        found = _worker(connection.execute(_rows().where(mine)).one(), None)
-    note("drain worker" if draining else "resume worker", name)
-    return found
+        return _worker(connection.execute(_rows().where(mine)).one(), None)
 
 
 def known_machine(database: Database, devices: str) -> Machine | None:

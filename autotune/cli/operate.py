@@ -103,12 +103,12 @@ def list_keys(*, settings: SettingsFile = None, json: Json = False) -> None:
 
 @keys_app.command()
 def revoke(*, key: KeyId, settings: SettingsFile = None) -> None:
-    """Revoke a key at once. Its jobs go on."""
+    """Revoke a key at once. Its jobs go on; another key of its project can cancel them."""
     with service_database(settings) as database:
         from autotune.api.store.auth import Keyring
 
         Keyring(database).revoke(key)
-    log(f"Key {key} is revoked.")
+    log(f"Key {key} is revoked. Its jobs go on; another key of its project can cancel them.")
 
 
 @workers_app.command("list")
@@ -149,7 +149,7 @@ def resume(*, name: WorkerName, settings: SettingsFile = None) -> None:
 
 @contextmanager
 def service_database(settings: Path | None) -> Iterator[Database]:
-    """Give the database of a service; whoever changes something is noted by their account.
+    """Give the database of a service.
 
     Once it is given the packages of the service are known to be there, and may be imported.
     """

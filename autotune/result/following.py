@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
+from autotune.reason import Outcome
 from autotune.result.terminal import plan_in_short
 from autotune.result.view import PHASES, Progress, trial_row
 from autotune.strategies import in_short
@@ -77,9 +78,13 @@ class ProgressReport:
             self._log(PHASES[trial.stage])
             self._print(LOG_COLUMNS.format(*LOG_HEADS), timed=False, row=True)
         row = trial_row(trial, self._progress.leaderboard)
-        name = f"{row.name} - {row.why}" if row.why else row.name
+        # In a terminal a row ends at its edge, so what must not be lost stands below it.
+        below = row.why if self._has_bar and trial.outcome is not Outcome.PRUNED else ""
+        name = f"{row.name} - {row.why}" if row.why and not below else row.name
         figures = row.rate or "-", row.speedup or "-"
         self._print(LOG_COLUMNS.format(trial.number, trial.outcome, *figures, name), row=True)
+        if below:
+            self._print(f"       {below}", timed=False)
 
     def _log(self, text: str) -> None:
         self._print(one_line(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -27,7 +28,8 @@ from autotune.result.data import ResultData
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
-from autotune.text import plural, rate_with_error, roughly, share, size
+from autotune.text import plural, rate_with_error, roughly, sentence, share, size
+from autotune.workload import Workload
 
 STYLE, SCRIPT = "style.css", "script.js"
 """The style sheet of report and service's page, and the script that copies programs."""
@@ -55,6 +57,7 @@ def cell(result: ResultData) -> str:
     shown = {
         **parts(result),
         "throughput": charts.throughput(view.best),
+        "evidence": view.reasons(),
         "failed": view.failures,
         "counts": view.counts,
         "report": base64.b64encode(page(result).encode()).decode(),
@@ -65,13 +68,15 @@ def cell(result: ResultData) -> str:
 
 def parts(result: ResultData) -> dict[str, Any]:
     """Return what the fragments need to show a result, by the names that they have there."""
-    view = ResultView(result)
+    view, certificate = ResultView(result), result.certificate
+    checked = (certificate.line, *certificate.undecided) if certificate else ()
     return {
         "result": result,
         "headline": view.headline,
         "settings_line": settings(result),
         "figures": view.figures,
-        "evidence": view.reasons(),
+        # What was checked has a table.
+        "evidence": [each for each in view.reasons() if each not in map(sentence, checked)],
         "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),
@@ -100,12 +105,11 @@ def _trials(leaderboard: Leaderboard) -> dict[str, Any]:
 
 
 def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
-    machine, facts, script = result.machine, result.facts, result.workload.script
+    machine, facts = result.machine, result.facts
     yield "Machine", f"{machine}; {machine.processor}"
     own = f"autotune {VERSION}, Python {machine.python}"
     yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
-    model, dataset = result.workload.model, result.workload.dataset
-    yield "Workload", script.path if script else f"{model.short_name} on {dataset.short_name}"
+    yield "Workload", _workload(result.workload)
     count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
     data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
@@ -113,11 +117,23 @@ def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"
     before = f"{roughly(result.prepared_seconds)} of it before the first trial"
     yield "Search", f"{took}, {before}"
-    yield "Space", result.space or "created in Python"
+    yield "Space", result.space or "given as a value"
     yield "Options", result.options.model_dump_json(exclude_defaults=True)
     yield "Seed", str(result.options.seed)
     yield "Study", f"{result.study}, in study.db or the given storage"
     yield "Written", f"{written:%Y-%m-%d %H:%M} UTC"
+
+
+def _workload(workload: Workload) -> str:
+    """Return what was tuned, with all that it was given."""
+    if script := workload.script:
+        fit = f", the fit in line {script.fit}" if script.fit else ""
+        return shlex.join([script.path, *script.arguments]) + fit
+    model, dataset, *callbacks = (
+        " ".join([each.short_name, *(f"{name}={value}" for name, value in each.arguments)])
+        for each in workload.factories.values()
+    )
+    return ", ".join([f"{model} on {dataset}", *(f"callbacks of {each}" for each in callbacks)])
 
 
 @cache

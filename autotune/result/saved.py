@@ -54,7 +54,7 @@ class SavedConfiguration(Value):
     """Its value for the recommended configuration, likewise."""
     best_distributed_speedup: Interval | None = None
     """Speed-up of the best distributed configuration over the best single-device configuration,
-    whichever is recommended; None if none was measured."""
+    whichever is recommended; None if none was measured that may be recommended."""
     one_device: Configuration
     """The best single-device configuration."""
     best_distributed: Configuration | None = None

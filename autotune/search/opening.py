@@ -6,7 +6,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, count
+from pathlib import Path
 
 import optuna
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, OptunaError
@@ -14,7 +16,8 @@ from optuna.storages import BaseStorage, RDBStorage
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.errors import OutputError, StudyMismatch
+from autotune.engine.folder import flocked
+from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Objective
 from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
 from autotune.search.request import Subject, TuningRequest
@@ -23,6 +26,28 @@ from autotune.trial import Trial
 
 FACTORIES = "factories"
 """Key of the part of an identity that an edit of the user's code changes."""
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep a second search out of an output folder, on whatever machine it runs.
+
+    The kernel drops the lock when the process ends, however it ends.
+
+    Raises:
+        UsageError: Another search runs there.
+    """
+    trials = folder / "trials"
+    trials.mkdir(exist_ok=True)
+    with (trials / ".lock").open("a") as file:
+        free = True
+        with suppress(OSError):  # Some file systems have no locks.
+            free = flocked(file.fileno())
+        if not free:
+            raise UsageError(
+                f"Another search runs in {folder}.", "Wait until it ends, or choose another --out."
+            )
+        yield
 
 
 def open_study(

@@ -144,7 +144,7 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
 
 
 class Budget:
-    """Time that a search may still spend; what is left from now on is for trials.
+    """Time that a search may still spend.
 
     Its clock is the engine's, so that a virtual machine has virtual time; `zero` is when that was
     zero, in seconds since 1970. Some seconds are held for others.

@@ -108,7 +108,8 @@ class Study:
         self._saving: Future[None] | None = None
         self._unsaved: deque[FrozenTrial] = deque()
         self._trials = [
-            Trial.model_validate(each.user_attrs[RECORD])
+            # An earlier version may have kept more.
+            Trial.model_validate(each.user_attrs[RECORD], extra="ignore")
             for each in earlier
             if RECORD in each.user_attrs
         ]

@@ -24,7 +24,7 @@ from autotune.search.costs import Costs, expected_start, with_times
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence
 from autotune.search.learning import foreknown, learned
-from autotune.search.opening import FACTORIES, open_study
+from autotune.search.opening import FACTORIES, alone_in, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, calling, check, named_space
 from autotune.search.runner import Runner
@@ -102,7 +102,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     Reserve the engine before, if others may be timing there.
 
     Raises:
-        UsageError: The request is wrong; nothing was run.
+        UsageError: The request is wrong, or another search runs in its folder; nothing was run.
         NothingMeasured: No configuration could be measured.
         Interrupted: Stopped before anything was measured.
     """
@@ -110,6 +110,13 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     engine.load()  # so that the next call tells of the time from here
     check(request)
     prepared = _prepare(request, engine, observer)
+    with alone_in(request.out):
+        return _tune(request, prepared, engine, observer, began)
+
+
+def _tune(
+    request: TuningRequest, prepared: _Prepared, engine: Engine, observer: Observer, began: float
+) -> Result:
     request = request.model_copy(update={"options": prepared.options})
     study = _open(request, prepared, observer)
     learning = foreknown(request, prepared.subject, prepared.default, study.learning)
@@ -194,7 +201,12 @@ class _Session:
                     first_call=runner.history.costs.first_call(prepared.default),
                     left=self.whole.left,
                 )
-                prepared = prepared.knowing(learning)
+                known = prepared.knowing(learning)
+                if not learning.refused and known.found.excluded:
+                    out = "where the gradients do not tell what an example teaches"
+                    text = f"Other batches than {learning.batch} are left out {out}."
+                    self.observer(Notice(text=text))
+                prepared = known
             except INTERRUPTIONS as exc:
                 return prepared, interruption(exc)
         if found := prepared.subject.facts.learning:

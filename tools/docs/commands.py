@@ -35,7 +35,6 @@ def _commands(group: Any, parent: Any) -> Iterator[str]:
 def _section(command: Any, context: Any) -> Iterator[str]:
     yield from ("", f"## {context.command_path}", "")
     yield from _paragraphs(command.help)
-    # A group is called with its options; what is shown of its arguments is its commands.
     rows = [_row(each, context) for each in command.get_params(context) if _shown(each, context)]
     if rows:
         yield from ("", *table(("argument or option", "meaning"), rows))

@@ -46,6 +46,7 @@ def test_only_what_there_is_is_asked_for() -> None:
     assert Experiment.LATENCY in further(WORKERS, FACTS)
     assert Experiment.LATENCY not in further(MIRRORED, FACTS)
     assert Experiment.LATENCY not in further(WORKERS.on_one_device(), FACTS)
+    assert Experiment.LATENCY not in further(WORKERS.but(replicas_per_worker=2), FACTS)
     sparse = WorkloadFacts(gradient_bytes=1_000_000, dense_gradient_bytes=1_000)
     assert Experiment.LATENCY not in further(WORKERS, sparse)
     assert Experiment.APART in telling(WORKERS)

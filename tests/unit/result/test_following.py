@@ -67,7 +67,7 @@ def test_a_bar_stands_below_the_lines(events: tuple[Event, ...]) -> None:
 
 
 def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
-    """A row is one line of the terminal; the bar is cleared, and the cursor is back."""
+    """A row is one line of the terminal, and why it failed another; the cursor is back."""
     console = terminal()
     with following.ProgressReport(console, bar=True) as report:
         report(Planned(plan=plan, kept=TRIALS[:3]))
@@ -76,8 +76,9 @@ def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
     text = output(console)
     for told in ("--dry-run lists them", "Resuming after 3 trials", "A worker [1] failed"):
         assert told in text
-    row = next(line for line in text.splitlines() if "crashed" in line)
+    row, below = text[text.index("crashed") :].splitlines()[:2]
     assert "SIGSEGV" not in row
+    assert "worker 1 was killed by SIGSEGV" in below
     assert text.rpartition("\x1b[2K")[2] == "\n"
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
@@ -109,7 +110,7 @@ def test_many_events_make_few_redraws(events: tuple[Event, ...]) -> None:
             time.sleep(0.005)
     seconds = time.monotonic() - began
     # The first and the last come on top.
-    assert output(console).count("Trial 7") <= 2 + following.REDRAWS_PER_SECOND * seconds
+    assert 1 <= output(console).count("Trial 7") <= 2 + following.REDRAWS_PER_SECOND * seconds
 
 
 def lines(*events: Event) -> list[str]:

@@ -10,7 +10,7 @@ from autotune import Outcome, Verdict
 from autotune.checks.certify import family
 from autotune.config import Configuration
 from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.reason import Message, Uncertified
+from autotune.reason import Message
 from autotune.result import Result
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Fault, Faults, fake_learning
@@ -46,7 +46,7 @@ def test_faster_but_wrong_is_out(tuner: Tuner, fault: Fault) -> None:
     assert result.certificate is None
     refused = [t for t in result.trials if t.outcome is Outcome.REJECTED]
     assert refused
-    assert all(isinstance(t.reason, Uncertified) for t in refused)
+    assert all(t.reason.findings for t in refused)
     assert "failed certification" in result.summary
 
 

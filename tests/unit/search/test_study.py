@@ -211,6 +211,30 @@ def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: P
     assert "Omit --resume" in caught.value.next_step
 
 
+class Interleaved(FakeEngine):
+    """Begins another search in the same folder while its first trial runs."""
+
+    def __init__(self, tuner: Tuner) -> None:
+        super().__init__(speed())
+        self.other = lambda: tuner(speed(), options=SHORT, resume=True)
+        self.refused: UsageError | None = None
+
+    def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+        if not self.requests:
+            with pytest.raises(UsageError) as caught:
+                self.other()
+            self.refused = caught.value
+        return super().run(request, watch)
+
+
+def test_two_searches_never_share_a_folder(tuner: Tuner) -> None:
+    """Nor a study; the lock falls with the first one."""
+    engine = Interleaved(tuner)
+    first = tuner(speed(), engine=engine, options=SHORT)
+    assert "Another search runs in" in engine.refused.cause
+    assert tuner(speed(), options=SHORT, resume=True).trials[: len(first.trials)] == first.trials
+
+
 def test_a_name_taken_in_the_last_moment_is_left(
     tuner: Tuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,9 +50,9 @@ def one_device(**axes: list[Any]) -> dict[str, Any]:
     ("data", "said"),
     [
         ({"strategies": ["mirored"]}, "Did you mean mirrored?"),
-        ({"strategies": []}, "strategies: Tuple should have at least 1 item"),
-        ({"strategies": 3}, "strategies: must be a tuple"),
-        ({}, "strategies"),
+        ({"strategies": []}, "strategies: is empty"),
+        ({"strategies": 3}, "strategies: must be a list"),
+        ({}, "strategies: is missing"),
         (one_device(prefetch=[]), "'prefetch' has no values"),
         (one_device(per_replica_batch=[0]), "cannot be 0"),
         (one_device(per_replica_batch=["8"]), "cannot be '8'"),
@@ -66,7 +66,7 @@ def one_device(**axes: list[Any]) -> dict[str, Any]:
         (one_device(batch_size=[32, 512]), "'batch_size'; use `per_replica_batch`"),
         (one_device(input_context=[32]), "'input_context'; use `per_replica_batch`"),
         ({"strategies": ["one_device"], "oops": 1}, "there is no 'oops'"),
-        (["one_device"], "a space: must be a dictionary"),
+        (["one_device"], "a space: must be a mapping"),
     ],
 )
 def test_mistakes_are_named_in_one_line(data: Any, said: str) -> None:

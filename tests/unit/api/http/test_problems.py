@@ -76,6 +76,8 @@ def space(**axes: list[Any]) -> dict[str, Any]:
         ({"labels": {"": "vision"}}, "invalid-request"),
         ({"labels": {"a:b": "c"}}, "invalid-request"),
         ({"labels": {"team": "vision\n"}}, "invalid-request"),
+        ({"labels": {"team": "x" * 64}}, "invalid-request"),
+        ({"labels": {str(n): "x" for n in range(17)}}, "invalid-request"),
         ({"needs": {"devices": True}}, "invalid-request"),
         ({"needs": {"kind": "%"}}, "invalid-request"),
         ({"needs": {"labels": ["a b"]}}, "invalid-request"),
