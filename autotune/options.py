@@ -34,8 +34,8 @@ SCRIPT_SEED = 0
 NO_BUDGET = "none"
 """Where a budget is expected as text: only the number of trials ends the search."""
 PROFILE_SHARE = 0.15
-"""Share of the budget that is reserved for the profile, and that a look at the gradients may take; of
-the time that is left, what timing the exchanges may take."""
+"""Share of the budget that is reserved for the profile, and that a look at the gradients may take;
+of the time that is left, what timing the exchanges may take."""
 PROFILE_SECONDS = 25.0
 """The profile seldom takes longer, so no more is reserved for it."""
 Group = Literal["Search", "Bounds"]
