@@ -23,6 +23,7 @@ Each names the cause and the next step, so that its text alone is enough to go o
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def requirement(message: str, of: str = "") -> str:
         "a valid integer": "an integer",
         "a valid boolean": "true or false",
         "a valid tuple": "a list",
-        "a valid dictionary or instance of Space": "a mapping",
-        "a valid dictionary": "a mapping",
+        r"a valid dictionary( or instance of \w+)?": "a mapping",
         "a valid ": "a ",
         "Field required": "is missing",
         "Tuple should have at least 1 item after validation, not 0": "is empty",
@@ -68,7 +68,7 @@ def requirement(message: str, of: str = "") -> str:
         "less than or equal to": "at most",
     }
     for theirs, text in ours.items():
-        message = message.replace(theirs, text)
+        message = re.sub(theirs, text, message)
     return message
 
 

@@ -38,10 +38,11 @@ LEAST_GROWTH = 0.1
 Explain = Callable[[ResultData], Iterator[str]]
 
 
-def explanations(result: ResultData) -> Iterator[str]:
-    """Yield why a result is what it is, the most important first."""
+def explanations(result: ResultData, *, checks: bool = True) -> Iterator[str]:
+    """Yield why a result is what it is, the most important first; without checks where told so."""
     for explain in _IN_ORDER:
-        yield from explain(result)
+        if checks or explain is not _certificate:
+            yield from explain(result)
 
 
 def learning_rate(optimizer: str, factor: float) -> str:

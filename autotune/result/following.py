@@ -36,23 +36,25 @@ class ProgressReport:
         self._progress = Progress()
         self._headed: set[str] = set()
         self._preparing = ""
-        self._bar = Live(
-            console=console,
-            get_renderable=self._below,
-            refresh_per_second=REDRAWS_PER_SECOND,
-            redirect_stdout=False,
-            transient=True,
-        )
-        self._has_bar = bar
+        self._bar: Live | None = None
+        if bar:
+            self._bar = Live(
+                console=console,
+                get_renderable=self._below,
+                refresh_per_second=REDRAWS_PER_SECOND,
+                redirect_stdout=False,
+                transient=True,
+            )
 
     def __enter__(self) -> Self:
-        if self._has_bar:
+        if self._bar:
             self._bar.start(refresh=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Clear the bar, and set what follows apart from the lines."""
-        self._bar.stop()
+        if self._bar:
+            self._bar.stop()
         self._console.print()
 
     def __call__(self, event: Event) -> None:
@@ -79,7 +81,7 @@ class ProgressReport:
             self._print(LOG_COLUMNS.format(*LOG_HEADS), timed=False, row=True)
         row = trial_row(trial, self._progress.leaderboard)
         # In a terminal a row ends at its edge, so what must not be lost stands below it.
-        below = row.why if self._has_bar and trial.outcome is not Outcome.PRUNED else ""
+        below = row.why if self._bar and trial.outcome is not Outcome.PRUNED else ""
         name = f"{row.name} - {row.why}" if row.why and not below else row.name
         figures = row.rate or "-", row.speedup or "-"
         self._print(LOG_COLUMNS.format(trial.number, trial.outcome, *figures, name), row=True)
@@ -93,7 +95,7 @@ class ProgressReport:
         """Print a line, as wide as it is; in a terminal a row ends at the edge."""
         time = clock(self._progress.elapsed) if timed else ""
         text = Text(f"{time:>7}  {line}")
-        if row and self._has_bar:
+        if row and self._bar:
             self._console.print(text, no_wrap=True, overflow="ellipsis")
         else:
             self._console.print(text, soft_wrap=True)

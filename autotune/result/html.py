@@ -28,7 +28,7 @@ from autotune.result.data import ResultData
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.view import ResultView, endings, row_of, trial_row
 from autotune.strategies import in_short
-from autotune.text import plural, rate_with_error, roughly, sentence, share, size
+from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.workload import Workload
 
 STYLE, SCRIPT = "style.css", "script.js"
@@ -68,15 +68,14 @@ def cell(result: ResultData) -> str:
 
 def parts(result: ResultData) -> dict[str, Any]:
     """Return what the fragments need to show a result, by the names that they have there."""
-    view, certificate = ResultView(result), result.certificate
-    checked = (certificate.line, *certificate.undecided) if certificate else ()
+    view = ResultView(result)
     return {
         "result": result,
         "headline": view.headline,
         "settings_line": settings(result),
         "figures": view.figures,
         # What was checked has a table.
-        "evidence": [each for each in view.reasons() if each not in map(sentence, checked)],
+        "evidence": view.reasons(checks=False),
         "throughput": charts.throughput(view.rows),
         "batch_times": charts.batch_times(result),
         "steps": charts.steps(result.diagnosis),

@@ -223,8 +223,9 @@ class ResultView:
         first, end, others = summary(self.result).partition(". ")
         return first + end.rstrip(), others
 
-    def reasons(self) -> tuple[str, ...]:
-        return tuple(map(sentence, explanations(self.result)))
+    def reasons(self, *, checks: bool = True) -> tuple[str, ...]:
+        """Return the explanations; a face that shows what was checked elsewhere leaves that out."""
+        return tuple(map(sentence, explanations(self.result, checks=checks)))
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -114,4 +114,4 @@ def test_the_bar_is_for_terminals_only(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", kind)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert terminal_report(Console(stderr=True))._has_bar is bar
+    assert (terminal_report(Console(stderr=True))._bar is not None) is bar
