@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
+from autotune.engine.interrupts import interruptible
 from autotune.errors import UsageError
 from autotune.events import Event, Observer, as_notices, nobody
 from autotune.options import SearchOptions, usage_error
@@ -230,7 +231,8 @@ class Tuner:
                 from autotune.search.stopping import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
-            result = tune(request, engine, notify)
+            with interruptible(engine) as running:
+                result = tune(request, running, notify)
             with uninterrupted():  # Closing takes a moment, and the result is there.
                 stack.close()
         return result

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection
-from types import FrameType
 from typing import cast
 
 from autotune import events
@@ -19,12 +18,12 @@ from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.api.work import messages, processes
 from autotune.config import Configuration
-from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.interrupts import Interruptible
 from autotune.engine.lock import Wait
 from autotune.engine.resolve import new_engine
 from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
-from autotune.machine import Machine
 from autotune.reason import Excluded, Outcome
 from autotune.result import Result
 from autotune.search.request import TuningRequest
@@ -79,7 +78,7 @@ def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Resu
     if order.study is not None:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), messages.STUDY, order.study, order.kept)
-    engine = cast("Engine", Interruptible(new_engine(order.engine), send, order.excluded))
+    engine = cast("Engine", Reporting(new_engine(order.engine), send, order.excluded))
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
         send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
@@ -138,23 +137,14 @@ def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
     return observe
 
 
-class Interruptible(Wrapper):
-    """An engine that sends what it runs, stays interrupted, and runs nothing excluded.
-
-    Python's own `KeyboardInterrupt` gets lost if it is raised within a callback or a destructor;
-    this one comes again before the next run.
-    """
+class Reporting(Interruptible):
+    """An engine that sends what it runs, and runs nothing excluded."""
 
     def __init__(self, engine: Engine, send: Send, excluded: Collection[Configuration]) -> None:
         super().__init__(engine)
         self._send = send
         self._excluded = frozenset(excluded)
-        self._interrupted = False
-        signal.signal(signal.SIGINT, self._interrupt)
-
-    def machine(self) -> Machine:
-        self._go_on()
-        return self._engine.machine()
+        signal.signal(signal.SIGINT, self.interrupt)
 
     def execute(self, task: Task[A], watch: Watch = go_on) -> A:
         self._go_on()
@@ -168,13 +158,3 @@ class Interruptible(Wrapper):
         answer = self._engine.execute(task, watch)
         self._send(AttemptReport(idle=True))
         return answer
-
-    def _go_on(self) -> None:
-        """Start no process after an interrupt; what the search still asks for needs none."""
-        if self._interrupted:
-            raise KeyboardInterrupt
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
-        self._interrupted = True
-        raise KeyboardInterrupt

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine
+from autotune.engine.interrupts import interruptible
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
@@ -83,7 +84,10 @@ def verify(
     check_factories(known.workload)
     name = known.workload.name
     notify = as_notices(observer)
-    with reserved_engine(engine, name, notify, seconds=options.budget) as running:
+    with (
+        reserved_engine(engine, name, notify, seconds=options.budget) as reserved,
+        interruptible(reserved) as running,
+    ):
         return _Check(known, running, observer, running.now()).run(options)
 
 

@@ -53,7 +53,7 @@ def interrupted(project: Path) -> Iterator[Interrupted]:
 @pytest.fixture(scope="module")
 def kept(interrupted: Interrupted, out: Path) -> list[str]:
     """The lines of the trials that were interrupted."""
-    assert interrupted[0].returncode == 130
+    assert interrupted[0].returncode == 130, interrupted[0].stderr
     return (out / "trials.jsonl").read_text().splitlines()
 
 
@@ -69,7 +69,7 @@ def search(run: Run, kept: list[str]) -> Done:
 def test_ctrl_c_keeps_what_was_found(interrupted: Interrupted, out: Path) -> None:
     """The exit code is 130; what was found is printed and saved, and nothing is left running."""
     done, family = interrupted
-    assert done.returncode == 130
+    assert done.returncode == 130, done.stderr
     assert "interrupted" in done.stdout
     assert "--resume" in done.stdout
     assert "Traceback" not in done.stderr

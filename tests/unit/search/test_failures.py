@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import weakref
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from autotune.reason.sentences import reason_text
 from autotune.search import posterior
 from autotune.search.failures import RuledOut
 from autotune.testing import Ending, FakeEngine
+from autotune.tuning import Tuner as Caller
 
 from .conftest import FULL, SPACE, Failing, Tuner, full_above_32, speed
 
@@ -103,6 +106,23 @@ def test_ctrl_c_keeps_what_was_found(tuner: Tuner, tmp_path: Path) -> None:
     assert result.interrupted
     assert len(result.trials) == 4
     assert (tmp_path / "out" / "train.py").read_text() == result.script
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_in_a_finalizer_is_not_lost(tmp_path: Path) -> None:
+    """Python drops what is raised there, so that the search ends before its next run."""
+
+    class Finalized(FakeEngine):
+        def run(self, request: TrialRequest, watch: Watch) -> RunResult:
+            weakref.finalize(watch, signal.raise_signal, signal.SIGINT)
+            return super().run(request, watch)
+
+    result = Caller(engine=Finalized(speed())).tune(
+        "json:loads", "json:dumps", out=tmp_path / "out"
+    )
+    assert result.interrupted
+    assert len(result.trials) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from autotune.api.values import AttemptReport
 from autotune.api.work import child
-from autotune.api.work.child import Interruptible
+from autotune.api.work.child import Reporting
 from autotune.api.work.messages import Message, SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine
@@ -42,7 +42,7 @@ def shown() -> list[Message]:
 
 @pytest.fixture
 def engine(shown: list[Message]) -> Engine:
-    return Interruptible(FakeEngine(lambda _: 100.0), shown.append, [BAD])
+    return Reporting(FakeEngine(lambda _: 100.0), shown.append, [BAD])
 
 
 def test_a_search_that_waits_does_not_tell_what_the_holder_of_the_machine_wrote(
@@ -69,7 +69,7 @@ TRIALS = [name for name, task in every_task(Path("unused")).items() if trial_in(
 @pytest.mark.parametrize("kind", TRIALS)
 def test_nothing_is_run_that_is_set_aside(shown: list[Message], tmp_path: Path, kind: str) -> None:
     inner = create_autospec(Engine, instance=True)
-    engine = Interruptible(inner, shown.append, [Configuration()])
+    engine = Reporting(inner, shown.append, [Configuration()])
     engine.execute(every_task(tmp_path)[kind])
     assert shown == inner.method_calls == []
 
@@ -82,7 +82,7 @@ def test_a_trial_that_is_set_aside_has_the_reason(engine: Engine, tmp_path: Path
 
 @pytest.mark.parametrize("kind", TRIALS)
 def test_what_runs_is_told(shown: list[Message], tmp_path: Path, kind: str) -> None:
-    engine = Interruptible(create_autospec(Engine, instance=True), shown.append, [])
+    engine = Reporting(create_autospec(Engine, instance=True), shown.append, [])
     engine.execute(every_task(tmp_path)[kind])
     assert shown == [AttemptReport(running=Configuration()), AttemptReport(idle=True)]
 
@@ -98,7 +98,7 @@ def test_nothing_runs_after_an_interrupt(engine: Engine, tmp_path: Path, kind: s
     assert engine.now() == 0.0, "the search could not end"
 
 
-class TestInterruptibleEngine(WrapperContract):
+class TestReportingEngine(WrapperContract):
     @classmethod
     def wrap(cls, engine: Engine) -> Engine:
-        return Interruptible(engine, lambda _: None, [])
+        return Reporting(engine, lambda _: None, [])

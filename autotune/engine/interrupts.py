@@ -1,0 +1,58 @@
+"""Ctrl-C ends what an engine runs, also where Python drops the exception that it raises."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import cast
+
+from autotune.engine.base import A, Engine, Task, Watch, Wrapper, go_on
+from autotune.machine import Machine
+
+
+class Interruptible(Wrapper):
+    """An engine that runs nothing more after an interrupt.
+
+    `KeyboardInterrupt` gets lost where it is raised in a callback or a finalizer; this one is
+    raised again before the next run.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._interrupted = False
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        del number, frame
+        self._interrupted = True
+        raise KeyboardInterrupt
+
+    def machine(self) -> Machine:
+        self._go_on()
+        return self._engine.machine()
+
+    def execute(self, task: Task[A], watch: Watch = go_on) -> A:
+        self._go_on()
+        return self._engine.execute(task, watch)
+
+    def _go_on(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptible(engine: Engine) -> Iterator[Engine]:
+    """Let Ctrl-C end what an engine runs inside this block, unless the caller handles it."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield engine
+        return
+    wrapped = Interruptible(engine)
+    signal.signal(signal.SIGINT, wrapped.interrupt)
+    try:
+        yield cast("Engine", wrapped)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
