@@ -105,7 +105,7 @@ COST = Cost(
     direction="minimize",
     batches=Batches.WEIGHED,
 )
-_OBJECTIVES = {
+OBJECTIVES = {
     each.name: each
     for each in (
         Objective(
@@ -125,14 +125,10 @@ Score = Callable[[Trial], float | None]
 """Reads off a trial how good it is: more is better; None if it does not tell."""
 
 
-def objective_names() -> tuple[str, ...]:
-    return tuple(_OBJECTIVES)
-
-
 def objective_named(name: str) -> Objective:
-    if name not in _OBJECTIVES:
-        raise UsageError(f"Unknown objective {name!r}.", hint(name, _OBJECTIVES))
-    return _OBJECTIVES[name]
+    if name not in OBJECTIVES:
+        raise UsageError(f"Unknown objective {name!r}.", hint(name, OBJECTIVES))
+    return OBJECTIVES[name]
 
 
 def throughput_of(trial: Trial) -> float | None:
