@@ -12,15 +12,58 @@ What belongs to one of these types is public too, in its module: the kinds of a 
 
 from __future__ import annotations
 
-import ast
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
-"""It says to type checkers too in which module each public name stands."""
-_IMPORTS = (each for each in _STUB.body if isinstance(each, ast.ImportFrom))
-_HOME = {name.asname: each.module for each in _IMPORTS for name in each.names}
+_PUBLIC = {
+    "autotune.api.errors": "ServiceError",
+    "autotune.api.events": "Ended",
+    "autotune.api.needs": "Needs",
+    "autotune.api.states": "State",
+    "autotune.api.values": "Job JobEvent",
+    "autotune.axis": "Axis",
+    "autotune.checks.breakdown": "Breakdown",
+    "autotune.checks.certificate": "Certificate",
+    "autotune.checks.diagnosis": "BreakEven Diagnosis",
+    "autotune.checks.remedies": "Advice",
+    "autotune.client": "Client",
+    "autotune.config": "Configuration",
+    "autotune.engine.base": "Engine",
+    "autotune.engine.load": "Load",
+    "autotune.engine.lock": "Wait",
+    "autotune.engine.tasks.train": "BetweenEpochs",
+    "autotune.engine.tasks.observe": "Observation",
+    "autotune.errors": (
+        "AutotuneError CodeError ConfigurationError DatasetTooSmall EngineError "
+        "FactoryFailed FactoryNotFound Interrupted MissingPackage NothingMeasured "
+        "OutputError ScriptFailed ServiceUnreachable SpaceError StudyMismatch UsageError "
+        "WorkloadError"
+    ),
+    "autotune.events": "Event Notice Observer Planned Preparing TrialEnded TrialStarted",
+    "autotune.machine": "Machine",
+    "autotune.options": "SearchOptions",
+    "autotune.plain": "Window",
+    "autotune.plan": "Plan",
+    "autotune.reason": "Outcome Reason",
+    "autotune.result": "Result SavedConfiguration Verdict load_configuration",
+    "autotune.result.data": "Unsaved",
+    "autotune.result.leaderboard": "Entry",
+    "autotune.space": "Limit Space",
+    "autotune.space.origin": "Origin",
+    "autotune.stats.gradients": "Learning",
+    "autotune.stats.intervals": "Interval",
+    "autotune.trial": "Stage Trial",
+    "autotune.tuning": "Tuner autotune tune",
+    "autotune.verification.answer": "Answer Verification",
+    "autotune.verification.verify": "verify",
+    "autotune.workload": "Factory Workload WorkloadFacts",
+    "autotune.workload.backlog": "Backlog",
+    "autotune.workload.script": "Script",
+    "autotune.workload.source": "Source",
+}
+"""The public names of each module. `__init__.pyi` says the same to type checkers."""
+
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 __all__ = sorted(_HOME, key=lambda name: (name.islower(), name))  # noqa: PLE0605 - see above
 
 

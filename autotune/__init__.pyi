@@ -1,4 +1,4 @@
-# The public names, each by the module where it stands. `__init__.py` reads them here.
+# The public names for type checkers; `__init__.py` has them by module.
 
 from autotune.api.errors import ServiceError as ServiceError
 from autotune.api.events import Ended as Ended
@@ -76,4 +76,4 @@ from autotune.workload.script import Script as Script
 from autotune.workload.source import Source as Source
 
 __version__: str
-__all__: list[str]  # noqa: PYI035 - the names above
+__all__: list[str]  # noqa: PYI035 - the names of the table

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import typing
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -65,6 +67,14 @@ def test_every_public_name_and_method_says_what_it_is(name: str) -> None:
     for own, each in vars(what).items() if isinstance(what, type) else ():
         if not own.startswith("_") and isinstance(each, FunctionType | property):
             assert inspect.getdoc(each), own
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    """The stub imports each public name from the module where it stands."""
+    stub = Path(autotune.__file__).with_suffix(".pyi").read_text("utf-8")
+    imports = [each for each in ast.parse(stub).body if isinstance(each, ast.ImportFrom)]
+    found = {name.asname: each.module for each in imports for name in each.names}
+    assert found == autotune._HOME
 
 
 def test_the_version_is_the_installed_one() -> None:

@@ -9,7 +9,7 @@ import autotune
 from autotune.options import Declared, declared
 from tools.docs.pages import page, table
 
-SOURCE = "autotune/__init__.pyi"
+SOURCE = "autotune/__init__.py"
 MODULES = {
     "autotune.reason": "The kinds of a `Reason`.",
     "autotune.engine.base": "What an `Engine` is handed and returns.",
