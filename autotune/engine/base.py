@@ -219,23 +219,3 @@ class Engine(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-class Wrapper:
-    """Hands every call on to another engine; what a subclass does otherwise it defines.
-
-    It does not derive from `Engine`, whose defaults would answer some of the calls.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def __enter__(self) -> Self:
-        self._engine.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._engine.__exit__(*error)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
