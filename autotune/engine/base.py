@@ -104,11 +104,12 @@ class Task(ABC, Generic[A]):
 
     @abstractmethod
     def payload(self) -> Mapping[str, Any]:
-        """Return what its processes read, as JSON."""
+        """Return what its processes read beside their code, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
         """Write what its processes read: the request, and factories that are shipped by value."""
-        folder.request.write_text(json.dumps(self.payload()), encoding="utf-8")
+        request = {**self.payload(), "code": self.code}
+        folder.request.write_text(json.dumps(request), encoding="utf-8")
         factories = self.workload.factories if self.workload else {}
         for name, each in factories.items():
             if each.pickled:

@@ -94,7 +94,6 @@ class LocalGroup(WorkerGroup):
     """Worker processes of this machine.
 
     Args:
-        code: What they do: `module:function`.
         environments: Variables of each by its position in the run, beside the server's; None
             removes one.
         memory: Bytes that all may hold together, at most what is free; None takes most of that.
@@ -104,13 +103,11 @@ class LocalGroup(WorkerGroup):
         self,
         server: ForkClient,
         folder: TrialFolder,
-        code: str,
         environments: Mapping[int, Environment],
         memory: int | None,
     ) -> None:
         self._server = server
         self._folder = folder
-        self._code = code
         self._environments = environments
         self._pids: dict[int, int] = {}
         self._readers = {i: EventReader(folder.events(i)) for i in environments}
@@ -120,7 +117,6 @@ class LocalGroup(WorkerGroup):
     def start(self) -> None:
         for index, environment in self._environments.items():
             order = {
-                "code": self._code,
                 "folder": str(self._folder.path),
                 "index": index,
                 "directory": str(Path.cwd()),

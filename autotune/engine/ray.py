@@ -138,9 +138,7 @@ class RayEngine(ProcessEngine):
             return link and link.bandwidth
         return None
 
-    def run_trial(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
+    def run_trial(self, trial: TrialRequest, watch: Watch, folder: TrialFolder) -> RunResult:
         self._take()
         # Those that are gone are struck off here, so that nothing which is begun is ended by that.
         self._ask_left("clock")
@@ -155,7 +153,7 @@ class RayEngine(ProcessEngine):
         if needed > len(left):
             reason = TooFewHosts(needed=needed, left=len(left))
             return RunResult(outcome=Outcome.CRASHED, reason=reason)
-        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder, code)
+        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder)
         result = TrialRun(trial.roles, trial.limits, group, watch).run()
         lost = group.lost
         if lost is None or result.outcome in (Outcome.MEASURED, Outcome.PRUNED):

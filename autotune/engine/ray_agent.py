@@ -67,7 +67,6 @@ class News(NamedTuple):
 class Order(NamedTuple):
     """What the processes of a run on one host are to do."""
 
-    code: str
     files: Mapping[str, bytes]
     """What they read, by the path in their folder."""
     roles: tuple[Role, ...]
@@ -132,7 +131,7 @@ class Agent:
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
-                self._group = self._engine.group(self._folder, order.code, mine, order.memory)
+                self._group = self._engine.group(self._folder, mine, order.memory)
                 self._group.start()
             except WorkersLost as exc:
                 return exc.reason

@@ -128,13 +128,12 @@ class RemoteGroup(WorkerGroup):
     """Worker processes on several hosts, each process on the one of its position."""
 
     def __init__(
-        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
+        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder
     ) -> None:
         self._of = hosts
         self._hosts = [*dict.fromkeys(hosts)]
         self._request = request
         self._folder = folder
-        self._code = code
         self._ahead: dict[RemoteHost, float] = {}
         """Seconds that the clock of each is ahead of ours."""
         self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
@@ -156,7 +155,7 @@ class RemoteGroup(WorkerGroup):
         calls = {}
         for host in self._hosts:
             members = [i for i, each in enumerate(self._of) if each is host]
-            order = Order(self._code, files, roles, addresses, members, memory)
+            order = Order(files, roles, addresses, members, memory)
             calls[host] = host.ask("begin", order)
         for refused in answers(calls, _BEGIN_SECONDS).values():
             if refused:

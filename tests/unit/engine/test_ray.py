@@ -89,7 +89,7 @@ def workers_of(request_of_two: TrialRequest) -> WorkersOf:
     given = TrialFolder(request_of_two.folder).create()
     given.script.write_text("")
     given.request.write_text("{}")
-    return lambda agents: RemoteGroup(remote_hosts(agents), request_of_two, given, "train")
+    return lambda agents: RemoteGroup(remote_hosts(agents), request_of_two, given)
 
 
 def test_workers_are_told_the_addresses_of_their_hosts(workers_of: WorkersOf) -> None:
