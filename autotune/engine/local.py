@@ -98,7 +98,7 @@ class LocalEngine(ProcessEngine):
         if self._reserved:
             yield
             return
-        with exclusive(what, notify, seconds=seconds):
+        with exclusive(what, notify, seconds):
             self._reserved = True
             try:
                 yield

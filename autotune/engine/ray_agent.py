@@ -104,7 +104,7 @@ class Agent:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
             # Kept while it waits, because it has a place in the queue.
-            self._claim = self._claim or Claim(what, seconds=seconds)
+            self._claim = self._claim or Claim(what, seconds)
             return self._claim.take()
 
     def bring(self, code: Code) -> None:
