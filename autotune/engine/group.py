@@ -59,7 +59,7 @@ class WorkerGroup(Protocol):
         """
 
     def listen(self, seconds: float) -> list[Report]:
-        """Return what was reported since the last call, oldest first.
+        """Return what was reported since the last call.
 
         The times in the events are those of the caller's monotonic clock.
 
@@ -127,12 +127,11 @@ class LocalGroup(WorkerGroup):
 
     def listen(self, seconds: float) -> list[Report]:
         self._server.listen(seconds)
-        reports = [
+        return [
             Report(member, event)
             for member, reader in self._readers.items()
             for event in reader.read()
         ]
-        return sorted(reports, key=lambda report: report.event["at"])
 
     def exits(self) -> Mapping[int, Exit]:
         known = self._server.exits

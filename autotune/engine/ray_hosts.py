@@ -166,8 +166,7 @@ class RemoteGroup(WorkerGroup):
             if host not in self._polls:
                 self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
         wait([call for call, _ in self._polls.values()], seconds, FIRST_COMPLETED)
-        reports = [report for host in self._hosts for report in self._heard(host)]
-        return sorted(reports, key=lambda report: report.event["at"])
+        return [report for host in self._hosts for report in self._heard(host)]
 
     def exits(self) -> Mapping[int, Exit]:
         return self._exits
