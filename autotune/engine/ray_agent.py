@@ -19,7 +19,6 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from autotune.engine.base import A, HostTask
-from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
 from autotune.engine.load import Load
 from autotune.engine.local import LocalEngine, environments_of
@@ -127,7 +126,11 @@ class Agent:
         """Start this host's processes of a run; return why the host cannot."""
         with self._lock:
             self._heard, self._ending, self._news = time.monotonic(), False, News()
-            self._folder = self._fill(order.files)
+            self._folder = self._engine.new_folder()
+            for name, content in order.files.items():
+                path = self._folder.path / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
@@ -204,14 +207,6 @@ class Agent:
             self._engine.close()
             if self._claim is not None:
                 self._claim.release()
-
-    def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
-        folder = self._engine.new_folder()
-        for name, content in files.items():
-            path = folder.path / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
-        return folder
 
     def _latest(self) -> News:
         if self._group is None:

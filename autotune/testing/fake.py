@@ -165,7 +165,8 @@ class FakeEngine(Engine):
         request.folder.mkdir(parents=True)
         began = self._time
         self._time += self._start_of(request)
-        truth = self._truth(request)(request.configuration)
+        speed = self._held if request.held else self._speed
+        truth = (speed if request.exchanges else self._apart)(request.configuration)
         if isinstance(truth, Stop):
             return RunResult(**truth._asdict(), wall_seconds=self._time - began)
         rate = truth / request.configuration.global_batch
@@ -190,11 +191,6 @@ class FakeEngine(Engine):
 
     def _start_of(self, request: TrialRequest) -> float:
         return self._start * len(request.roles) + self._traced(request)
-
-    def _truth(self, request: TrialRequest) -> Speed:
-        if not request.exchanges:
-            return self._apart
-        return self._held if request.held else self._speed
 
     def _watched(
         self, steps_per_second: float, watch: Watch, began: float, request: TrialRequest

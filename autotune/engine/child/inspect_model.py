@@ -94,7 +94,7 @@ class InspectedModel:
         return ""
 
     def _takes_half(self, batch: Any, rows: int) -> bool:
-        half = _first_rows(batch, rows // 2)
+        half = tf.nest.map_structure(lambda each: each[: rows // 2], batch)
         try:
             self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
         except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
@@ -164,10 +164,6 @@ def _rows_of(batch: Any) -> int | None:
         return None
     sizes = {int(each.shape[0]) for each in parts}
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def _first_rows(batch: Any, rows: int) -> Any:
-    return tf.nest.map_structure(lambda each: each[:rows], batch)
 
 
 def _stateful_layer(model: Any) -> str:
