@@ -73,14 +73,10 @@ class InspectedModel:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
         if time.monotonic() - began <= patience:
-            self._try_more(batch)
-
-    def _try_more(self, batch: Any) -> None:
-        rows = _rows_of(batch) or 1
-        found = self._tried
-        found["operations"] = self._traced(batch)
-        found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
-        found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
+            rows, found = _rows_of(batch) or 1, self._tried
+            found["operations"] = self._traced(batch)
+            found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
+            found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
