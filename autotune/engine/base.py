@@ -104,11 +104,12 @@ class Task(ABC, Generic[A]):
 
     @abstractmethod
     def payload(self) -> Mapping[str, Any]:
-        """Return what its processes read, as JSON."""
+        """Return what its processes read beside their code, as JSON."""
 
     def prepare(self, folder: TrialFolder) -> None:
         """Write what its processes read: the request, and factories that are shipped by value."""
-        folder.request.write_text(json.dumps(self.payload()), encoding="utf-8")
+        request = {**self.payload(), "code": self.code}
+        folder.request.write_text(json.dumps(request), encoding="utf-8")
         factories = self.workload.factories if self.workload else {}
         for name, each in factories.items():
             if each.pickled:
@@ -219,23 +220,3 @@ class Engine(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-class Wrapper:
-    """Hands every call on to another engine; what a subclass does otherwise it defines.
-
-    It does not derive from `Engine`, whose defaults would answer some of the calls.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def __enter__(self) -> Self:
-        self._engine.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._engine.__exit__(*error)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)

@@ -23,19 +23,17 @@ class TrialFolder:
     def __init__(self, path: str | Path) -> None:
         # Absolute, because the processes that share it may each change their working folder.
         self.path = Path(path).absolute()
+        self.script = self.path / "train.py"
+        self.request = self.path / "request.json"
+        """What the processes are to do, as JSON."""
+        self.first_weights = self.path / "first-weights.pickle"
+        """The weights before the first step, for a reference."""
+        self.reference = self.path / "reference"
+        """The folder of the run whose batches and first weights this one takes."""
 
     def create(self) -> TrialFolder:
         self.path.mkdir(parents=True)
         return self
-
-    @property
-    def script(self) -> Path:
-        return self.path / "train.py"
-
-    @property
-    def request(self) -> Path:
-        """What the processes are to do, as JSON."""
-        return self.path / "request.json"
 
     def answers(self, index: int) -> Path:
         """What one process found, as JSON."""
@@ -44,16 +42,6 @@ class TrialFolder:
     def kept(self, index: int) -> Path:
         """The batches that one process trained on, for a reference."""
         return self.path / f"kept-{index}.pickle"
-
-    @property
-    def first_weights(self) -> Path:
-        """The weights before the first step, for a reference."""
-        return self.path / "first-weights.pickle"
-
-    @property
-    def reference(self) -> Path:
-        """The folder of the run whose batches and first weights this one takes."""
-        return self.path / "reference"
 
     def pickled(self, name: str) -> Path:
         """The function that is shipped by value under a global name of the program."""

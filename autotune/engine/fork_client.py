@@ -147,13 +147,10 @@ def _is_gone(pid: int) -> bool:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     deadline = time.monotonic() + _GO_SECONDS
-    while _lives(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not _lives(pid)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        while process.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+    return True

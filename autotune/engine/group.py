@@ -59,7 +59,7 @@ class WorkerGroup(Protocol):
         """
 
     def listen(self, seconds: float) -> list[Report]:
-        """Return what was reported since the last call, oldest first.
+        """Return what was reported since the last call.
 
         The times in the events are those of the caller's monotonic clock.
 
@@ -94,7 +94,6 @@ class LocalGroup(WorkerGroup):
     """Worker processes of this machine.
 
     Args:
-        code: What they do: `module:function`.
         environments: Variables of each by its position in the run, beside the server's; None
             removes one.
         memory: Bytes that all may hold together, at most what is free; None takes most of that.
@@ -104,13 +103,11 @@ class LocalGroup(WorkerGroup):
         self,
         server: ForkClient,
         folder: TrialFolder,
-        code: str,
         environments: Mapping[int, Environment],
         memory: int | None,
     ) -> None:
         self._server = server
         self._folder = folder
-        self._code = code
         self._environments = environments
         self._pids: dict[int, int] = {}
         self._readers = {i: EventReader(folder.events(i)) for i in environments}
@@ -120,7 +117,6 @@ class LocalGroup(WorkerGroup):
     def start(self) -> None:
         for index, environment in self._environments.items():
             order = {
-                "code": self._code,
                 "folder": str(self._folder.path),
                 "index": index,
                 "directory": str(Path.cwd()),
@@ -131,12 +127,11 @@ class LocalGroup(WorkerGroup):
 
     def listen(self, seconds: float) -> list[Report]:
         self._server.listen(seconds)
-        reports = [
+        return [
             Report(member, event)
             for member, reader in self._readers.items()
             for event in reader.read()
         ]
-        return sorted(reports, key=lambda report: report.event["at"])
 
     def exits(self) -> Mapping[int, Exit]:
         known = self._server.exits

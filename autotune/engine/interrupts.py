@@ -7,22 +7,33 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import cast
+from typing import Any, Self, cast
 
-from autotune.engine.base import A, Engine, Task, Watch, Wrapper, go_on
+from autotune.engine.base import A, Engine, Task, Watch, go_on
 from autotune.machine import Machine
 
 
-class Interruptible(Wrapper):
-    """An engine that runs nothing more after an interrupt.
+class Interruptible:
+    """Hands every call on to another engine, but runs nothing more after an interrupt.
 
     `KeyboardInterrupt` gets lost where it is raised in a callback or a finalizer; this one is
-    raised again before the next run.
+    raised again before the next run. It does not derive from `Engine`, whose defaults would answer
+    some of the calls.
     """
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+        self._engine = engine
         self._interrupted = False
+
+    def __enter__(self) -> Self:
+        self._engine.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._engine.__exit__(*error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""

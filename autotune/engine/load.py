@@ -46,7 +46,6 @@ class Load:
 
     seconds: float
     cores: int
-    """Cores that there are."""
     busy: float
     """Mean number of cores that other programs kept busy."""
     stolen: float
@@ -87,12 +86,14 @@ def between(first: Counters, last: Counters) -> Load:
     seconds = max(last.at - first.at, 1e-9)
     # Ticks are coarser than what processes are charged, so a little less than nothing is nothing.
     busy = max((last.busy - first.busy) - (last.own - first.own), 0.0)
+    used = {name: each - first.others.get(name, 0.0) for name, each in last.others.items()}
+    busiest = max(used, key=lambda name: used[name], default="")
     return Load(
         seconds=seconds,
         cores=last.cores,
         busy=busy / seconds,
         stolen=max(last.stolen - first.stolen, 0.0) / seconds,
-        busiest=_busiest(first.others, last.others, _NAMEABLE * seconds),
+        busiest=busiest if used.get(busiest, 0.0) >= _NAMEABLE * seconds else None,
     )
 
 
@@ -158,10 +159,3 @@ def _divided() -> tuple[float, dict[str, float]]:
         elif each.info["cmdline"]:  # A thread of the kernel has none, and works for others.
             others[f"{each.info['name']} (pid {each.pid})"] = times.user + times.system
     return own, others
-
-
-def _busiest(first: Mapping[str, float], last: Mapping[str, float], least: float) -> str | None:
-    """Return the program that used most, unless that is less than some seconds."""
-    used = {name: seconds - first.get(name, 0.0) for name, seconds in last.items()}
-    busiest = max(used, key=lambda name: used[name], default=None)
-    return busiest if busiest is not None and used[busiest] >= least else None

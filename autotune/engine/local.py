@@ -55,16 +55,14 @@ class ProcessEngine(Engine):
         folder = TrialFolder(trial.folder).create()
         task.prepare(folder)
         begun = self.now()
-        result = self.run_trial(trial, watch, folder, task.code)
+        result = self.run_trial(trial, watch, folder)
         result = result.model_copy(update={"wall_seconds": self.now() - begun})
         return task.answer(result, answers_in(folder, len(trial.roles)))
 
     @abstractmethod
     def on_hosts(self, task: HostTask[A]) -> A: ...
     @abstractmethod
-    def run_trial(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
+    def run_trial(self, trial: TrialRequest, watch: Watch, folder: TrialFolder) -> RunResult:
         """Run the processes of a trial until something ends them."""
 
     def now(self) -> float:
@@ -100,7 +98,7 @@ class LocalEngine(ProcessEngine):
         if self._reserved:
             yield
             return
-        with exclusive(what, notify, seconds=seconds):
+        with exclusive(what, notify, seconds):
             self._reserved = True
             try:
                 yield
@@ -127,13 +125,11 @@ class LocalEngine(ProcessEngine):
             )
         return task.answer(result, answers_in(folder, 1))
 
-    def run_trial(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
+    def run_trial(self, trial: TrialRequest, watch: Watch, folder: TrialFolder) -> RunResult:
         with held_ports(len(trial.roles)) as ports:
             addresses = [f"127.0.0.1:{port}" for port in ports]
             environments = dict(enumerate(environments_of(trial.roles, addresses)))
-            group = self.group(folder, code, environments, trial.limits.memory)
+            group = self.group(folder, environments, trial.limits.memory)
             result = TrialRun(trial.roles, trial.limits, group, watch).run()
         self.remove_caches()
         return result
@@ -149,11 +145,10 @@ class LocalEngine(ProcessEngine):
     def group(
         self,
         folder: TrialFolder,
-        code: str,
         environments: Mapping[int, Environment],
         memory: int | None = None,
     ) -> LocalGroup:
-        return LocalGroup(self._ready_server(), folder, code, environments, memory)
+        return LocalGroup(self._ready_server(), folder, environments, memory)
 
     def new_folder(self) -> TrialFolder:
         """Make a folder that goes when this is closed."""
@@ -173,7 +168,7 @@ class LocalEngine(ProcessEngine):
     def _attempt(self, task: HostTask[Any]) -> tuple[TrialFolder, RunResult]:
         folder = self.new_folder()
         task.prepare(folder)
-        group = self.group(folder, task.code, {0: {}})
+        group = self.group(folder, {0: {}})
         return folder, TrialRun((Role(),), task.limits, group).run()
 
     def _ready_server(self) -> ForkClient:

@@ -115,9 +115,7 @@ Notify = Callable[[Wait | str], None]
 
 
 @contextmanager
-def exclusive(
-    what: str, notify: Notify, places: Sequence[Path] = PLACES, seconds: float | None = None
-) -> Iterator[None]:
+def exclusive(what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
     """Wait until no other search is timing on this machine, then keep others waiting.
 
     Where no lock can be had the search goes on without one, and the user is notified. An error that
@@ -128,14 +126,14 @@ def exclusive(
             "A search is already running in this process.",
             "Start it after the first one has finished.",
         )
-    claim = Claim(what, places, seconds, shared=False)
+    claim = Claim(what, seconds, shared=False)
     with ExitStack() as held:
         held.callback(claim.release)
         wait_in_turn(claim.take, notify)
         if not claim.locks:
             notify(
                 "Concurrent searches on this machine cannot be detected, because no file can be "
-                f"locked in {' or '.join(map(str, places))}: run one at a time."
+                f"locked in {' or '.join(map(str, PLACES))}: run one at a time."
             )
         else:
             held.callback(_mine.__dict__.clear)
@@ -159,17 +157,9 @@ def wait_in_turn(take: Callable[[], Wait | None], notify: Notify) -> None:
 class Claim:
     """A machine that is asked for without waiting; claims of one name may share it."""
 
-    def __init__(
-        self,
-        what: str,
-        places: Sequence[Path] = PLACES,
-        seconds: float | None = None,
-        *,
-        shared: bool = True,
-    ) -> None:
+    def __init__(self, what: str, seconds: float | None = None, *, shared: bool = True) -> None:
         self._what = what
         self._seconds = seconds
-        self._places = places
         self._shared = shared
         self._began = time.monotonic()
         self._idle_since = math.inf
@@ -212,7 +202,7 @@ class Claim:
     def _queued(self) -> int | None:
         """Return the file of the lock, if one can be had, with a place in the queue for it."""
         if self._file is None:
-            self._file = next(filter(None, map(_opened, self._places)), None)
+            self._file = next(filter(None, map(_opened, PLACES)), None)
             self._place = _queue(self._file, self._signature()) if self._file else 0
         return self._file
 

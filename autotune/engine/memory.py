@@ -80,7 +80,9 @@ class MemoryGauge:
     def _refresh_family(self) -> None:
         begun = time.monotonic()
         if begun >= self._next_family:
-            self._family = _descendants(self._ancestor)
+            self._family = ()
+            with suppress(psutil.Error):
+                self._family = psutil.Process(self._ancestor).children(recursive=True)
             ended = time.monotonic()
             self._next_family = ended + max(_FAMILY_EVERY, (ended - begun) / _FAMILY_SHARE)
 
@@ -90,9 +92,3 @@ class MemoryGauge:
             with suppress(psutil.Error):  # It has ended.
                 found.append(measure(each))
         return found
-
-
-def _descendants(pid: int) -> Sequence[psutil.Process]:
-    with suppress(psutil.Error):
-        return psutil.Process(pid).children(recursive=True)
-    return ()

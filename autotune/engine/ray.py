@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import os
-import time
+import socket
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from itertools import permutations
-from typing import Self
+from typing import Any, Self
 
 from autotune.engine.base import A, HostTask, RunResult, Watch
-from autotune.engine.bridge import Node
+from autotune.engine.bridge import BridgeClient, Node
 from autotune.engine.folder import TrialFolder
-from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
-from autotune.engine.lock import Notify
-from autotune.engine.ray_agent import PIECE, Link, News, Order
-from autotune.engine.ray_hosts import (
-    SILENCE_SECONDS,
-    Hosts,
-    RemoteHost,
-    answer,
-    answers,
-    bring,
-    loss_as_engine_error,
-)
+from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
+from autotune.engine.ray_agent import Link
+from autotune.engine.ray_hosts import RemoteGroup, RemoteHost, answers, bring
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.inspect import EVERYWHERE
+from autotune.engine.tasks.inspect import EVERYWHERE, DevicesRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, UsageError, WorkloadError
-from autotune.installed import check_installed
-from autotune.reason import HostLost, Outcome, TooFewHosts
+from autotune.installed import VERSION, check_installed
+from autotune.reason import Outcome, TooFewHosts
+from autotune.reason.sentences import reason_text
 
 SCHEME = "ray://"
 _ADDRESS = "RAY_ADDRESS"
 _LINK_SECONDS = 10.0
 _STEPS = 10
 """Steps of a task, two attempts and its start, at most; each has the same limit."""
-_POLL_SECONDS = 0.2
-"""After which an agent answers that there is nothing new."""
-_BEGIN_SECONDS = 300.0
-"""For an agent whose fork server has to import TensorFlow anew."""
-_STACK_SECONDS = 2.0
-_LATE_SECONDS = 0.5
+_IMPORT_SECONDS = 300.0
+"""For an agent's first task, which waits until TensorFlow is imported."""
+_NOTICE_SECONDS = 10.0
+"""That a host may take for an agent before the user is notified."""
+_AGENTS = 3
+"""That a host gets one after the other, where only they are lost."""
+_RETURN_SECONDS = 90.0
+"""For an agent in place of one that has ended."""
 
 
 class RayEngine(ProcessEngine):
@@ -61,39 +56,60 @@ class RayEngine(ProcessEngine):
 
     def __init__(self, url: str = SCHEME) -> None:
         check_installed("ray", by="The engine ray", extra="ray")
-        self.hosts = Hosts(_address(url))
+        self._address = _address(url)
+        self._bridge: BridgeClient | None = None
+        self._hosts: list[RemoteHost] = []
+        """Those of the cluster that are used, lost ones too, in the order of their addresses."""
+        self._claim: tuple[Any, ...] = ()
+        """What agents reserve their hosts with: the name and the budget of the search."""
 
     def __enter__(self) -> Self:
-        self.hosts.connect()
+        self._connect()
         return self
 
     @contextmanager
     def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
         """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
         try:
-            self.hosts.take(notify)
-            self.hosts.reserve(what, notify, seconds)
+            self._take(notify)
+            # Agents of one search share a machine; one of another with the same name does not.
+            mine = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
+            self._claim = mine, seconds
+            wait_in_turn(self._busy, notify)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()
             raise
         yield
 
+    @property
+    def left(self) -> list[RemoteHost]:
+        """The hosts that were not lost."""
+        return [host for host in self._hosts if host.lost is None]
+
     def load(self) -> Load | None:
         # The loss of a host is told by the next trial, which needs it.
-        loads = [load for load in self.hosts.ask_left("load") if load]
-        return _together(loads) if loads else None
+        loads: list[Load] = [load for load in self._ask_left("load") if load]
+        if not loads:
+            return None
+        return Load(
+            seconds=max(each.seconds for each in loads),
+            cores=sum(each.cores for each in loads),
+            busy=sum(each.busy for each in loads),
+            stolen=sum(each.stolen for each in loads),
+            busiest=max(loads, key=lambda each: each.busy).busiest,
+        )
 
     def lost_hosts(self) -> tuple[str, ...]:
         """Return which hosts were lost, after those got new agents that can have one."""
-        self.hosts.renew()
-        return self.hosts.lost
+        self._renew()
+        return tuple(str(host.node) for host in self._hosts if host.lost)
 
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task on every host; the answer has to be the same everywhere."""
-        hosts = self.hosts.take()
+        hosts = self._take()
         try:
-            with loss_as_engine_error():
+            with _loss_as_engine_error():
                 if task.workload is not None:
                     bring(task.workload, hosts)
                 asked = {host: host.ask("execute", task) for host in hosts}
@@ -108,29 +124,36 @@ class RayEngine(ProcessEngine):
 
         None stands for a host that is not reached.
         """
-        hosts = self.hosts.take()
-        with loss_as_engine_error():
+        hosts = self._take()
+        with _loss_as_engine_error():
             return {
                 (here.node.address, there.node.address): _link(here, there)
                 for here, there in permutations(hosts, 2)
             }
 
     def bandwidth(self) -> float | None:
-        two = self.hosts.left[:2]
+        two = self.left[:2]
         with suppress(WorkersLost):
             link = _link(*two) if len(two) > 1 else None
             return link and link.bandwidth
         return None
 
-    def run_trial(
-        self, trial: TrialRequest, watch: Watch, folder: TrialFolder, code: str
-    ) -> RunResult:
-        left = self._left()
+    def run_trial(self, trial: TrialRequest, watch: Watch, folder: TrialFolder) -> RunResult:
+        self._take()
+        # Those that are gone are struck off here, so that nothing which is begun is ended by that.
+        self._ask_left("clock")
+        self._renew()
+        left = self.left
+        if not left:
+            raise EngineError(
+                "All machines of the Ray cluster were lost.",
+                "Start them again (`ray start`); --resume goes on with the search.",
+            )
         needed = 1 + max(role.host for role in trial.roles)
         if needed > len(left):
             reason = TooFewHosts(needed=needed, left=len(left))
             return RunResult(outcome=Outcome.CRASHED, reason=reason)
-        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder, code)
+        group = RemoteGroup([left[role.host] for role in trial.roles], trial, folder)
         result = TrialRun(trial.roles, trial.limits, group, watch).run()
         lost = group.lost
         if lost is None or result.outcome in (Outcome.MEASURED, Outcome.PRUNED):
@@ -140,128 +163,66 @@ class RayEngine(ProcessEngine):
         return result.model_copy(update={"outcome": outcome, "reason": lost, "detail": ""})
 
     def close(self) -> None:
-        self.hosts.close()
+        if self._bridge is not None:
+            self._bridge.close()
+        self._hosts = []
 
-    def _left(self) -> list[RemoteHost]:
-        self.hosts.take()
-        # Those that are gone are struck off here, so that nothing which is begun is ended by that.
-        self.hosts.ask_left("clock")
-        self.hosts.renew()
-        if not self.hosts.left:
+    def _connect(self) -> BridgeClient:
+        self._bridge = self._bridge or BridgeClient(self._address)
+        return self._bridge
+
+    def _take(self, notify: Notify = lambda _: None) -> list[RemoteHost]:
+        """Have an agent on each host, once nobody else uses it; return those that are left."""
+        if self._hosts:
+            return self.left
+        bridge = self._connect()
+        nodes = sorted(bridge.nodes(), key=lambda node: (node.address, node.key))
+        if not nodes:
             raise EngineError(
-                "All machines of the Ray cluster were lost.",
-                "Start them again (`ray start`); --resume goes on with the search.",
+                "No machine of the Ray cluster has a core to use.",
+                "Start one with `ray start --address=... --num-cpus=...`.",
             )
-        return self.hosts.left
+        found = [RemoteHost(bridge, node) for node in nodes]
+        # The first one before the others: of two searches, one gets it and the other waits.
+        _place(found[:1], notify)
+        _place(found[1:], notify)
+        self._hosts = found
+        _report_shared(found, notify)
+        return found
 
+    def _busy(self) -> Wait | None:
+        """Reserve one host after the other; return for whom the first waits that cannot be.
 
-class RemoteGroup(WorkerGroup):
-    """Worker processes on several hosts, each process on the one of its position."""
+        Each is asked once the one before it is had: of two searches one gets all, and agents of one
+        search that share a machine find its name on the claim of the first.
+        """
+        with _loss_as_engine_error():
+            for host in self.left:
+                wait: Wait | None = host.call("reserve", *self._claim)
+                if wait is not None:
+                    return wait.model_copy(update={"host": str(host.node)})
+        return None
 
-    def __init__(
-        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder, code: str
-    ) -> None:
-        self._of = hosts
-        self._hosts = [*dict.fromkeys(hosts)]
-        self._request = request
-        self._folder = folder
-        self._code = code
-        self._ahead: dict[RemoteHost, float] = {}
-        """Seconds that the clock of each is ahead of ours."""
-        self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
-        self._exits: dict[int, Exit] = {}
-        self._uses: dict[RemoteHost, MemoryUse] = {}
+    def _ask_left(self, method: str) -> list[Any]:
+        """Return the answers of the hosts that are left; strike off those that are gone."""
+        asked = {host: host.ask(method) for host in self.left}
+        found: list[Any] = []
+        for host, call in asked.items():
+            with suppress(WorkersLost):
+                found += answers({host: call}).values()
+        return found
 
-    @property
-    def lost(self) -> HostLost | None:
-        """The loss of the first of its hosts that was lost."""
-        return next((host.lost for host in self._hosts if host.lost), None)
-
-    def start(self) -> None:
-        """Start all processes, on ports that are held until the end."""
-        bring(self._request.workload, self._hosts)
-        self._ahead = {host: host.ahead() for host in self._hosts}
-        addresses = self._addresses()
-        files = {name: path.read_bytes() for name, path in self._folder.given().items()}
-        roles, memory = self._request.roles, self._request.limits.memory
-        calls = {}
+    def _renew(self) -> None:
+        """Start new agents where only an agent was lost, and not its host."""
         for host in self._hosts:
-            members = [i for i, each in enumerate(self._of) if each is host]
-            order = Order(self._code, files, roles, addresses, members, memory)
-            calls[host] = host.ask("begin", order)
-        for refused in answers(calls, _BEGIN_SECONDS).values():
-            if refused:
-                raise WorkersLost(refused)
-
-    def listen(self, seconds: float) -> list[Report]:
-        for host in self._hosts:
-            if host not in self._polls:
-                self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
-        wait([call for call, _ in self._polls.values()], seconds, FIRST_COMPLETED)
-        reports = [report for host in self._hosts for report in self._heard(host)]
-        return sorted(reports, key=lambda report: report.event["at"])
-
-    def exits(self) -> Mapping[int, Exit]:
-        return self._exits
-
-    def memory(self) -> MemoryUse:
-        """Return what the processes hold, of all hosts or of one on which it is too much."""
-        uses = self._uses.values()
-        return next(
-            (each for each in uses if each.exceeded),
-            MemoryUse(sum(u.peak for u in uses), sum(u.limit for u in uses), exceeded=False),
-        )
-
-    def last_words(self, member: int, *, stack: bool = False) -> str:
-        host = self._of[member]
-        call: Future[str] = host.ask("last_words", member, stack)
-        wait([call], _STACK_SECONDS)
-        failed = not call.done() or call.exception() is not None
-        return "" if failed else call.result()
-
-    def end(self) -> None:
-        calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
-        for host, call in calls.items():
-            try:
-                files: dict[str, int] = answers({host: call})[host]
-                for name in files.keys() - self._folder.given().keys():
-                    self._bring_home(host, name, files[name])
-                host.ask("forget")
-            except WorkersLost:
-                continue  # It was struck off, and that is the reason of the run's end.
-
-    def _addresses(self) -> list[str]:
-        """Return where each process is to listen; nowhere if there is only one."""
-        if len(self._request.roles) == 1:
-            return [""]
-        asked = {host: host.ask("hold", self._of.count(host)) for host in self._hosts}
-        ports = {host: iter(held) for host, held in answers(asked).items()}
-        return [f"{host.node.address}:{next(ports[host])}" for host in self._of]
-
-    def _heard(self, host: RemoteHost) -> list[Report]:
-        call, asked = self._polls[host]
-        if not call.done():
-            if time.monotonic() - asked <= SILENCE_SECONDS:
-                return []
-            # Where it was the tuner that stood still, the answer is on its way.
-            wait([call], _LATE_SECONDS)
-            if not call.done():
-                raise host.lose(silent=SILENCE_SECONDS)
-        del self._polls[host]
-        news = answer(host, call)
-        if news.lost:
-            raise WorkersLost(news.lost)
-        self._exits.update(news.exits)
-        self._uses[host] = news.memory
-        return [
-            Report(member, {**event, "at": event["at"] - self._ahead[host]})
-            for member, event in news.reports
-        ]
-
-    def _bring_home(self, host: RemoteHost, name: str, size: int) -> None:
-        with (self._folder.path / name).open("wb") as file:
-            for offset in range(0, size, PIECE):
-                file.write(host.call("take", name, offset))
+            if host.lost and host.lost.silent is None and host.agents < _AGENTS:
+                host.place()
+                with suppress(WorkersLost):
+                    # It may take longer than a silence.
+                    wait([host.ask("clock")], _RETURN_SECONDS)
+                    host.call("execute", DevicesRequest(), seconds=_IMPORT_SECONDS)
+                    if self._claim:
+                        host.ask("reserve", *self._claim)
 
 
 def _address(url: str) -> str:
@@ -302,11 +263,57 @@ def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
     return found
 
 
-def _together(loads: Sequence[Load]) -> Load:
-    return Load(
-        seconds=max(each.seconds for each in loads),
-        cores=sum(each.cores for each in loads),
-        busy=sum(each.busy for each in loads),
-        stolen=sum(each.stolen for each in loads),
-        busiest=max(loads, key=lambda each: each.busy).busiest,
-    )
+def _place(hosts: Sequence[RemoteHost], notify: Notify) -> None:
+    """Wait until hosts have an agent; say which are used by somebody else."""
+    for host in hosts:
+        host.place()
+    late = {host.ask("about"): host for host in hosts}
+    patience = _NOTICE_SECONDS
+    while late:
+        done, _ = wait(late, patience, FIRST_COMPLETED)
+        for each in done:
+            _check_placed(late.pop(each), each)
+        if not done:
+            names = ", ".join(str(host.node) for host in late.values())
+            notify(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
+            patience = REMIND_SECONDS
+
+
+def _report_shared(hosts: Sequence[RemoteHost], notify: Notify) -> None:
+    """Say which hosts are one machine, as containers are and namespaces."""
+    machines = defaultdict(list)
+    for host in hosts:
+        machines[host.boot].append(host.node.address)
+    for same in machines.values():
+        if len(same) > 1:
+            notify(
+                f"{', '.join(same)} are one machine: its cores and memory are counted "
+                f"{len(same)} times. Workers on machines of their own would gain more."
+            )
+
+
+@contextmanager
+def _loss_as_engine_error() -> Iterator[None]:
+    try:
+        yield
+    except WorkersLost as exc:
+        raise EngineError(
+            reason_text(exc.reason), "Start it again, or take it out of the cluster (`ray stop`)."
+        ) from exc
+
+
+def _check_placed(host: RemoteHost, call: Future[tuple[str, str]]) -> None:
+    """Raise EngineError if an agent did not come to run, or is another autotune's."""
+    try:
+        version, host.boot = call.result()
+    except Exception as exc:
+        said = str(exc).strip().splitlines() or [type(exc).__name__]
+        raise EngineError(
+            f"Machine {host.node} cannot run autotune's agent: {said[-1]}",
+            "Install the same autotune with its extra `ray` on all machines.",
+        ) from exc
+    if version != VERSION:
+        raise EngineError(
+            f"Machine {host.node} runs autotune {version}, this one {VERSION}.",
+            "Install the same version of autotune on all machines.",
+        )

@@ -19,7 +19,6 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from autotune.engine.base import A, HostTask
-from autotune.engine.folder import TrialFolder
 from autotune.engine.group import POLL, Environment, Exit, LocalGroup, MemoryUse, Report
 from autotune.engine.load import Load
 from autotune.engine.local import LocalEngine, environments_of
@@ -67,7 +66,6 @@ class News(NamedTuple):
 class Order(NamedTuple):
     """What the processes of a run on one host are to do."""
 
-    code: str
     files: Mapping[str, bytes]
     """What they read, by the path in their folder."""
     roles: tuple[Role, ...]
@@ -105,7 +103,7 @@ class Agent:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
             # Kept while it waits, because it has a place in the queue.
-            self._claim = self._claim or Claim(what, seconds=seconds)
+            self._claim = self._claim or Claim(what, seconds)
             return self._claim.take()
 
     def bring(self, code: Code) -> None:
@@ -128,11 +126,15 @@ class Agent:
         """Start this host's processes of a run; return why the host cannot."""
         with self._lock:
             self._heard, self._ending, self._news = time.monotonic(), False, News()
-            self._folder = self._fill(order.files)
+            self._folder = self._engine.new_folder()
+            for name, content in order.files.items():
+                path = self._folder.path / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
             every = environments_of(order.roles, order.addresses)
             mine = {member: every[member] for member in order.members}
             try:
-                self._group = self._engine.group(self._folder, order.code, mine, order.memory)
+                self._group = self._engine.group(self._folder, mine, order.memory)
                 self._group.start()
             except WorkersLost as exc:
                 return exc.reason
@@ -205,14 +207,6 @@ class Agent:
             self._engine.close()
             if self._claim is not None:
                 self._claim.release()
-
-    def _fill(self, files: Mapping[str, bytes]) -> TrialFolder:
-        folder = self._engine.new_folder()
-        for name, content in files.items():
-            path = folder.path / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(content)
-        return folder
 
     def _latest(self) -> News:
         if self._group is None:

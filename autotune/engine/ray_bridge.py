@@ -102,30 +102,26 @@ class Bridge:
             self._tuner.send(answer)
 
     def _obey(self, call: Call) -> None:
+        done: Future[Any] = Future()
         try:
-            if not call.agent:
-                self.send(Answer(call.number, self._own[call.method](*call.arguments)))
-                return
-            method = getattr(self._agents[call.agent], call.method)
-            method.remote(*call.arguments).future().add_done_callback(
-                partial(self._answer, call.number)
-            )
+            if call.agent:
+                method = getattr(self._agents[call.agent], call.method)
+                done = method.remote(*call.arguments).future()
+            else:
+                done.set_result(self._own[call.method](*call.arguments))
         except Exception as exc:  # noqa: BLE001 - Ray's, and the tuner has to know
-            self._fail(call.number, exc)
+            done.set_exception(exc)
+        done.add_done_callback(partial(self._answer, call.number))
 
     def _answer(self, number: int, done: Future[Any]) -> None:
-        error = done.exception()
-        if error is None:
-            self.send(Answer(number, done.result()))
-        else:
-            self._fail(number, error)
-
-    def _fail(self, number: int, error: BaseException) -> None:
-        """Tell the tuner what an agent has raised, unless that is because it has been closed.
+        """Tell the tuner what came of a call, unless it failed because agents have been closed.
 
         The end of the connection tells the tuner why.
         """
-        if not self._closing:
+        error = done.exception()
+        if error is None:
+            self.send(Answer(number, done.result()))
+        elif not self._closing:
             self.send(Answer(number, error=_translated(error)))
 
     def _place(self, node: Node) -> None:

@@ -1,39 +1,34 @@
-"""The hosts of a cluster, each with its agent, and the calls to them."""
+"""The hosts of a cluster, each with its agent, the calls to them, and workers on several."""
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from autotune.engine.bridge import BridgeClient, Gone, Node
-from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
+from autotune.engine.folder import TrialFolder
+from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
+from autotune.engine.ray_agent import PIECE, News, Order
 from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.inspect import DevicesRequest
+from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.user_code import Code, code_of
 from autotune.errors import AutotuneError, EngineError
-from autotune.installed import VERSION
 from autotune.reason import HostLost
-from autotune.reason.sentences import reason_text
 from autotune.workload import Workload
 
 T = TypeVar("T")
 SILENCE_SECONDS = 5.0
 """Without an answer, after which a host counts as lost. Ray itself needs a minute."""
-_IMPORT_SECONDS = 300.0
-"""For an agent's first task, which waits until TensorFlow is imported."""
 _BRING_SECONDS = 60.0
-_NOTICE_SECONDS = 10.0
-"""That a host may take for an agent before the user is notified."""
-_AGENTS = 3
-"""That a host gets one after the other, where only they are lost."""
-_RETURN_SECONDS = 90.0
-"""For an agent in place of one that has ended."""
+_BEGIN_SECONDS = 300.0
+"""For an agent whose fork server has to import TensorFlow anew."""
+_POLL_SECONDS = 0.2
+"""After which an agent answers that there is nothing new."""
+_LATE_SECONDS = 0.5
+_STACK_SECONDS = 2.0
 _PINGS = 9
 
 
@@ -129,152 +124,103 @@ def bring(workload: Workload, hosts: Sequence[RemoteHost]) -> None:
         host.code = code
 
 
-class Hosts:
-    """Those hosts of a cluster that a search uses, in the order of their addresses."""
+class RemoteGroup(WorkerGroup):
+    """Worker processes on several hosts, each process on the one of its position."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._bridge: BridgeClient | None = None
-        self._all: list[RemoteHost] = []
-        self._what = ""
-        self._seconds: float | None = None
+    def __init__(
+        self, hosts: Sequence[RemoteHost], request: TrialRequest, folder: TrialFolder
+    ) -> None:
+        self._of = hosts
+        self._hosts = [*dict.fromkeys(hosts)]
+        self._request = request
+        self._folder = folder
+        self._ahead: dict[RemoteHost, float] = {}
+        """Seconds that the clock of each is ahead of ours."""
+        self._polls: dict[RemoteHost, tuple[Future[News], float]] = {}
+        self._exits: dict[int, Exit] = {}
+        self._uses: dict[RemoteHost, MemoryUse] = {}
 
     @property
-    def left(self) -> list[RemoteHost]:
-        return [host for host in self._all if host.lost is None]
+    def lost(self) -> HostLost | None:
+        """The loss of the first of its hosts that was lost."""
+        return next((host.lost for host in self._hosts if host.lost), None)
 
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """Names and addresses of the others."""
-        return tuple(str(host.node) for host in self._all if host.lost)
+    def start(self) -> None:
+        """Start all processes, on ports that are held until the end."""
+        bring(self._request.workload, self._hosts)
+        self._ahead = {host: host.ahead() for host in self._hosts}
+        addresses = self._addresses()
+        files = {name: path.read_bytes() for name, path in self._folder.given().items()}
+        roles, memory = self._request.roles, self._request.limits.memory
+        calls = {}
+        for host in self._hosts:
+            members = [i for i, each in enumerate(self._of) if each is host]
+            order = Order(files, roles, addresses, members, memory)
+            calls[host] = host.ask("begin", order)
+        for refused in answers(calls, _BEGIN_SECONDS).values():
+            if refused:
+                raise WorkersLost(refused)
 
-    def connect(self) -> BridgeClient:
-        if self._bridge is None:
-            self._bridge = BridgeClient(self._address)
-        return self._bridge
+    def listen(self, seconds: float) -> list[Report]:
+        for host in self._hosts:
+            if host not in self._polls:
+                self._polls[host] = host.ask("poll", _POLL_SECONDS), time.monotonic()
+        wait([call for call, _ in self._polls.values()], seconds, FIRST_COMPLETED)
+        return [report for host in self._hosts for report in self._heard(host)]
 
-    def take(self, notify: Notify = lambda _: None) -> list[RemoteHost]:
-        """Have an agent on each host, once nobody else uses it; return those that are left."""
-        if self._all:
-            return self.left
-        bridge = self.connect()
-        nodes = sorted(bridge.nodes(), key=lambda node: (node.address, node.key))
-        if not nodes:
-            raise EngineError(
-                "No machine of the Ray cluster has a core to use.",
-                "Start one with `ray start --address=... --num-cpus=...`.",
-            )
-        found = [RemoteHost(bridge, node) for node in nodes]
-        # The first one before the others: of two searches, one gets it and the other waits.
-        self._wait_for(found[:1], notify)
-        self._wait_for(found[1:], notify)
-        self._all = found
-        self._report_shared(notify)
-        return self.left
+    def exits(self) -> Mapping[int, Exit]:
+        return self._exits
 
-    def reserve(self, what: str, notify: Notify, seconds: float | None = None) -> None:
-        """Wait until no search is running on one of the hosts alone, then keep such waiting."""
-        self._seconds = seconds
-        # Agents of one search share a machine; one of another with the same name does not.
-        self._what = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
-        wait_in_turn(self._busy, notify)
-
-    def _report_shared(self, notify: Notify) -> None:
-        """Say which hosts are one machine, as containers are and namespaces."""
-        machines = defaultdict(list)
-        for host in self.left:
-            machines[host.boot].append(host.node.address)
-        for same in machines.values():
-            if len(same) > 1:
-                notify(
-                    f"{', '.join(same)} are one machine: its cores and memory are counted "
-                    f"{len(same)} times. Workers on machines of their own would gain more."
-                )
-
-    def _busy(self) -> Wait | None:
-        """Reserve one host after the other; return for whom the first waits that cannot be.
-
-        Each is asked once the one before it is had: of two searches one gets all, and agents of one
-        search that share a machine find its name on the claim of the first.
-        """
-        with loss_as_engine_error():
-            for host in self.left:
-                wait: Wait | None = host.call("reserve", self._what, self._seconds)
-                if wait is not None:
-                    return wait.model_copy(update={"host": str(host.node)})
-        return None
-
-    def ask_left(self, method: str) -> list[Any]:
-        """Return the answers of the hosts that are left; strike off those that are gone."""
-        asked = {host: host.ask(method) for host in self.left}
-        found: list[Any] = []
-        for host, call in asked.items():
-            with suppress(WorkersLost):
-                found += answers({host: call}).values()
-        return found
-
-    def renew(self) -> None:
-        """Start new agents where only an agent was lost, and not its host."""
-        for host in self._all:
-            if host.lost and host.lost.silent is None and host.agents < _AGENTS:
-                host.place()
-                with suppress(WorkersLost):
-                    _await_return(host)
-                    host.call("execute", DevicesRequest(), seconds=_IMPORT_SECONDS)
-                    if self._what:
-                        host.ask("reserve", self._what, self._seconds)
-
-    def close(self) -> None:
-        if self._bridge is not None:
-            self._bridge.close()
-        self._all = []
-
-    def _wait_for(self, hosts: Sequence[RemoteHost], notify: Notify) -> None:
-        """Wait until hosts have an agent; say which are used by somebody else."""
-        for host in hosts:
-            host.place()
-        late = {host.ask("about"): host for host in hosts}
-        patience = _NOTICE_SECONDS
-        while late:
-            done, _ = wait(late, patience, FIRST_COMPLETED)
-            for each in done:
-                _check_placed(late.pop(each), each)
-            if not done:
-                names = ", ".join(str(host.node) for host in late.values())
-                notify(f"Waiting for {names}: the Ray cluster's other jobs use all of its cores.")
-                patience = REMIND_SECONDS
-
-
-@contextmanager
-def loss_as_engine_error() -> Iterator[None]:
-    try:
-        yield
-    except WorkersLost as exc:
-        raise EngineError(
-            reason_text(exc.reason), "Start it again, or take it out of the cluster (`ray stop`)."
-        ) from exc
-
-
-def _await_return(host: RemoteHost) -> None:
-    call = host.ask("clock")
-    wait([call], _RETURN_SECONDS)
-    if not call.done():
-        raise host.lose(silent=_RETURN_SECONDS)
-    answer(host, call)
-
-
-def _check_placed(host: RemoteHost, call: Future[tuple[str, str]]) -> None:
-    """Raise EngineError if an agent did not come to run, or is another autotune's."""
-    try:
-        version, host.boot = call.result()
-    except Exception as exc:
-        said = str(exc).strip().splitlines() or [type(exc).__name__]
-        raise EngineError(
-            f"Machine {host.node} cannot run autotune's agent: {said[-1]}",
-            "Install the same autotune with its extra `ray` on all machines.",
-        ) from exc
-    if version != VERSION:
-        raise EngineError(
-            f"Machine {host.node} runs autotune {version}, this one {VERSION}.",
-            "Install the same version of autotune on all machines.",
+    def memory(self) -> MemoryUse:
+        """Return what the processes hold, of all hosts or of one on which it is too much."""
+        uses = self._uses.values()
+        return next(
+            (each for each in uses if each.exceeded),
+            MemoryUse(sum(u.peak for u in uses), sum(u.limit for u in uses), exceeded=False),
         )
+
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        call: Future[str] = self._of[member].ask("last_words", member, stack)
+        with suppress(Exception):  # It does not answer in time, or its agent has failed.
+            return call.result(_STACK_SECONDS)
+        return ""
+
+    def end(self) -> None:
+        calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
+        for host, call in calls.items():
+            # Whoever is lost was struck off, and that is the reason of the run's end.
+            with suppress(WorkersLost):
+                files: dict[str, int] = answers({host: call})[host]
+                for name in files.keys() - self._folder.given().keys():
+                    with (self._folder.path / name).open("wb") as file:
+                        for offset in range(0, files[name], PIECE):
+                            file.write(host.call("take", name, offset))
+                host.ask("forget")
+
+    def _addresses(self) -> list[str]:
+        """Return where each process is to listen; nowhere if there is only one."""
+        if len(self._request.roles) == 1:
+            return [""]
+        asked = {host: host.ask("hold", self._of.count(host)) for host in self._hosts}
+        ports = {host: iter(held) for host, held in answers(asked).items()}
+        return [f"{host.node.address}:{next(ports[host])}" for host in self._of]
+
+    def _heard(self, host: RemoteHost) -> list[Report]:
+        call, asked = self._polls[host]
+        if not call.done():
+            if time.monotonic() - asked <= SILENCE_SECONDS:
+                return []
+            # Where it was the tuner that stood still, the answer is on its way.
+            wait([call], _LATE_SECONDS)
+            if not call.done():
+                raise host.lose(silent=SILENCE_SECONDS)
+        del self._polls[host]
+        news = answer(host, call)
+        if news.lost:
+            raise WorkersLost(news.lost)
+        self._exits.update(news.exits)
+        self._uses[host] = news.memory
+        return [
+            Report(member, {**event, "at": event["at"] - self._ahead[host]})
+            for member, event in news.reports
+        ]

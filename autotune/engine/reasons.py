@@ -93,11 +93,9 @@ def _text(error: Mapping[str, Any]) -> str:
 def _gist(message: str) -> str:
     """Return the line of a message that says what is wrong."""
     lines = [line.strip() for line in _NOISE.sub("", message).splitlines() if line.strip()]
-    if not lines:
-        return "(no message)"
-    if lines[0].startswith("in user code"):
-        # AutoGraph puts the frames first and the error last.
-        return lines[-1][:_LONGEST]
-    if lines[0].startswith("Exception encountered when calling") and len(lines) > 1:
-        return lines[1][:_LONGEST]
-    return lines[0][:_LONGEST]
+    first = lines[0] if lines else "(no message)"
+    if first.startswith("in user code"):
+        first = lines[-1]  # AutoGraph puts the frames first and the error last.
+    elif first.startswith("Exception encountered when calling") and len(lines) > 1:
+        first = lines[1]
+    return first[:_LONGEST]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from autotune.engine import events, reasons
@@ -84,7 +84,7 @@ class TrialRun:
         return self._result(ending)
 
     def _hear(self, reports: list[Report]) -> Ending | None:
-        for member, event in reports:
+        for member, event in sorted(reports, key=lambda report: report.event["at"]):
             if ending := self._take(member, event):
                 return ending
         everybody = len(self._answered) == len(self._roles)
@@ -112,10 +112,15 @@ class TrialRun:
             if member not in self._troubles:
                 self._troubles[member] = self._death(member, found)
         now = time.monotonic()
-        cause = root_cause(tuple(self._troubles.values()), now)
-        if not cause and (overdue := self._watchdog.overdue(now)):
-            cause = Ending(Outcome.HUNG, overdue, self._stacks())
-        return cause or self._too_large()
+        if cause := root_cause(self._troubles.values(), now):
+            return cause
+        if overdue := self._watchdog.overdue(now):
+            return Ending(Outcome.HUNG, overdue, self._stacks())
+        used = self._group.memory()
+        if used.exceeded:
+            reason = MemoryExceeded(used=used.peak, limit=used.limit)
+            return Ending(Outcome.OUT_OF_MEMORY, reason)
+        return None
 
     def _progress(self, event: Event) -> Ending | None:
         """Take in what the first process, which speaks for all, says of its steps."""
@@ -151,12 +156,6 @@ class TrialRun:
         members = range(min(len(self._roles), _MOST_STACKS))
         stacks = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
         return "\n".join(each.removeprefix(": ") for each in stacks)
-
-    def _too_large(self) -> Ending | None:
-        used = self._group.memory()
-        if not used.exceeded:
-            return None
-        return Ending(Outcome.OUT_OF_MEMORY, MemoryExceeded(used=used.peak, limit=used.limit))
 
     def _result(self, ending: Ending) -> RunResult:
         """Return the run: what its first process reported, and what was seen from outside."""
@@ -227,12 +226,9 @@ class WorkerSteps:
         return tuple((name, taken / steps) for name, taken in seconds.most_common())
 
 
-def root_cause(troubles: Sequence[Trouble], now: float) -> Ending | None:
+def root_cause(troubles: Iterable[Trouble], now: float) -> Ending | None:
     """Return the ending that the first real trouble means; None while it may yet show itself."""
-    if not troubles:
+    first = min(troubles, key=lambda each: (each.consequence, each.at), default=None)
+    if first is None or (first.consequence and now - first.at <= GRACE):
         return None
-    causes = [trouble for trouble in troubles if not trouble.consequence]
-    if causes:
-        return min(causes, key=lambda trouble: trouble.at).ending
-    first = min(troubles, key=lambda trouble: trouble.at)
-    return first.ending if now - first.at > GRACE else None
+    return first.ending

@@ -9,12 +9,11 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
 from autotune.config import Configuration
-from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
@@ -30,7 +29,7 @@ from autotune.engine.tasks.observe import (
 from autotune.engine.tasks.train import LearningRequest, TrialRequest
 from autotune.machine import Host, Machine
 from autotune.plain import Window
-from autotune.reason import Killed, Message, Outcome, Reason
+from autotune.reason import Killed, Message, Outcome
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.workload import WorkloadFacts
 
@@ -51,14 +50,8 @@ class Fault(StrEnum):
     DIES = "dies"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ending:
-    """How a fake trial ends instead of being measured."""
-
-    outcome: Outcome
-    reason: Reason
-
-
+Ending = Stop
+"""How a fake trial ends instead of being measured."""
 Speed = Callable[[Configuration], float | Ending]
 """Examples per second of a configuration, or how its trial ends."""
 Faults = Callable[[Configuration], Fault | None]
@@ -172,11 +165,10 @@ class FakeEngine(Engine):
         request.folder.mkdir(parents=True)
         began = self._time
         self._time += self._start_of(request)
-        truth = self._truth(request)(request.configuration)
-        if isinstance(truth, Ending):
-            return RunResult(
-                outcome=truth.outcome, reason=truth.reason, wall_seconds=self._time - began
-            )
+        speed = self._held if request.held else self._speed
+        truth = (speed if request.exchanges else self._apart)(request.configuration)
+        if isinstance(truth, Stop):
+            return RunResult(**truth._asdict(), wall_seconds=self._time - began)
         rate = truth / request.configuration.global_batch
         return self._watched(rate, watch, began, request)
 
@@ -200,11 +192,6 @@ class FakeEngine(Engine):
     def _start_of(self, request: TrialRequest) -> float:
         return self._start * len(request.roles) + self._traced(request)
 
-    def _truth(self, request: TrialRequest) -> Speed:
-        if not request.exchanges:
-            return self._apart
-        return self._held if request.held else self._speed
-
     def _watched(
         self, steps_per_second: float, watch: Watch, began: float, request: TrialRequest
     ) -> RunResult:
@@ -217,8 +204,7 @@ class FakeEngine(Engine):
             if len(windows) > MAX_WINDOWS:
                 raise AssertionError(f"the watch did not stop after {MAX_WINDOWS} windows")
         return RunResult(
-            outcome=stop.outcome,
-            reason=stop.reason,
+            **stop._asdict(),
             windows=tuple(windows),
             start_seconds=self._start / 2,
             first_step_seconds=self._start / 2 + self._traced(request),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from autotune.engine.base import A, Engine, RunResult, Task, Watch, Wrapper, go_on
+from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
+from autotune.engine.interrupts import Interruptible
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 
@@ -12,7 +13,7 @@ SECONDS = 150.0
 """What a run takes by that clock: more than any will take that this machine makes."""
 
 
-class Counting(Wrapper):
+class Counting(Interruptible):
     """Has another engine run trials, and says of each that it took the same time."""
 
     def __init__(self, engine: Engine | None = None) -> None:

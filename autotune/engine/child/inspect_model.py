@@ -73,14 +73,10 @@ class InspectedModel:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
         if time.monotonic() - began <= patience:
-            self._try_more(batch)
-
-    def _try_more(self, batch: Any) -> None:
-        rows = _rows_of(batch) or 1
-        found = self._tried
-        found["operations"] = self._traced(batch)
-        found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
-        found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
+            rows, found = _rows_of(batch) or 1, self._tried
+            found["operations"] = self._traced(batch)
+            found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
+            found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -94,7 +90,7 @@ class InspectedModel:
         return ""
 
     def _takes_half(self, batch: Any, rows: int) -> bool:
-        half = _first_rows(batch, rows // 2)
+        half = tf.nest.map_structure(lambda each: each[: rows // 2], batch)
         try:
             self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
         except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
@@ -164,10 +160,6 @@ def _rows_of(batch: Any) -> int | None:
         return None
     sizes = {int(each.shape[0]) for each in parts}
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def _first_rows(batch: Any, rows: int) -> Any:
-    return tf.nest.map_structure(lambda each: each[:rows], batch)
 
 
 def _stateful_layer(model: Any) -> str:

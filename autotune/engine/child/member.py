@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -42,11 +41,7 @@ class Member:
         self.folder = folder
         self.index = index
         self.writer = EventWriter(folder.events(index))
-
-    @cached_property
-    def request(self) -> dict[str, Any]:
-        request: dict[str, Any] = json.loads(self.folder.request.read_text(encoding="utf-8"))
-        return request
+        self.request: dict[str, Any] = json.loads(folder.request.read_text(encoding="utf-8"))
 
     def program(self) -> ModuleType:
         script = self.folder.script

@@ -42,7 +42,7 @@ def enter(order: Mapping[str, Any], server: int) -> NoReturn:
         _redirect(folder.output(order["index"]))
         _isolate(server)
         _settle(order)
-        code = _report(Member(folder, order["index"]), order["code"])
+        code = _report(Member(folder, order["index"]))
     except BaseException as exc:  # noqa: BLE001 - as said above
         code = EXIT_CODE if is_of_a_folder(exc) else code
         traceback.print_exc()
@@ -98,11 +98,11 @@ def _settle(order: Mapping[str, Any]) -> None:
     np.random.seed()  # noqa: NPY002 - see above
 
 
-def _report(member: Member, code: str) -> int:
+def _report(member: Member) -> int:
     writer = member.writer
     writer.write(events.STARTED)
     try:
-        module, _, function = code.partition(":")
+        module, _, function = member.request["code"].partition(":")
         getattr(importlib.import_module(module), function)(member)
     except BaseException as exc:  # noqa: BLE001 - also SystemExit is an end worth reporting
         print(trace(exc), file=sys.stderr)  # noqa: T201 - the trial's own output

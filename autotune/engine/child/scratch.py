@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -120,19 +120,16 @@ def _fill(copy: Path, original: Path, most: int, *, without: Path | None = None)
 
 
 def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda each: each.name)
-    except OSError:  # Not ours to read.
-        return []
+    with suppress(OSError), os.scandir(folder) as found:  # It may not be ours to read.
+        return sorted(found, key=lambda each: each.name)
+    return []
 
 
 def _holds_more(entry: os.DirEntry[str], count: int) -> bool:
-    try:
-        with os.scandir(entry.path) as found:
-            return any(True for _ in islice(found, count, None))
-    except OSError:  # No folder, or not ours to read.
-        return False
+    # It may be no folder, or not ours to read.
+    with suppress(OSError), os.scandir(entry.path) as found:
+        return any(True for _ in islice(found, count, None))
+    return False
 
 
 def _is_small(entry: os.DirEntry[str]) -> bool:

@@ -90,7 +90,16 @@ class InspectionRequest(HostTask[WorkloadFacts]):
             FactoryFailed: They do not give the same everywhere.
         """
         for name, words in _SAME.items():
-            _check_same(name, words, answers)
+            facts = {host: each.certain(name) for host, each in answers.items()}
+            certain = {host: fact for host, fact in facts.items() if fact is not None}
+            first = next(iter(certain), None)
+            for host, fact in certain.items():
+                if fact != certain[first]:
+                    raise FactoryFailed(
+                        f"The factories do not give the same on machine {host} and on {first}: "
+                        f"{words} {fact} and {certain[first]}.",
+                        EVERYWHERE,
+                    )
         return min(answers.values(), key=lambda facts: len(facts.uncertain))
 
     def _failure(self, result: RunResult) -> FactoryFailed:
@@ -139,20 +148,6 @@ def _error(complaint: Mapping[str, Any]) -> WorkloadError:
     return with_detail(error, raised["detail"] if raised else "")
 
 
-def _check_same(name: str, words: str, found: Mapping[Any, WorkloadFacts]) -> None:
-    """Raise FactoryFailed if hosts are certain of a fact and differ in it."""
-    answers = {host: facts.certain(name) for host, facts in found.items()}
-    certain = {host: fact for host, fact in answers.items() if fact is not None}
-    first = next(iter(certain), None)
-    for host, fact in certain.items():
-        if first and fact != certain[first]:
-            raise FactoryFailed(
-                f"The factories do not give the same on machine {host} and on {first}: "
-                f"{words} {fact} and {certain[first]}.",
-                EVERYWHERE,
-            )
-
-
 _SECONDS = 120.0
 
 
@@ -160,10 +155,7 @@ class DevicesRequest(HostTask[Machine]):
     """Devices and versions to be listed."""
 
     code = "autotune.engine.child.process:list_devices"
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(start=_SECONDS)
+    limits = Limits(start=_SECONDS)
 
     def payload(self) -> Mapping[str, Any]:
         return {}

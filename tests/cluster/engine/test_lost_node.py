@@ -35,7 +35,7 @@ class Loss:
         if self.done or not isinstance(event, TrialStarted) or not event.configuration.distributed:
             return
         self.done = True
-        used = {host.node.key for host in self._engine.hosts.left[:2]}
+        used = {host.node.key for host in self._engine.left[:2]}
         workers = self._nodes.cluster.worker_nodes
         self._nodes.cluster.remove_node(next(n for n in workers if n.node_id in used))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
+from autotune.engine import lock
 from autotune.engine.local import LocalEngine
-from autotune.engine.lock import exclusive
 from autotune.engine.tasks.train import TrialRequest
 from autotune.roles import Role
 from autotune.testing.contract import Behaviour, ProcessContract
@@ -29,8 +28,7 @@ class TestLocalEngine(ProcessContract):
     @pytest.fixture(autouse=True)
     def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Wait for no search outside these tests."""
-        here = partial(exclusive, places=[tmp_path])
-        monkeypatch.setattr("autotune.engine.local.exclusive", here)
+        monkeypatch.setattr(lock, "PLACES", (tmp_path,))
 
     def make_request(self, behaviour: Behaviour, folder: Path) -> TrialRequest:
         return request_of(behaviour, folder, (Role(), Role(index=1)))

@@ -23,8 +23,9 @@ from autotune.errors import Interrupted
 HOLD = """
 import sys, time
 from pathlib import Path
-from autotune.engine.lock import exclusive
-with exclusive("theirs:model_fn", print, [Path(sys.argv[1])]):
+from autotune.engine import lock
+lock.PLACES = (Path(sys.argv[1]),)
+with lock.exclusive("theirs:model_fn", print):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -32,7 +33,8 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "PLACES", (tmp_path,))
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
 
 
@@ -65,7 +67,7 @@ def test_the_second_waits_and_is_told_for_whom(
         other.kill()
 
     since = signed(tmp_path).since
-    with exclusive("mine", tell, [tmp_path]):
+    with exclusive("mine", tell):
         assert other.wait() == -signal.SIGKILL
     assert len(told) == 1
     began = time.strftime("%H:%M", time.localtime(since))
@@ -86,7 +88,7 @@ def test_who_waits_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         if len(told) == 3:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(Interrupted) as caught, exclusive("mine", tell, [tmp_path]):
+    with pytest.raises(Interrupted) as caught, exclusive("mine", tell):
         pytest.fail("the machine was taken")
     assert caught.value.exit_code == 130
     assert signed(tmp_path).what == "theirs:model_fn"
@@ -94,7 +96,7 @@ def test_who_waits_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_forked_process_does_not_keep_the_lock(tmp_path: Path) -> None:
     """A notebook may leave processes behind that hold all of its open files."""
-    with exclusive("mine", print, [tmp_path]):
+    with exclusive("mine", print):
         child = os.fork()
         if child == 0:
             signal.pause()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,10 @@ from .conftest import tune
 @pytest.fixture(autouse=True)
 def _held(tmp_path: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Another search holds the machine, and the user soon loses patience."""
-    here = partial(exclusive, places=[tmp_path])
     monkeypatch.setattr(engine, "reserved", LocalEngine().reserved)
-    monkeypatch.setattr("autotune.engine.local.exclusive", here)
+    monkeypatch.setattr(module, "PLACES", (tmp_path,))
     monkeypatch.setattr(module.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
-    with here("theirs:model_fn", print):
+    with exclusive("theirs:model_fn", print):
         # The other search is in this thread only because that is quicker.
         monkeypatch.setattr(module, "_mine", threading.local())
         yield

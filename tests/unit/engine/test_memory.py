@@ -23,6 +23,9 @@ class Process:
     def memory_full_info(self) -> Process:
         return self
 
+    def children(self, *, recursive: bool) -> list[Process]:
+        return [Process(100, 50), Process(100, 50)] if recursive else []
+
 
 @pytest.mark.parametrize(
     ("most", "verdict"),
@@ -33,7 +36,6 @@ def test_shared_pages_count_once_when_it_matters(
     monkeypatch: pytest.MonkeyPatch, most: int, verdict: str
 ) -> None:
     """A ceiling is passed only if the exact sum passes it."""
-    monkeypatch.setattr(memory, "_descendants", lambda _: [Process(100, 50), Process(100, 50)])
     monkeypatch.setattr(psutil, "Process", lambda _: Process(60, 60, shared=40))
     gauge = MemoryGauge(1, most)
     assert gauge.exceeded() is (verdict == "exceeded")

@@ -17,9 +17,9 @@ from autotune.engine.folder import TrialFolder
 from autotune.engine.group import MemoryUse, Report
 from autotune.engine.load import Load
 from autotune.engine.lock import Holder, Wait
-from autotune.engine.ray import RayEngine, RemoteGroup
+from autotune.engine.ray import RayEngine
 from autotune.engine.ray_agent import Agent, News, Order
-from autotune.engine.ray_hosts import Hosts, RemoteHost
+from autotune.engine.ray_hosts import RemoteGroup, RemoteHost
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
@@ -89,7 +89,7 @@ def workers_of(request_of_two: TrialRequest) -> WorkersOf:
     given = TrialFolder(request_of_two.folder).create()
     given.script.write_text("")
     given.request.write_text("{}")
-    return lambda agents: RemoteGroup(remote_hosts(agents), request_of_two, given, "train")
+    return lambda agents: RemoteGroup(remote_hosts(agents), request_of_two, given)
 
 
 def test_workers_are_told_the_addresses_of_their_hosts(workers_of: WorkersOf) -> None:
@@ -106,9 +106,8 @@ def test_a_silent_host_is_lost_and_the_others_are_ended(
     workers_of: WorkersOf, request_of_two: TrialRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host that does not answer for so long is named, and every other one is told to end."""
-    for module in (ray, hosts):
-        monkeypatch.setattr(module, "SILENCE_SECONDS", 0.05)
-    monkeypatch.setattr(ray, "_LATE_SECONDS", 0.01)
+    monkeypatch.setattr(hosts, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(hosts, "_LATE_SECONDS", 0.01)
     agents = Agents(poll=lambda key, _: ... if key == "1" else News())
     result = TrialRun(TWO, request_of_two.limits, workers_of(agents)).run()
     lost = HostLost(host="host1 (10.0.0.1)", silent=0.05)
@@ -164,7 +163,7 @@ def test_memory_is_that_of_the_host_where_it_is_too_much(workers_of: WorkersOf) 
 def test_what_processes_leave_is_brought_home_in_pieces(
     workers_of: WorkersOf, request_of_two: TrialRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray, "PIECE", 4)
+    monkeypatch.setattr(hosts, "PIECE", 4)
     left = {"output-0.txt": b"all that it printed", "answer-0.json": b"{}"}
     agents = Agents(
         end=lambda key: {name: len(text) for name, text in left.items() if key == "0"},
@@ -191,7 +190,7 @@ def test_another_autotune_is_refused() -> None:
     """As soon as its agent runs."""
     agents = Agents(about=lambda key: ("0.0.1" if key == "1" else VERSION, "boot"))
     with pytest.raises(EngineError, match=OTHER.format("autotune")):
-        cluster_of(agents)._wait_for(remote_hosts(agents), print)
+        ray._place(remote_hosts(agents), print)
 
 
 def test_a_machine_has_all_hosts() -> None:
@@ -205,19 +204,20 @@ def test_a_new_agent_may_take_longer_than_a_silence(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(hosts, "SILENCE_SECONDS", 0.05)
     late: Future[float] = Future()
     threading.Timer(0.3, late.set_result, [0.0]).start()
-    cluster = cluster_of(Agents(clock=lambda _: late))
-    cluster.left[0].lose()
-    assert len(cluster.left) == 1
-    cluster.renew()
-    assert len(cluster.left) == 2
+    engine = engine_of(Agents(clock=lambda _: late))
+    engine.left[0].lose()
+    assert len(engine.left) == 1
+    assert engine.lost_hosts() == ()
+    assert len(engine.left) == 2
 
 
 def test_a_host_that_went_between_runs_ends_none(request_of_two: TrialRequest) -> None:
     """It is struck off before the next one begins, which is not blamed for it."""
     full = Gone("Full.", memory=True)
-    engine = engine_of(Agents(clock=lambda key: full if key == "1" else 0.0))
+    says = dict.fromkeys(("clock", "execute"), lambda key, *_: full if key == "1" else 0.0)
+    engine = engine_of(Agents(**says))
     result = engine.execute(request_of_two, lambda _: None)
-    assert engine.hosts.lost == ("host1 (10.0.0.1)",)
+    assert engine.lost_hosts() == ("host1 (10.0.0.1)",)
     assert result.reason == TooFewHosts(needed=2, left=1)
 
 
@@ -227,7 +227,7 @@ def test_a_host_that_went_does_not_end_a_look_at_the_load() -> None:
     agents = Agents(load=lambda key: Gone("Ended.") if key == "1" else load)
     engine = engine_of(agents)
     assert engine.load() == load
-    assert engine.hosts.lost == ("host1 (10.0.0.1)",)
+    assert [host.node.name for host in engine.left] == ["host0"]
     agents.says["load"] = lambda _: Gone("Ended.")
     assert engine.load() is None
 
@@ -239,7 +239,8 @@ def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch)
     busy = iter([Wait(holder=holder, before=2)] * 3)
     agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
     notices: list[object] = []
-    cluster_of(agents).reserve("digits", notices.append)
+    with engine_of(agents).reserved("digits", notices.append):
+        pass
     assert notices == [Wait(holder=holder, before=2, host="host1 (10.0.0.1)")]
     assert "is running on host1 (10.0.0.1); 2 others came before" in str(notices[0])
     assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
@@ -255,7 +256,8 @@ def test_agents_that_share_a_machine_do_not_wait_for_each_other() -> None:
         )
     )
     notices: list[object] = []
-    cluster_of(agents).reserve("digits", notices.append)
+    with engine_of(agents).reserved("digits", notices.append):
+        pass
     assert notices == []
 
 
@@ -264,15 +266,9 @@ def test_a_clock_is_compared_by_the_quickest_call() -> None:
     assert remote_hosts(far)[0].ahead() == pytest.approx(100, abs=0.5)
 
 
-def cluster_of(agents: Agents) -> Hosts:
-    cluster = Hosts("10.0.0.0:6379")
-    cluster._all = remote_hosts(agents)
-    return cluster
-
-
 def engine_of(agents: Agents) -> RayEngine:
     engine = RayEngine("ray://10.0.0.0:6379")
-    engine.hosts = cluster_of(agents)
+    engine._hosts = remote_hosts(agents)
     return engine
 
 
