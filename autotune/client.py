@@ -284,7 +284,7 @@ def _error_of(response: httpx.Response) -> ServiceError | ServiceUnreachable:
         problem = Problem.model_validate_json(response.content, extra="ignore")
     except ValidationError:
         return _no_service(response)
-    return _KINDS.get(problem.code, ServiceError)(problem.detail, problem.next_step)
+    return ServiceError.kinds.get(problem.code, ServiceError)(problem.detail, problem.next_step)
 
 
 def _no_service(response: httpx.Response) -> ServiceUnreachable:
@@ -293,16 +293,6 @@ def _no_service(response: httpx.Response) -> ServiceUnreachable:
         f"(status {response.status_code}).",
         "Check its address.",
     )
-
-
-def _kinds(base: type[ServiceError]) -> Mapping[str, type[ServiceError]]:
-    found = {base.kind: base}
-    for each in base.__subclasses__():
-        found |= _kinds(each)
-    return found
-
-
-_KINDS = _kinds(ServiceError)
 
 
 def _path(job: Job | str, part: str = "") -> str:
