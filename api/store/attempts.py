@@ -24,9 +24,9 @@ from sqlalchemy import (
 )
 
 from autotune.api.errors import UnreadableRecord
-from autotune.api.events import Claimed, Ended, Released
+from autotune.api.events import Claimed, Released
 from autotune.api.states import State
-from autotune.api.store.advance import CANCELLED, Cell, Step, advance, advance_held, superseded
+from autotune.api.store.advance import Cell, Step, advance, advance_held, superseded
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
 from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
@@ -132,13 +132,10 @@ def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
         state = _state(connection, token, hold=True)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, token, FINISHED)
-        reason = CANCELLED if to is State.CANCELLED else outcome.reason
-        ended = Ended(state=to, summary=outcome.summary, reason=reason)
-        values = outcome.model_dump(exclude={"state"})
-        columns: dict[str, Cell] = {**values, "ended_at": Now(), "expires_at": None}
+        columns: dict[str, Cell] = outcome.model_dump(exclude={"state"})
         if to is State.CANCELLED:
             columns["started_at"] = case((_begun(token), jobs.c.started_at), else_=None)
-        advance_held(connection, token, Step(to=to, events=[ended], columns=columns))
+        advance_held(connection, token, Step(to=to, columns=columns))
     return to
 
 
@@ -146,9 +143,15 @@ def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> S
     """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
         state = _state(connection, token, hold=True)
+        to = State.CANCELLED if state is State.CANCELLING else State.QUEUED
         _end_attempt(connection, token, ending)
-        advance_held(connection, token, _waiting(state, token, reason))
-    return State.CANCELLED if state is State.CANCELLING else State.QUEUED
+        columns: dict[str, Cell] = {"expires_at": None}
+        if to is State.QUEUED:
+            # What was not measured anywhere may be measured on any devices.
+            columns["devices"] = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
+        released = Released(attempt=token.attempt, reason=reason)
+        advance_held(connection, token, Step(to=to, events=[released], columns=columns))
+    return to
 
 
 def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
@@ -226,17 +229,6 @@ def _end_attempt(connection: Connection, token: LeaseToken, ending: str) -> None
         # Time in which nothing could be measured is not taken off the job's budget.
         values["began_at"] = case((exists().where(*mine), attempts.c.began_at), else_=None)
     connection.execute(update(attempts).where(_is_attempt(token)).values(values))
-
-
-def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
-    ended = Released(attempt=token.attempt, reason=reason)
-    if state is State.CANCELLING:
-        last = Ended(state=State.CANCELLED, reason=CANCELLED)
-        columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
-        return Step(to=State.CANCELLED, events=[ended, last], columns=columns)
-    # What was not measured anywhere may be measured on any devices.
-    devices = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
-    return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})
 
 
 def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:

@@ -14,14 +14,14 @@ from autotune.api.errors import (
     OtherSchema,
     SettingsError,
 )
-from autotune.api.events import Cancelling, Ended, Queued
+from autotune.api.events import Cancelling, Queued
 from autotune.api.log import note
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import reading
-from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
+from autotune.api.store.advance import Step, add_events, advance, state_for_change
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
@@ -219,11 +219,8 @@ def _cancel(connection: Connection, job_id: str) -> bool:
     state = state_for_change(connection, job_id)
     if state in (State.CANCELLING, State.CANCELLED):
         return False
-    step = Step(to=State.CANCELLING, events=[Cancelling()])
-    if state is State.QUEUED:
-        ended = Ended(state=State.CANCELLED, reason=CANCELLED)
-        step = Step(to=State.CANCELLED, events=[Cancelling(), ended], columns={"ended_at": Now()})
-    return advance(connection, job_id, state, step)
+    to = State.CANCELLED if state is State.QUEUED else State.CANCELLING
+    return advance(connection, job_id, state, Step(to=to, events=[Cancelling()]))
 
 
 def _earlier(
