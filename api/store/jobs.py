@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
@@ -25,7 +26,7 @@ from autotune.api.store.advance import Step, add_events, advance, state_for_chan
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.tables import jobs, labels, trials
+from autotune.api.store.tables import jobs, labels
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read, selectors
@@ -120,13 +121,10 @@ class Jobs:
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
-    ) -> tuple[str, ...]:
-        """Return the trials of a job after a number, each as JSON; reading them takes longest."""
-        query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
+    ) -> Sequence[str]:
         with self._database.reading() as connection:
             reading.row_of(connection, job_id, project, jobs.c.id)
-            rows = connection.execute(query.order_by(trials.c.number).limit(limit)).scalars()
-            return tuple(rows.all())
+            return reading.records(connection, job_id, after=after, limit=limit)
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
         for record in self.trial_records(job_id, project, after=number - 1, limit=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -70,10 +71,17 @@ def jobs_query(project: str | None, wanted: ListQuery) -> Select[Any]:
     return query.order_by(order.desc())
 
 
-def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
+def records(
+    connection: Connection, job_id: str, *, after: int = -1, limit: int | None = None
+) -> Sequence[str]:
+    """Return the trials of a job after a number, each as JSON; reading them takes longest."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
-    query = select(trials.c.record).where(*mine).order_by(trials.c.number)
-    return tuple(read(Trial, each) for each in connection.execute(query).scalars().all())
+    query = select(trials.c.record).where(*mine).order_by(trials.c.number).limit(limit)
+    return connection.execute(query).scalars().all()
+
+
+def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
+    return tuple(read(Trial, each) for each in records(connection, job_id, after=after))
 
 
 def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
@@ -104,9 +112,7 @@ def ending(connection: Connection, job_id: str, project: str | None) -> tuple[st
 
 
 def whole(connection: Connection, job_id: str, kept: str) -> Result:
-    query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
-    records = connection.execute(query).scalars().all()
-    return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')
+    return read(Result, f'{kept[:-1]},"trials":[{",".join(records(connection, job_id))}]}}')
 
 
 def read_events(
