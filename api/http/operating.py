@@ -44,4 +44,4 @@ def get_readiness(here: Here) -> HealthAnswer:
 @router.get("/metrics", response_class=Response, responses=text_answer("text/plain"))
 def get_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state, for Prometheus."""
-    return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)
+    return Response(here.metrics.text(), media_type=metrics.MEDIA_TYPE)
