@@ -20,7 +20,7 @@ import psutil
 from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
-from autotune.api.work.messages import GaveUp, Message, SearchOrder, Stuck, message
+from autotune.api.work.messages import Message, SearchOrder, message
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.plain import Window
@@ -40,8 +40,9 @@ _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
 _AS_THEY_ARE = (Configuration, Machine, Window, Workload, WorkloadFacts)
 """Values without texts for callers, or that must stay equal to what was measured."""
-_VERBATIM = frozenset({"kind", "script", "launch", "study"})
-"""Fields that must stay as they are: the program is byte for byte the one that was timed."""
+_VERBATIM = frozenset({"kind", "script", "launch", "study", "for_log"})
+"""Fields that must stay as they are: the program is byte for byte the one that was timed, and what
+is for the log is for the operator."""
 
 
 class Tuner:
@@ -147,11 +148,6 @@ class Places:
 
     def shortened(self, what: Message) -> Message:
         """Return a message with all its texts for callers like that."""
-        match what:
-            case Stuck():
-                return what
-            case GaveUp(reason=reason):
-                return what.model_copy(update={"reason": self.hidden(reason)})
         shown: Message = self._hide(what)
         return shown
 

@@ -185,15 +185,15 @@ class Worker:
         reach(FailPoint.GONE)
         final = supervision.final
         if isinstance(final, messages.Stuck):
-            return self._stuck(lease, final.detail)
+            return self._stuck(lease, final.for_log)
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
             return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
-        if isinstance(final, messages.GaveUp) and final.detail:
-            log("The engine could not run a search.", logging.ERROR, error=final.detail)
+        if isinstance(final, messages.GaveUp) and final.for_log:
+            log("The engine could not run a search.", logging.ERROR, error=final.for_log)
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
     def _is_edited(self, claimed: ClaimedJob) -> bool:
