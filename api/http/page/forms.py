@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
-from pydantic import ValidationError
+from pydantic import StrictInt, TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from autotune.api.errors import InvalidBudget, ServiceError
 from autotune.api.http.service import Service
-from autotune.api.requests import JobRequest, check_budget
+from autotune.api.requests import JobRequest, Number, check_budget
 from autotune.objective import objective_names
 from autotune.options import SearchOptions, declared
 from autotune.space import AUTO, ready_made
@@ -40,6 +38,7 @@ _MESSAGES: Mapping[str, str] = {
     "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
 }
 """Messages for fields, in place of those of the schema."""
+_NUMBER = TypeAdapter[int | float](StrictInt | Number)
 _NUMBERS = ("integer", "number")
 
 
@@ -87,11 +86,9 @@ class Field:
 
 def _number(text: str) -> Scalar:
     try:
-        found = json.loads(text)
-    except ValueError:
+        return _NUMBER.validate_json(text)
+    except ValidationError:
         return text
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number and isfinite(found) else text
 
 
 def fields_of(schema: Schema) -> tuple[Field, ...]:
