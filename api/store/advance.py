@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, update
 
-from autotune.api.errors import IllegalTransition, Superseded, no_such_job
+from autotune.api.errors import IllegalTransition, Superseded
 from autotune.api.events import Ended, Event, brief
 from autotune.api.states import FINAL, NEXT, State
 from autotune.api.store.database import Now, live
@@ -28,15 +28,6 @@ class Step:
     """The state that follows; None for the same."""
     events: Sequence[Event] = ()
     columns: dict[str, Cell] = field(default_factory=dict)
-
-
-def state_for_change(connection: Connection, job_id: str) -> State:
-    """Return the state of a job, and let nobody change it until the transaction ends."""
-    query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
-    found = connection.execute(query).scalar()
-    if found is None:
-        raise no_such_job()
-    return State(found)
 
 
 def advance(

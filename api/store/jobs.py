@@ -22,7 +22,7 @@ from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import reading
-from autotune.api.store.advance import Step, add_events, advance, state_for_change
+from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
@@ -159,10 +159,14 @@ class Jobs:
         A job that was cancelled before stays as it is.
         """
         with self._database.writing() as connection:
-            reading.read_job(connection, job_id, project)
-            cancelled = _cancel(connection, job_id)
+            row = reading.row_of(connection, job_id, project, jobs.c.state, hold=True)
+            before = State(row.state)
+            is_first = before not in (State.CANCELLING, State.CANCELLED)
+            if is_first:
+                to = State.CANCELLED if before is State.QUEUED else State.CANCELLING
+                advance(connection, job_id, before, Step(to=to, events=[Cancelling()]))
             job = reading.read_job(connection, job_id, project)
-        if cancelled:
+        if is_first:
             note("cancel job", job_id)
         return job
 
@@ -210,15 +214,6 @@ def open_database(settings: Settings) -> Database:
         why = f"The database cannot be opened: {cause_of(exc)}."
         raise DatabaseUnavailable(why, "Mend that, or set another `database`.") from exc
     return database
-
-
-def _cancel(connection: Connection, job_id: str) -> bool:
-    """Have a job end; return whether nobody had before."""
-    state = state_for_change(connection, job_id)
-    if state in (State.CANCELLING, State.CANCELLED):
-        return False
-    to = State.CANCELLED if state is State.QUEUED else State.CANCELLING
-    return advance(connection, job_id, state, Step(to=to, events=[Cancelling()]))
 
 
 def _earlier(

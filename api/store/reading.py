@@ -25,10 +25,19 @@ COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
 
 
 def row_of(
-    connection: Connection, job_id: str, project: str | None, *columns: ColumnElement[Any]
+    connection: Connection,
+    job_id: str,
+    project: str | None,
+    *columns: ColumnElement[Any],
+    hold: bool = False,
 ) -> Row[Any]:
-    """Return what is asked of a job, which must be of the project; None stands for any."""
+    """Return what is asked of a job, which must be of the project; None stands for any.
+
+    `hold` lets nobody change the job until the transaction ends.
+    """
     query = select(*columns).where(jobs.c.id == job_id)
+    if hold:
+        query = query.with_for_update()
     if project is not None:
         query = query.where(jobs.c.project == project)
     row = connection.execute(query).first()
