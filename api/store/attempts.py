@@ -29,7 +29,7 @@ from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance, advance_held, superseded
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
-from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
+from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, total_of
 from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
 from autotune.api.values import (
     AttemptReport,
@@ -284,13 +284,14 @@ def _begin_attempt(connection: Connection, token: LeaseToken, info: WorkerInfo) 
 def _claimed(connection: Connection, token: LeaseToken, marker: str) -> ClaimedJob:
     died = and_(attempts.c.job_id == token.job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    used = select(total_of()).where(attempts.c.job_id == token.job_id)
     row = row_of(connection, token.job_id, None, *COLUMNS, jobs.c.study)
     claimed = ClaimedJob(
         token=token,
         marker=marker,
         job=job_of(row),
         study=row.study,
-        used_seconds=connection.execute(select(spent(token.job_id))).scalar_one(),
+        used_seconds=connection.execute(used).scalar_one(),
         deaths=len(running),
     )
     try:

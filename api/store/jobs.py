@@ -26,7 +26,7 @@ from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.tables import jobs, labels
+from autotune.api.store.tables import attempts, jobs, labels
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read, selectors
@@ -143,13 +143,13 @@ class Jobs:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(reading.spent(job_id, by_now=True), jobs.c.recommendation)
-            seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
+            spent = select(reading.total_of(Now())).where(attempts.c.job_id == job_id)
+            kept = reading.row_of(connection, job_id, project, jobs.c.recommendation)[0]
             return JobDetail(
                 job=job,
                 trials=reading.read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
                 events=reading.read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
-                spent=seconds,
+                spent=connection.execute(spent).scalar_one(),
                 recommendation=kept and reading.whole(connection, job_id, kept),
             )
 

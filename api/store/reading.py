@@ -13,7 +13,6 @@ from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
 from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
-from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
 from autotune.api.values import UNREADABLE, Job, JobEvent, Tuning, read
 from autotune.events import Notice
@@ -93,17 +92,11 @@ def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tupl
     return tuple(read(Trial, each) for each in records(connection, job_id, after=after))
 
 
-def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
-    """Return the seconds that the attempts of a job have spent on its search.
-
-    The attempt that runs counts until it was last heard of, or `by_now` until now.
-    """
-    total = total_of(Now() if by_now else attempts.c.seen_at)
-    return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
-
-
 def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[float]:
-    """Return the seconds of some attempts; `until` is for those that have not ended."""
+    """Return the seconds that some attempts have spent on searches.
+
+    `until` is for those that have not ended, which as a rule count until they were last heard of.
+    """
     took = func.coalesce(attempts.c.ended_at, until) - attempts.c.began_at
     # Not below zero, though the clock was put back meanwhile.
     return func.coalesce(func.sum(case((took > 0, took), else_=0.0)), 0.0)
