@@ -34,6 +34,7 @@ from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
+from autotune.errors import in_words
 from autotune.installed import VERSION
 
 DESCRIPTION = (
@@ -166,9 +167,8 @@ def listening(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
     except (OSError, OverflowError) as exc:
-        why = getattr(exc, "strerror", None) or str(exc)
         raise SettingsError(
-            f"Cannot listen on {host}:{port}: {why}.", "Choose another --host or --port."
+            f"Cannot listen on {host}:{port}: {in_words(exc)}.", "Choose another --host or --port."
         ) from exc
     return listener
 
