@@ -197,16 +197,15 @@ class Worker:
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
     def _is_edited(self, claimed: ClaimedJob) -> bool:
-        """Return whether the code of a job's workload is not the one that it has measured."""
         return claimed.job.code not in (None, self._codes().get(claimed.job.workload))
 
     def _codes(self) -> dict[str, str]:
-        codes = self._registry.codes(self._settings.root)
-        commits = {name: each.commit for name, each in self._registry.workloads.items()}
-        lacking = {
-            name for name, each in commits.items() if each and self._checkouts.of(each) is None
+        """Return the digest of the code of each workload whose files are here."""
+        return {
+            name: each.code(self._settings.root)
+            for name, each in self._registry.workloads.items()
+            if each.commit is None or self._checkouts.of(each.commit)
         }
-        return {name: code for name, code in codes.items() if name not in lacking}
 
     def _fetch(self) -> None:
         found = (each.commit for each in self._registry.workloads.values())
