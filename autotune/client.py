@@ -74,7 +74,20 @@ class Client:
         patience: float = PATIENCE,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._http = httpx.Client(**_connection(url, key), transport=transport)
+        key = key if key is not None else os.environ.get(KEY, "")
+        try:
+            address = httpx.URL(url)
+        except httpx.InvalidURL:
+            address = httpx.URL()
+        if address.scheme not in ("http", "https") or not address.host:
+            message = f"{url!r} is no address of a service."
+            raise UsageError(message, "For example: http://localhost:8321")
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError("The API key has characters that no key has.", "Copy it again.")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.Client(
+            base_url=address, headers=headers, timeout=_TIMEOUT, transport=transport
+        )
         self._patience = patience
         self._answered = False
 
@@ -314,18 +327,3 @@ def _space(given: SpaceLike) -> str | Space:
     if isinstance(given, Space) or given in (AUTO, *ready_made()):
         return given
     return load_space(given)
-
-
-def _connection(url: str, key: str | None) -> dict[str, Any]:
-    key = key if key is not None else os.environ.get(KEY, "")
-    try:
-        address = httpx.URL(url)
-    except httpx.InvalidURL:
-        address = httpx.URL()
-    if address.scheme not in ("http", "https") or not address.host:
-        message = f"{url!r} is no address of a service."
-        raise UsageError(message, "For example: http://localhost:8321")
-    if not (key.isascii() and key.isprintable()):
-        raise UsageError("The API key has characters that no key has.", "Copy it again.")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return {"base_url": address, "headers": headers, "timeout": _TIMEOUT}

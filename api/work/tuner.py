@@ -137,8 +137,9 @@ class Places:
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root.absolute()
-        data = _from(self.root, settings.data.absolute())
-        self._prefixes = {**_forms(settings.data, f"{data}/"), **_forms(settings.root, "")}
+        data = settings.data.absolute()
+        shown = data.relative_to(self.root) if data.is_relative_to(self.root) else data.name
+        self._prefixes = {**_forms(settings.data, f"{shown}/"), **_forms(settings.root, "")}
         longest_first = sorted(map(re.escape, self._prefixes), key=len, reverse=True)
         self._pattern = re.compile(rf"(?<![\w.-])({'|'.join(longest_first)})(/|(?![\w-]|\.\w))")
 
@@ -170,10 +171,6 @@ def _forms(folder: Path, prefix: str) -> dict[str, str]:
     """Return how a folder may be written in full, each with what is shown for it and a slash."""
     forms = {str(folder.absolute()), str(folder.resolve())} - {"/"}
     return dict.fromkeys(forms, prefix)
-
-
-def _from(root: Path, folder: Path) -> str:
-    return str(folder.relative_to(root)) if folder.is_relative_to(root) else folder.name
 
 
 def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:
