@@ -78,7 +78,6 @@ class Jobs(Base, table=True):
     gain_over_yours: float | None = None
     summary: str | None = Field(default=None, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
-    """Why it failed, or what it waits for."""
     code: str | None = None
     code_changed: bool = False
     study: str | None = Field(default=None, sa_type=Text)
