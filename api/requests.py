@@ -126,7 +126,7 @@ def checked(
     request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
     """Return what a worker can run as it stands, with all parameters of the workload."""
-    workload = registry.find(request.workload)
+    workload = registry[request.workload]
     params = workload.validate(request.params)
     _check_space(request.space)
     workload.check_space(request.space, params)

@@ -215,18 +215,12 @@ def _takes_any_text(schema: dict[str, Any]) -> bool:
     return schema.get("type", "string") == "string" and schema.get("format") not in _FORMATS
 
 
-class Registry:
+class Registry(dict[str, Registered]):
     """All workloads, by name. Threads may share it."""
 
-    def __init__(self, workloads: Mapping[str, Registered]) -> None:
-        self.workloads = dict(workloads)
-
-    def find(self, name: str) -> Registered:
-        found = self.workloads.get(name)
-        if found is None:
-            known = ", ".join(sorted(self.workloads)) or "none"
-            raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
-        return found
+    def __missing__(self, name: str) -> Registered:
+        known = ", ".join(sorted(self)) or "none"
+        raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
 
 
 _BOUNDING = {"enum", "const", "pattern"}

@@ -18,7 +18,7 @@ router = APIRouter(tags=["operating"])
 @router.get("/v1/workloads")
 async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
-    found = sorted(here.registry.workloads.items())
+    found = sorted(here.registry.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
 
 

@@ -203,12 +203,12 @@ class Worker:
         """Return the digest of the code of each workload whose files are here."""
         return {
             name: each.code(self._settings.root)
-            for name, each in self._registry.workloads.items()
+            for name, each in self._registry.items()
             if each.commit is None or self._checkouts.of(each.commit)
         }
 
     def _fetch(self) -> None:
-        found = (each.commit for each in self._registry.workloads.values())
+        found = (each.commit for each in self._registry.values())
         self._checkouts.fetch(filter(None, found))
 
     def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
@@ -262,7 +262,7 @@ def order(
     claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
 ) -> messages.SearchOrder:
     request = claimed.job
-    workload = registry.find(request.workload)
+    workload = registry[request.workload]
     params = workload.validate(request.params)
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)

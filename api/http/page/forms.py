@@ -163,7 +163,7 @@ class Form:
         """Sent along, so that a form that is sent twice starts one job."""
         self.mistakes: Mapping[str, str] = {}
         """What is wrong, by the name of the field; what belongs to none has an empty name."""
-        self.workloads = dict(sorted(service.registry.workloads.items()))
+        self.workloads = dict(sorted(service.registry.items()))
         first = next(iter(self.workloads), "")
         self.workload = first if typed is None else typed.get("workload", "")
         self.strategies = {name: each.title for name, each in strategies().items()}
