@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,6 +57,8 @@ class Tuner:
         self._places = places
         self._adopts = adopts
         self._received = b""
+        # What may hold a password of the service's is not for a workload.
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(_WITHHELD)}
         with (order.out / "search.log").open("ab") as output:
             self._channel, theirs = os.pipe()
             paths = [str(Path(each).absolute()) for each in sys.path]
@@ -65,7 +66,7 @@ class Tuner:
             try:
                 self._process = subprocess.Popen(
                     [*program, order.isolation, json.dumps(paths)],
-                    env=_environment(os.environ, marker),
+                    env={**kept, processes.MARKER: marker},
                     cwd=places.root,
                     pass_fds=[theirs],
                     stdin=subprocess.PIPE,
@@ -171,9 +172,3 @@ def _forms(folder: Path, prefix: str) -> dict[str, str]:
     """Return how a folder may be written in full, each with what is shown for it and a slash."""
     forms = {str(folder.absolute()), str(folder.resolve())} - {"/"}
     return dict.fromkeys(forms, prefix)
-
-
-def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:
-    """Return the worker's variables without those that may hold a password of the service's."""
-    kept = {name: value for name, value in own.items() if not name.startswith(_WITHHELD)}
-    return {**kept, processes.MARKER: marker}

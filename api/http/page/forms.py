@@ -34,10 +34,7 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-budget": "budget",
     "invalid-option": "strategies",
 }
-_MESSAGES: Mapping[str, str] = {
-    "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
-}
-"""Messages for fields, in place of those of the schema."""
+_OF_LABELS = "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
 _NUMBER = TypeAdapter[int | float](StrictInt | Number)
 _NUMBERS = ("integer", "number")
 
@@ -248,7 +245,7 @@ class Form:
             if place == "params" and rest:
                 place = _of_parameter(self.workload, rest[0])
             text = sentence(each["msg"].removeprefix("Value error, "))
-            found[place] = _MESSAGES.get(place, text)
+            found[place] = _OF_LABELS if place == "labels" else text
         return found
 
 
