@@ -119,8 +119,10 @@ def _problem_of(error: Exception) -> Problem:
             return problem(error.kind, error.cause, error.next_step)
         case RequestValidationError():
             return _unfit(error)
-        case HTTPException():
-            return _framework(error)
+        case HTTPException(status_code=400, detail=detail) if "body" in str(detail):
+            return problem(*_MALFORMED)
+        case HTTPException(status_code=status):
+            return problem(*_OF_STATUS.get(status, _OTHER), status=status)
         case OSError(errno=errno.ENOSPC):
             return problem(DiskFull.kind, "The disk is full.", "Contact the operator.")
     return problem(
@@ -145,13 +147,6 @@ def _unfit(error: RequestValidationError) -> Problem:
         "See the schema of this request in /openapi.json.",
         errors=mistakes,
     )
-
-
-def _framework(error: HTTPException) -> Problem:
-    status = error.status_code
-    malformed = status == 400 and "body" in str(error.detail)
-    what = _MALFORMED if malformed else _OF_STATUS.get(status, _OTHER)
-    return problem(*what, status=status)
 
 
 _MALFORMED = ("malformed-body", "The body cannot be read.", "Send JSON in UTF-8.")
