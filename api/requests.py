@@ -26,7 +26,7 @@ from autotune.axis import AxisRole
 from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
-from autotune.objective import objective_names
+from autotune.objective import OBJECTIVES
 from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
@@ -227,8 +227,8 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("No strategy is named.", f"Choose from {', '.join(strategies())}.")
     if set(options.strategies or ()) - set(strategies()):
         raise InvalidOption("Unknown strategy.", f"Choose from {', '.join(strategies())}.")
-    if options.objective not in objective_names():
-        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(objective_names())}.")
+    if options.objective not in OBJECTIVES:
+        raise InvalidOption("Unknown objective.", f"Choose from {', '.join(OBJECTIVES)}.")
 
 
 def _check_size(space: Space, options: SearchOptions) -> None:

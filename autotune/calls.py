@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from autotune.doctor.code.functions import last_name
 from autotune.doctor.code.names import Names
+from autotune.doctor.code.tree import Function, PythonLoop
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SCOPE = Function | ast.ClassDef
 _WITHOUT_KERAS = frozenset(
     ("sklearn", "imblearn", "xgboost", "lightgbm", "catboost", "statsmodels", "scipy", "torch")
 )
@@ -29,54 +29,8 @@ class MethodCall(NamedTuple):
     """Whether it may come after a line that stands below it: in a function or a loop."""
 
 
-def method_calls(tree: ast.Module, methods: Collection[str]) -> list[MethodCall]:
-    """Return the calls of methods by their names, in the order of their lines.
-
-    A name that is given to a method, or to a `partial` of one, stands for it.
-    """
-    aliases = dict(_aliases(tree, methods))
-    return sorted(_found(tree, methods, aliases, (), again=False), key=lambda each: each.line)
-
-
-def _aliases(tree: ast.Module, methods: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            value = node.value
-            meant = value.args[:1] if isinstance(value, ast.Call) else [value]
-            for each in meant:
-                if isinstance(each, ast.Attribute) and each.attr in methods:
-                    yield node.targets[0].id, each.value
-
-
-def _found(
-    node: ast.AST,
-    methods: Collection[str],
-    aliases: dict[str, ast.expr],
-    scopes: tuple[ast.AST, ...],
-    *,
-    again: bool,
-) -> Iterator[MethodCall]:
-    if isinstance(node, ast.Call):
-        receiver = _receiver(node.func, methods, aliases)
-        if receiver is not None:
-            line = node.func.end_lineno or node.lineno  # where Python says that the call stands
-            yield MethodCall(line, receiver, scopes, again)
-    inside = (*scopes, node) if isinstance(node, _SCOPES) else scopes
-    later = again or isinstance(node, (*_LOOPS, *_SCOPES))
-    for child in ast.iter_child_nodes(node):
-        yield from _found(child, methods, aliases, inside, again=later)
-
-
-def _receiver(
-    function: ast.expr, methods: Collection[str], aliases: dict[str, ast.expr]
-) -> ast.expr | None:
-    if isinstance(function, ast.Attribute) and function.attr in methods:
-        return function.value
-    return aliases.get(function.id) if isinstance(function, ast.Name) else None
-
-
-class Others(Names):
-    """Tells by the text alone which objects cannot be Keras's."""
+class ScriptNames(Names):
+    """A script whose names are followed to what is called, and to what cannot be Keras's."""
 
     def __init__(self, tree: ast.Module) -> None:
         super().__init__(tree)
@@ -86,18 +40,38 @@ class Others(Names):
         texts = [*self.loads, *imported]
         self._wrapped = any(wrapper in text for text in texts for wrapper in _WRAPPERS)
 
-    def has(self, node: ast.expr | None) -> bool:
+    def method_calls(self, methods: Collection[str]) -> list[MethodCall]:
+        """Return the calls of methods by their names, in the order of their lines.
+
+        A name that is given to a method, or to a `partial` of one, stands for it.
+        """
+        aliases = dict(_aliases(self.root, methods))
+        received = ((each, _receiver(each.func, methods, aliases)) for each in self.calls)
+        found = (self._call(each, receiver) for each, receiver in received if receiver)
+        return sorted(found, key=lambda each: each.line)
+
+    def _call(self, call: ast.Call, receiver: ast.expr) -> MethodCall:
+        around = [*self.above(call)]
+        return MethodCall(
+            line=call.func.end_lineno or call.lineno,  # where Python says that the call stands
+            receiver=receiver,
+            scopes=tuple(each for each in reversed(around) if isinstance(each, _SCOPE)),
+            again=any(isinstance(each, PythonLoop | _SCOPE) for each in around),
+        )
+
+    def is_other(self, node: ast.expr | None) -> bool:
+        """Return whether an object cannot be Keras's, by the text alone."""
         if isinstance(node, ast.Call):
             return self._makes(node.func)
         if isinstance(node, ast.Name):
             if owner := self.class_of(node):
                 return self._is_plain(owner)
             values = [each.plain for each in self.bindings_of(node)]
-            return self._all(node.id, values, self.has)
+            return self._all(node.id, values, self.is_other)
         if not isinstance(node, ast.Attribute):
             return False
         stored = [it for it in self.attributes[node.attr] if not isinstance(it.ctx, ast.Load)]
-        return self._all(f".{node.attr}", list(map(self._assigned, stored)), self.has)
+        return self._all(f".{node.attr}", list(map(self._assigned, stored)), self.is_other)
 
     def _makes(self, function: ast.expr) -> bool:
         if top := self.dotted(function).partition(".")[0]:
@@ -120,3 +94,21 @@ class Others(Names):
             return all(map(holds, found))
         finally:
             self._asked.remove(name)
+
+
+def _aliases(tree: ast.Module, methods: Collection[str]) -> Iterator[tuple[str, ast.expr]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            meant = value.args[:1] if isinstance(value, ast.Call) else [value]
+            for each in meant:
+                if isinstance(each, ast.Attribute) and each.attr in methods:
+                    yield node.targets[0].id, each.value
+
+
+def _receiver(
+    function: ast.expr, methods: Collection[str], aliases: Mapping[str, ast.expr]
+) -> ast.expr | None:
+    if isinstance(function, ast.Attribute) and function.attr in methods:
+        return function.value
+    return aliases.get(function.id) if isinstance(function, ast.Name) else None

@@ -8,7 +8,7 @@ known of it. Command line, schema, report and docs read it here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -25,6 +25,10 @@ Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 Cache = Literal["off", "memory", "file"]
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+_step = partial(Axis, role=AxisRole.STEP, input_work=Trend.NONE)
+"""How a step is made leaves the work of the input pipeline as it is."""
+_input = partial(Axis, role=AxisRole.INPUT, allreduce_time=Trend.NONE)
+"""How examples are read leaves the exchange of gradients as it is."""
 
 
 class Configuration(Described):
@@ -42,12 +46,10 @@ class Configuration(Described):
     """Number of parameter servers, which hold the variables."""
     per_replica_batch: Annotated[
         Positive,
-        Axis(
-            role=AxisRole.STEP,
+        _step(
             short="",
             memory=Trend.GROWS,
             step_time=Trend.GROWS,
-            input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
@@ -72,12 +74,10 @@ class Configuration(Described):
     or by the dataset factory itself (source)."""
     steps_per_execution: Annotated[
         Positive,
-        Axis(
-            role=AxisRole.STEP,
+        _step(
             short="{value} steps/call",
             memory=Trend.NONE,
             step_time=Trend.FALLS,
-            input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
@@ -86,22 +86,14 @@ class Configuration(Described):
     """Training steps per call of the compiled function, as in Model.compile."""
     prefetch: Annotated[
         Natural | Auto,
-        Axis(
-            role=AxisRole.INPUT,
-            memory=Trend.GROWS,
-            input_work=Trend.NONE,
-            allreduce_time=Trend.NONE,
-            speed_only=True,
-        ),
+        _input(memory=Trend.GROWS, input_work=Trend.NONE, speed_only=True),
     ] = "auto"
     """Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."""
     num_parallel_calls: Annotated[
         Positive | Auto,
-        Axis(
-            role=AxisRole.INPUT,
+        _input(
             short="{value} parallel call{s}",
             memory=Trend.GROWS,
-            allreduce_time=Trend.NONE,
             screened=True,
             speed_only=True,
             needs_parameter="num_parallel_calls",
@@ -110,10 +102,8 @@ class Configuration(Described):
     """Value of num_parallel_calls in the dataset factory's map and interleave."""
     py_dataset_workers: Annotated[
         Natural,
-        Axis(
-            role=AxisRole.INPUT,
+        _input(
             short="{value} dataset worker{s}",
-            allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
             speed_only=True,
@@ -124,8 +114,7 @@ class Configuration(Described):
     itself; 0 keeps its own number."""
     private_threadpool_size: Annotated[
         Natural,
-        Axis(
-            role=AxisRole.INPUT,
+        _input(
             line=Line(
                 place=Place.OPTIONS,
                 code="options.threading.private_threadpool_size = {value}",
@@ -133,7 +122,6 @@ class Configuration(Described):
             ),
             short="{value} input thread{s}",
             memory=Trend.NONE,
-            allreduce_time=Trend.NONE,
             screened=True,
             may_harm=True,
             speed_only=True,
@@ -142,10 +130,8 @@ class Configuration(Described):
     """Size of tf.data's private thread pool; 0 uses TensorFlow's shared pool."""
     cache: Annotated[
         Cache,
-        Axis(
-            role=AxisRole.INPUT,
+        _input(
             short="cached in {value}",
-            allreduce_time=Trend.NONE,
             screened=True,
             decisive=True,
         ),
@@ -154,8 +140,7 @@ class Configuration(Described):
     it applies its parameter cache."""
     intra_op_parallelism_threads: Annotated[
         Natural,
-        Axis(
-            role=AxisRole.STEP,
+        _step(
             line=Line(
                 place=Place.START,
                 code="tf.config.threading.set_intra_op_parallelism_threads({value})",
@@ -164,28 +149,17 @@ class Configuration(Described):
             ),
             short="intra-op threads {value}",
             memory=Trend.NONE,
-            input_work=Trend.NONE,
             speed_only=True,
         ),
     ] = 0
     """Intra-op threads of each process; 0 uses all cores."""
-    xla: Annotated[
-        bool,
-        Axis(
-            role=AxisRole.STEP,
-            short="XLA",
-            input_work=Trend.NONE,
-            allreduce_time=Trend.NONE,
-        ),
-    ] = False
+    xla: Annotated[bool, _step(short="XLA", allreduce_time=Trend.NONE)] = False
     """Whether the training step is compiled with XLA (jit_compile)."""
     run_eagerly: Annotated[
         bool,
-        Axis(
-            role=AxisRole.STEP,
+        _step(
             short="eager",
             memory=Trend.NONE,
-            input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
             where=lambda facts: facts.eager,
         ),

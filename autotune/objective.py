@@ -9,11 +9,10 @@ has, or that factor divided by them, so that bounds of the one are bounds of the
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import Literal
 
 from autotune.config import Configuration
 from autotune.errors import UsageError
@@ -40,93 +39,51 @@ class Batches(StrEnum):
     """All of which is known what an example teaches there; the user's own in any case."""
 
 
-class Objective(ABC):
-    """What is optimized. A subclass sets the names and reads the figure."""
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What is optimized: examples per second, each counted by what it teaches."""
 
-    name: ClassVar[str]
+    name: str
     """By which it is chosen, such as `cost`."""
-    title: ClassVar[str]
+    title: str
     """The quantity in words, such as `cost per epoch`."""
-    unit: ClassVar[str]
-    adjective: ClassVar[str]
+    unit: str = "examples/s"
+    adjective: str
     """What a better configuration is, as in `1.3 times as cheap`."""
-    direction: ClassVar[Direction]
-    batches: ClassVar[Batches] = Batches.ALIKE
-    """Which global batches are compared."""
+    direction: Direction = "maximize"
+    batches: Batches
 
-    @abstractmethod
     def value(
         self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
     ) -> float | None:
-        """Return the figure at a rate in examples per second, or None if that does not tell it."""
+        """Return the figure at a rate in examples per second, or None if that does not tell it.
+
+        At another global batch than the user's own, the examples needed are those at the upper end
+        of their interval. So a batch is preferred only where that pays in spite of what is not
+        known; None where nothing is.
+        """
+        if self.batches is Batches.ALIKE or facts.learning is None:
+            return rate  # Or nobody has said which batch is the user's own.
+        needed = examples_needed(facts.learning, update_batch(configuration))
+        return None if needed is None else rate / needed.high
 
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
         return f"{rate(value)} {self.unit}"
 
-
-class MaxThroughput(Objective):
-    """Examples per second, whatever they teach."""
-
-    name = "max_throughput"
-    title = "throughput"
-    unit = "examples/s"
-    adjective = "fast"
-    direction = "maximize"
-
-    def value(
-        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
-    ) -> float | None:
-        return rate
-
-
-def progress(configuration: Configuration, rate: float, facts: WorkloadFacts) -> float | None:
-    """Return the examples per second of the user's own batch that teach as much.
-
-    At another global batch the examples needed are those at the upper end of their interval. So a
-    batch is preferred only where that pays in spite of what is not known; None where nothing is.
-    """
-    if facts.learning is None:
-        return rate  # Nobody has said which batch is the user's own.
-    needed = examples_needed(facts.learning, update_batch(configuration))
-    return None if needed is None else rate / needed.high
-
-
-class Throughput(MaxThroughput):
-    """Examples per second at the user's own global batch, so that an example teaches as much."""
-
-    name = "throughput"
-    batches = Batches.OWN
-
-    def value(
-        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
-    ) -> float | None:
-        return progress(configuration, rate, facts)
-
-
-class TimeToLoss(Throughput):
-    """Progress per second toward a loss: examples per second, each counted by what it teaches."""
-
-    name = "time_to_loss"
-    title = "progress toward the same loss"
-    adjective = "fast to the same loss"
-    batches = Batches.WEIGHED
+    def turned(self, figure: float) -> float:
+        """Return a figure as a score, of which more is better, or a score as a figure."""
+        return figure if self.direction == "maximize" else 1 / figure
 
 
 class Cost(Objective):
     """Device hours for as much progress as an epoch at the user's own batch makes."""
 
-    name = "cost"
-    title = "cost per epoch"
-    unit = "device hours"
-    adjective = "cheap"
-    direction = "minimize"
-    batches = Batches.WEIGHED
-
     def value(
         self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
     ) -> float | None:
-        made, paid = progress(configuration, rate, facts), devices(configuration, machine)
+        made = super().value(configuration, rate, facts, machine)
+        paid = devices(configuration, machine)
         return made and paid * (facts.examples or EPOCH) / made / 3600
 
 
@@ -137,10 +94,30 @@ def devices(configuration: Configuration, machine: Machine) -> int:
     return min(configuration.workers, len(machine.hosts))
 
 
-MAX_THROUGHPUT = MaxThroughput()
-COST = Cost()
-_OBJECTIVES: dict[str, Objective] = {
-    each.name: each for each in (TimeToLoss(), Throughput(), MAX_THROUGHPUT, COST)
+MAX_THROUGHPUT = Objective(
+    name="max_throughput", title="throughput", adjective="fast", batches=Batches.ALIKE
+)
+COST = Cost(
+    name="cost",
+    title="cost per epoch",
+    unit="device hours",
+    adjective="cheap",
+    direction="minimize",
+    batches=Batches.WEIGHED,
+)
+OBJECTIVES = {
+    each.name: each
+    for each in (
+        Objective(
+            name="time_to_loss",
+            title="progress toward the same loss",
+            adjective="fast to the same loss",
+            batches=Batches.WEIGHED,
+        ),
+        Objective(name="throughput", title="throughput", adjective="fast", batches=Batches.OWN),
+        MAX_THROUGHPUT,
+        COST,
+    )
 }
 EPOCH = 1_000_000
 """Examples of an epoch where nobody knows how many there are."""
@@ -148,14 +125,10 @@ Score = Callable[[Trial], float | None]
 """Reads off a trial how good it is: more is better; None if it does not tell."""
 
 
-def objective_names() -> tuple[str, ...]:
-    return tuple(_OBJECTIVES)
-
-
 def objective_named(name: str) -> Objective:
-    if name not in _OBJECTIVES:
-        raise UsageError(f"Unknown objective {name!r}.", hint(name, _OBJECTIVES))
-    return _OBJECTIVES[name]
+    if name not in OBJECTIVES:
+        raise UsageError(f"Unknown objective {name!r}.", hint(name, OBJECTIVES))
+    return OBJECTIVES[name]
 
 
 def throughput_of(trial: Trial) -> float | None:
@@ -171,10 +144,13 @@ class Scorer:
     machine: Machine
 
     def __call__(self, trial: Trial) -> float | None:
-        return self._score(self.value(trial))
+        return self.of_rate(trial.configuration, trial.examples_per_second)
 
-    def of_rate(self, configuration: Configuration, examples_per_second: float) -> float | None:
-        return self._score(self._value(configuration, examples_per_second))
+    def of_rate(
+        self, configuration: Configuration, examples_per_second: float | None
+    ) -> float | None:
+        value = self._value(configuration, examples_per_second)
+        return None if value is None else self.objective.turned(value)
 
     def compares(self, configuration: Configuration) -> bool:
         """Return whether it tells how good a configuration is that has a throughput."""
@@ -189,13 +165,7 @@ class Scorer:
 
     def values(self, scores: Interval) -> Interval:
         """Return an interval of scores as one of figures."""
-        if self.objective.direction == "maximize":
-            return scores
-        return scores.under(1)
-
-    def _score(self, value: float | None) -> float | None:
-        minimized = self.objective.direction == "minimize"
-        return 1 / value if value is not None and minimized else value
+        return scores if self.objective.direction == "maximize" else scores.under(1)
 
     def _value(self, configuration: Configuration, rate: float | None) -> float | None:
         if not rate:

@@ -205,18 +205,16 @@ SearchOptions.__signature__ = inspect.Signature(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
+class Declared(Option):
     """An option as it is declared, for whoever offers it to users."""
 
     name: str
-    group: Group
     description: str
     default: Any
     kind: str
     """`boolean`, `integer`, `number`, `array` or `duration`."""
     minimum: float | None
     maximum: float | None
-    metavar: str | None
 
     @property
     def flag(self) -> str:
@@ -225,12 +223,7 @@ class Declared:
     @property
     def flags(self) -> str:
         """Its name, and the one that turns it off if it is on by default."""
-        off = f"/{self.flag_for(value=False)}" if self.default is True else ""
-        return f"{self.flag}{off}"
-
-    def flag_for(self, *, value: object) -> str:
-        """Return the word of a command line that gives it a value, or precedes one."""
-        return f"--no-{self.name.replace('_', '-')}" if value is False else self.flag
+        return f"{self.flag}/{flag(f'no_{self.name}')}" if self.default is True else self.flag
 
     def text_of(self, value: Any) -> str:
         if value is None:
@@ -259,12 +252,12 @@ def _declared(name: str, schema: dict[str, Any]) -> Declared:
     return Declared(
         name=name,
         group=option.group,
+        metavar=option.metavar,
         description=one_line(field.description or ""),
         default=field.default,
         kind="duration" if len(types) > 1 else types[0]["type"],
         minimum=types[0].get("minimum"),
         maximum=types[0].get("maximum"),
-        metavar=option.metavar,
     )
 
 

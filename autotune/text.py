@@ -147,15 +147,10 @@ def as_text(seconds: float) -> str:
     return f"{hours}h" * bool(hours) + f"{minutes}min" * bool(minutes)
 
 
-def closest(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that resemble a name, the most similar first."""
-    return get_close_matches(name, [*known])
-
-
 def hint(name: str, known: Iterable[str]) -> str:
     """Return a sentence that suggests known names, or lists them if none resembles the name."""
     known = [*known]
-    close = closest(name, known)
+    close = get_close_matches(name, known)
     if close:
         return f"Did you mean {' or '.join(close)}?"
     return f"Available: {', '.join(known) or 'none'}."

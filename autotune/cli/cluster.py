@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from autotune.cli import options as take
-from autotune.cli.console import log, show, write_out
+from autotune.cli.console import log, show, table, write_out
 from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autotune.machine import Machine
     from autotune.workload import Workload
 
-    Links = Mapping[tuple[str, str], Link | None]
+    Links = Mapping[tuple[str, str], Link]
 
 app = typer.Typer(
     help="Check whether the machines of a cluster can train together.",
@@ -64,8 +64,7 @@ def check(
             )
         log("Measuring the network between the machines")
         cluster = cast("RayEngine", running)
-        links, machine = cluster.links(), cluster.machine()
-        _check_reached(links)
+        links, machine = _reached(cluster.links()), cluster.machine()
         if workload is not None:
             _check_workload(running, workload)
     if json:
@@ -74,13 +73,15 @@ def check(
         _report(machine, links)
 
 
-def _check_reached(links: Links) -> None:
+def _reached(links: Mapping[tuple[str, str], Link | None]) -> Links:
+    """Return the links between the machines, of which none may be cut."""
     cut = [f"{there} from {here}" for (here, there), link in links.items() if link is None]
     if cut:
         raise EngineError(
             f"Not reached: {', '.join(cut)}.",
             "Open all ports between the machines to each other: TensorFlow chooses among them.",
         )
+    return {pair: link for pair, link in links.items() if link}
 
 
 def _workload(model: str, dataset: str | None) -> Workload:
@@ -105,19 +106,17 @@ def _as_data(machine: Machine, links: Links) -> dict[str, object]:
     pairs = [
         {"from": here, "to": there, "seconds": link.latency, "bytes_per_second": link.bandwidth}
         for (here, there), link in links.items()
-        if link
     ]
     return {"machine": machine.model_dump(mode="json"), "links": pairs}
 
 
 def _report(machine: Machine, links: Links) -> None:
     from autotune.cli.machine import machine_table
-    from autotune.result.terminal import columns
 
-    table = columns("|from", "|to", ">ms there and back", ">Mbit/s")
-    for (here, there), link in links.items():
-        figures = (f"{1000 * link.latency:.3g}", f"{link.bandwidth * 8 / 1e6:,.0f}") if link else ()
-        table.add_row(here, there, *(figures or ("-", "-")))
+    lines = (
+        (here, there, f"{1000 * link.latency:.3g}", f"{link.bandwidth * 8 / 1e6:,.0f}")
+        for (here, there), link in links.items()
+    )
     show(machine_table(machine))
-    show(table)
+    show(table(("|from", "|to", ">ms there and back", ">Mbit/s"), lines))
     log(f"{plural(len(machine.hosts), 'machine')}, and nothing stands in the way of training")

@@ -73,9 +73,14 @@ def _options(context: typer.Context) -> Iterator[Any]:
 def sources(context: typer.Context) -> Iterator[tuple[str, str, str]]:
     values = {**context.params, **context.obj}
     for each in _options(context):
+        known = {
+            "COMMANDLINE": "command line",
+            "ENVIRONMENT": f"{PREFIX}_{each.name.upper()}",
+            "DEFAULT_MAP": str(context.meta.get(_FILE)),
+        }
         found = context.get_parameter_source(each.name)
-        value = values[each.name]
-        yield each.opts[0], _shown(value), _source(context, each.name, found.name if found else "")
+        source = known.get(found.name, "default") if found else "default"
+        yield each.opts[0], _shown(values[each.name]), source
 
 
 def _shown(value: Any) -> str:
@@ -83,11 +88,3 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return "-" if value is None else text or "-"
-
-
-def _source(context: typer.Context, name: str, kind: str) -> str:
-    return {
-        "COMMANDLINE": "command line",
-        "ENVIRONMENT": f"{PREFIX}_{name.upper()}",
-        "DEFAULT_MAP": str(context.meta.get(_FILE)),
-    }.get(kind, "default")

@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE
 from autotune.result.data import ResultData
-from autotune.result.leaderboard import Entry
+from autotune.result.leaderboard import ITSELF, Entry
 from autotune.stats.efficiency import examples_needed, learning_rate_factor
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval, unpaired_ratio
@@ -32,8 +32,14 @@ class Arms(NamedTuple):
     """With the user's own global batch."""
 
     @property
+    def batch(self) -> int:
+        return update_batch(self.other.configuration)
+
+    @property
     def faster(self) -> Interval:
         """Examples per second, as a multiple of those at the own batch."""
+        if self.other == self.own:
+            return ITSELF
         return unpaired_ratio(self.other.examples_per_second, self.own.examples_per_second)
 
 
@@ -58,6 +64,11 @@ class Gain(NamedTuple):
         return unpaired_ratio(self.arms.faster, self.needed)
 
     @property
+    def time(self) -> Interval:
+        """To the same loss, as a multiple of that of the own batch."""
+        return self.progress.under(1)
+
+    @property
     def answer(self) -> str:
         if self.progress.low > 1:
             if self._confirmed:
@@ -75,11 +86,10 @@ class Gain(NamedTuple):
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
     """Return what a batch gains; None where it is not known what an example teaches there."""
-    batch = update_batch(arms.other.configuration)
-    needed = examples_needed(learning, batch)
+    needed = examples_needed(learning, arms.batch)
     if needed is None:
         return None
-    return Gain(arms, needed, learning_rate_factor(learning, batch))
+    return Gain(arms, needed, learning_rate_factor(learning, arms.batch))
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.diagnosis import Diagnosis
 from autotune.reason import Outcome
-from autotune.result.batches import batches, gain
+from autotune.result.batches import Arms, Gain, batches, gain
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.view import Row
@@ -148,20 +148,8 @@ def throughput(rows: Sequence[Row]) -> Throughput:
     )
 
 
-class Batch(NamedTuple):
-    batch: int
-    learning_rate: str
-    """As a multiple of the user's own."""
-    examples_per_second: Interval
-    needed: Interval
-    """Examples to the same loss, as a multiple of those at the user's own batch."""
-    time: Interval
-    """To the same loss, as a multiple of that of the own batch."""
-    answer: str
-
-
 class BatchTimes(NamedTuple):
-    rows: Sequence[Batch]
+    rows: Sequence[Gain]
     """The user's own first."""
 
     def at(self, time: float) -> str:
@@ -174,23 +162,11 @@ def batch_times(result: ResultData) -> BatchTimes | None:
     known, compared = result.facts.learning, batches(result)
     if known is None:
         return None
-    rows = [
-        Batch(
-            batch=batch,
-            learning_rate=f"{found.learning_rate:.2g}",
-            examples_per_second=found.arms.other.examples_per_second,
-            needed=found.needed,
-            time=found.progress.under(1),
-            answer=found.answer,
-        )
-        for batch, arms in sorted(compared.items())
-        if (found := gain(arms, known))
-    ]
+    rows = [found for _, arms in sorted(compared.items()) if (found := gain(arms, known))]
     if not rows:
         return None
     own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
-    rows.insert(0, Batch(known.batch, "1", own.examples_per_second, ITSELF, ITSELF, "your own"))
-    return BatchTimes(rows)
+    return BatchTimes([Gain(Arms(own, own), ITSELF, 1.0), *rows])
 
 
 PARTS: Mapping[str, str] = {

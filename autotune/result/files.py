@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from autotune.config import axes
 from autotune.errors import OutputError, in_words
@@ -88,19 +87,15 @@ def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError
 
 def trials_csv(trials: Sequence[Trial]) -> str:
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([*COLUMNS, *axes(), "arguments"])
+    heads = [*COLUMNS, *axes(), "arguments"]
+    table = csv.DictWriter(text, heads, extrasaction="ignore", lineterminator="\n")
+    table.writeheader()
     for trial in trials:
-        values = trial.configuration.values()
-        own = " ".join(f"{name}={value}" for name, value in values.items() if name not in axes())
-        table.writerow([*_figures(trial).values(), *(values[name] for name in axes()), own])
+        own = " ".join(f"{n}={value}" for n, value in trial.configuration.own_values().items())
+        figures = {name: getattr(trial, name) for name in COLUMNS}
+        words = {"reason": reason_text(trial.reason), "arguments": own}
+        table.writerow(trial.configuration.values() | figures | words)
     return text.getvalue()
-
-
-def _figures(trial: Trial) -> dict[str, Any]:
-    shown = {name: getattr(trial, name) for name in COLUMNS}
-    words = {"stage": str(trial.stage), "outcome": str(trial.outcome)}
-    return shown | words | {"reason": reason_text(trial.reason)}
 
 
 def _put(path: Path, text: str | None) -> None:

@@ -64,48 +64,34 @@ def marked(mark: str, text: Text) -> Table:
     return grid
 
 
-class Line(NamedTuple):
-    """One row: short cells, and a text that may be long."""
+class Compared(NamedTuple):
+    """Configurations beside their figures, or below these where they would be squeezed."""
 
-    cells: tuple[Text | str, ...]
-    text: Text
-    style: str = ""
-
-
-class Stacked(NamedTuple):
-    """Short columns and a configuration beside them, or below where it would be squeezed."""
-
-    heads: Sequence[str]
-    """Of the short columns, as for `columns`; none of them may fold."""
-    rows: Sequence[Line]
-    least: int
-    """Columns that the configuration needs to stand beside the others."""
+    rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        lines = [tuple(head.lstrip(">|") for head in self.heads), *(r.cells for r in self.rows)]
-        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-        if options.max_width - sum(widths) - 2 * len(widths) >= self.least:
-            yield self._beside()
+        heads = ("outcome", "examples/s", "vs one device")
+        lines = [
+            (
+                (row.outcome, row.rate, row.speedup),
+                f"{row.name} ({row.whose})" if row.whose else row.name,
+                "bold" if row.chosen else "",
+            )
+            for row in self.rows
+        ]
+        every = zip(heads, *(cells for cells, _, _ in lines), strict=True)
+        widths = [max(map(len, column)) for column in every]
+        if options.max_width - sum(widths) - 2 * len(widths) >= LEAST:
+            table = columns("|outcome", ">examples/s", ">vs one device", "configuration")
+            for cells, name, style in lines:
+                table.add_row(*cells, Text(name), style=style)
+            yield table
             return
-        yield self._cells(lines[0], widths, HEAD)
-        for row in self.rows:
-            yield self._cells(row.cells, widths, row.style)
-            yield Padding(Text(style=row.style).append_text(row.text), (0, 0, 0, 2))
-
-    def _beside(self) -> Table:
-        table = columns(*self.heads, "configuration")
-        for row in self.rows:
-            table.add_row(*row.cells, row.text, style=row.style)
-        return table
-
-    def _cells(self, cells: Sequence[Text | str], widths: Sequence[int], style: str) -> Text:
-        line = Text(style=style, no_wrap=True, overflow="ellipsis")
-        for head, cell, width in zip(self.heads, cells, widths, strict=True):
-            space = " " * (width - len(cell))
-            parts = (space, cell) if head.startswith(">") else (cell, space)
-            line.append_text(Text.assemble(*parts, "  "))
-        line.rstrip()
-        return line
+        for (outcome, figure, compared), name, style in [(heads, "", HEAD), *lines]:
+            text = f"{outcome:<{widths[0]}}  {figure:>{widths[1]}}  {compared:>{widths[2]}}"
+            yield Text(text, style, no_wrap=True, overflow="ellipsis")
+            if name:
+                yield Padding(Text(name, style), (0, 0, 0, 2))
 
 
 def plan_text(plan: Plan) -> RenderableType:
@@ -259,15 +245,8 @@ def _answer(view: ResultView) -> Iterator[RenderableType]:
     yield Text(summary(view.result), style="bold")
     yield Text.assemble(("Settings: ", "bold"), settings(view.result))
     yield Text()
-    heads = ("|outcome", ">examples/s", ">vs one device")
-    yield Stacked(heads, [_line(row) for row in view.best], LEAST)
+    yield Compared(view.best)
     yield Text(view.counts, style="dim")
-
-
-def _line(row: Row) -> Line:
-    name = f"{row.name} ({row.whose})" if row.whose else row.name
-    cells = row.outcome, row.rate, row.speedup
-    return Line(cells, Text(name), "bold" if row.chosen else "")
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:

@@ -21,7 +21,7 @@ def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
     Times are in seconds after the first one began; several may have run side by side.
     `value` is a trial's figure by the objective; `best` the best one of a measured trial so far.
     """
-    minimized, best = objective.direction == "minimize", 0.0
+    best = 0.0
     begins = [(each.ended_at or 0.0) - each.wall_seconds for each in leaderboard.trials]
     first, found = min(begins, default=0.0), []
     for trial, begin in zip(leaderboard.trials, begins, strict=True):
@@ -37,16 +37,12 @@ def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
                 "distributed": trial.configuration.distributed,
                 "phases": [*_phases(trial, began)],
                 "ended": round(began + trial.wall_seconds, _DIGITS),
-                "value": _figure(score, minimized=minimized),
-                "best": _figure(best, minimized=minimized),
+                "value": objective.turned(score) if score else None,
+                "best": objective.turned(best) if best else None,
                 "axes": [*trial.configuration.values().items()],
             }
         )
     return {"title": f"{objective.title}, {objective.unit}", "trials": found}
-
-
-def _figure(score: float | None, *, minimized: bool) -> float | None:
-    return (1 / score if minimized else score) if score else None
 
 
 def _phases(trial: Trial, began: float) -> Iterator[tuple[str, float, float]]:

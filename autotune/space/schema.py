@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +17,7 @@ from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import ConfigurationError, SpaceError, in_words, requirement
 from autotune.machine import Machine
 from autotune.strategies import strategies
-from autotune.text import closest, hint
+from autotune.text import hint
 from autotune.value import Scalar, Value
 from autotune.workload import Workload
 
@@ -229,7 +230,7 @@ def _refused(name: str, value: Scalar) -> str | None:
     why = accepts(name, value)
     if why is None:
         return None
-    close = closest(str(value), map(str, schema_of(name).get("enum", ())))
+    close = get_close_matches(str(value), map(str, schema_of(name).get("enum", ())))
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
     why = requirement(why, "it")
     return f"axis {name!r} cannot be {value!r}: {why}.{meant} {describe(name)}"

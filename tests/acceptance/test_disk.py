@@ -14,7 +14,7 @@ def test_what_was_measured_before_the_disk_filled_is_printed(run: Run, project: 
     assert done.returncode == 2
     assert "bug in autotune" not in done.stderr
     assert "def main(" in done.stdout
-    assert "out/train.py" not in done.stdout
+    assert "full/train.py" not in done.stdout
     cause, next_step = done.stderr.strip().splitlines()[-2:]
     assert "full" in cause
     assert "File too large" in cause

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from autotune.calls import Others, method_calls
+from autotune.calls import ScriptNames
 
 TEXT = """
 import sklearn.svm as s
@@ -49,12 +49,14 @@ def test_objects_of_other_libraries_and_plain_classes_are_not_kerass(
     text: str, found: list[str]
 ) -> None:
     """What is not sure may be Keras's, as is all that a Keras model may be wrapped into."""
-    tree = ast.parse(TEXT + text)
-    calls, others = method_calls(tree, ["fit"]), Others(tree)
-    left = [ast.unparse(each.receiver) for each in calls if not others.has(each.receiver)]
-    assert left == ["self", "self.net", "given", *found]
+    names = ScriptNames(ast.parse(TEXT + text))
+    calls = (
+        each.receiver for each in names.method_calls(["fit"]) if not names.is_other(each.receiver)
+    )
+    assert [ast.unparse(each) for each in calls] == ["self", "self.net", "given", *found]
 
 
 def test_what_wraps_keras_for_scikit_learn_may_be_anywhere_in_it() -> None:
     tree = ast.parse(f"{TEXT}from keras.wrappers import SKLearnClassifier\npipe.fit(1)")
-    assert not Others(tree).has(method_calls(tree, ["fit"])[-1].receiver)
+    names = ScriptNames(tree)
+    assert not names.is_other(names.method_calls(["fit"])[-1].receiver)

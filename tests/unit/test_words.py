@@ -17,7 +17,6 @@ ORDINARY = {
     "api/http": {"frame": "a frame of Python's stack", "who": "the caller, who is a person"},
     "api/log.py": {"level": "how severe a message is, as in `logging`"},
     "api/store": {"level": "of isolation, in SQL"},
-    "api/work": {"frame": "a frame of Python's stack"},
     "autotune/doctor": {
         "level": "how severe a message is, as in GitHub's annotations",
         "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",

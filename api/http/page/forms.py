@@ -18,7 +18,7 @@ from starlette.requests import Request
 from autotune.api.errors import InvalidBudget, ServiceError
 from autotune.api.http.service import Service
 from autotune.api.requests import JobRequest, Number, check_budget
-from autotune.objective import objective_names
+from autotune.objective import OBJECTIVES
 from autotune.options import SearchOptions, declared
 from autotune.space import AUTO, ready_made
 from autotune.strategies import strategies
@@ -145,7 +145,7 @@ def _rest(found: Schema, name: str) -> Schema:
 def rarer_options() -> tuple[Field, ...]:
     schema = SearchOptions.model_json_schema()
     # A box that is not ticked looks like one that was not sent.
-    choices: dict[str, tuple[Scalar, ...]] = {"objective": objective_names()}
+    choices: dict[str, tuple[Scalar, ...]] = {"objective": tuple(OBJECTIVES)}
     choices |= {each.name: (True, False) for each in declared() if each.kind == "boolean"}
     for name, found in choices.items():
         schema["properties"][name]["enum"] = found

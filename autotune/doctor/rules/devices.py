@@ -3,9 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from autotune.doctor import Hits, Module, rule
-from autotune.text import closest
 
 _PART = re.compile(
     r"(?::.*)?|(?:job|replica|task):[^:]*|device:(?P<of>[^:]*):(?P<at>\d+|\*)"
@@ -72,5 +72,5 @@ def _names(module: Module, call: ast.Call) -> Iterator[ast.expr]:
 
 def _hint(name: str) -> str:
     found = re.search(r"([a-z]+)\D*(\d*)\D*$", name.lower().replace("device", ""))
-    close = closest(found[1], _WORDS) if found else []
+    close = get_close_matches(found[1], _WORDS) if found else []
     return f" Did you mean '{_WORDS[close[0]]}:{found[2] or 0}'?" if found and close else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-from autotune.calls import MethodCall, Others, method_calls
+from autotune.calls import MethodCall, ScriptNames
 
 FIT = "fit"
 MAIN = "__main__"
@@ -23,8 +23,8 @@ class Receivers:
         self._tree = tree
         self._program = program
         self._noted = noted
-        self._others = Others(tree)
-        self._calls = method_calls(tree, (FIT,))
+        self._names = ScriptNames(tree)
+        self._calls = self._names.method_calls((FIT,))
 
     def fits_of_keras(self) -> list[MethodCall]:
         """Return the calls of `fit` that are Keras's, or of which that is not known."""
@@ -39,7 +39,7 @@ class Receivers:
             return True
         passed = call.line in self._under_way or (not call.again and call.line < self._line)
         # Of what was passed, Keras was not called.
-        if passed or self._others.has(call.receiver):
+        if passed or self._names.is_other(call.receiver):
             return False
         found = self._value(call.receiver, call.scopes)
         return found is None or isinstance(found, ModuleType) or _holds_keras(found)

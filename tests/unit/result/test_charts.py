@@ -125,12 +125,13 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss() -> None:
     """Examples needed over the gain in speed; the own batch takes as long as itself."""
     result = weighed(fake_learning(100.0))
     found = charts.batch_times(result)
-    assert [each.batch for each in found.rows] == [32, 128, 512]
-    assert (found.rows[0].time.value, found.rows[0].answer) == (1.0, "your own")
+    assert [each.arms.batch for each in found.rows] == [32, 128, 512]
+    assert found.rows[0].time == ITSELF
     last = found.rows[-1]
     assert last.time.value == pytest.approx(last.needed.value / 4)
     assert last.time.low < last.time.value < last.time.high
     text = result.report()
+    assert "32 <small><b>your own</b></small>" in text
     assert text.index("Compared with one device") < text.index(
         "Time to the same loss with each batch"
     )

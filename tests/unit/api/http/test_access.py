@@ -40,7 +40,7 @@ def addresses(app: FastAPI) -> Iterator[str]:
 
 
 def test_everything_is_closed_but_what_is_listed(app: FastAPI, anybody: TestClient) -> None:
-    """Without a key every route, whatever its method, and whatever is mounted answers 401.
+    """Without a key every route, by any of `METHODS`, and whatever is mounted answers 401.
 
     Only the pages for people lead to where one signs in, and show nothing either. Five addresses
     are open: what is alive, what is ready, the contract, and what one signs in by.
