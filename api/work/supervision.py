@@ -119,9 +119,7 @@ class Supervision:
             ended = self._tuner.ended is not None
             self._hear(self._tuner.listen(_LISTEN_SECONDS))
             state = self._lease.keep()
-            with suppress(
-                DatabaseUnavailable
-            ):  # The next turn begins with the lease, and tries again.
+            with suppress(DatabaseUnavailable):  # The next turn looks at the lease first.
                 self._write()
             cause = self._cause(state, ended=ended)
         if cause is EndCause.ANSWERED:
