@@ -22,11 +22,14 @@ class ServiceError(AutotuneError):
     # What a command that asks the service ends with; over HTTP `kind` distinguishes them.
     exit_code: ClassVar[int] = 3
     kind: ClassVar[str] = "service-error"
+    kinds: ClassVar[dict[str, type[ServiceError]]] = {}
+    """The others by their kinds."""
 
     def __init_subclass__(cls) -> None:
         """Name the kind after the class: `no-such-thing` for NoSuchThing."""
         super().__init_subclass__()
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+        cls.kinds[cls.kind] = cls
 
 
 class NotFound(ServiceError):

@@ -31,7 +31,7 @@ from autotune.options import SearchOptions
 from autotune.reason import Rule
 from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
-from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made
+from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made, strategies_of
 from autotune.strategies import strategies
 from autotune.value import Described
 from autotune.workload import Returned, WorkloadFacts
@@ -126,7 +126,7 @@ def checked(
     request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
     """Return what a worker can run as it stands, with all parameters of the workload."""
-    workload = registry.find(request.workload)
+    workload = registry[request.workload]
     params = workload.validate(request.params)
     _check_space(request.space)
     workload.check_space(request.space, params)
@@ -165,17 +165,19 @@ def check_runnable(space: str | Space, options: SearchOptions, machine: Machine)
     if space == AUTO:  # It fits the machine.
         return
     found = space if isinstance(space, Space) else ready_made()[space]
-    bounds = SearchOptions(workers=options.workers, allow_asynchronous=options.allow_asynchronous)
+    bounds = options.model_copy(update={"global_batch": None, "max_global_batch": None})
     where = Situation(machine=machine, facts=_any_workload(found), options=bounds)
     _check_size(found, options)
-    rules: list[Rule] = []
-    names = _strategies(found, options)
-    for name in [each for each in names if each != ONE_DEVICE] or [ONE_DEVICE]:
-        broken = _rules(found, name, where)
-        if None in broken:
-            return
-        rules += [each for each in broken if each]
-    why = rule_text(rules[0]) if rules else "it is empty"
+    rules: list[Rule | None] = []
+    try:
+        names = [each for each in strategies_of(found, where) if each != ONE_DEVICE]
+        for name in names or [ONE_DEVICE]:
+            rules += part_of(found, name, where).placements.values()
+            if None in rules:
+                return
+    except SpaceError as exc:
+        raise InvalidSpace(exc.cause, exc.next_step) from exc
+    why = next((rule_text(each) for each in rules if each), "it is empty")
     raise SpaceNotRunnable(
         f"This space cannot run on this machine: {why.rstrip('.')}.", "Use another space."
     )
@@ -229,17 +231,6 @@ def _check_names(options: SearchOptions) -> None:
         raise InvalidOption("Unknown objective.", f"Choose from {', '.join(OBJECTIVES)}.")
 
 
-def _strategies(space: Space, options: SearchOptions) -> tuple[str, ...]:
-    asked = options.strategies or space.strategies
-    missing = sorted(set(asked) - {*space.strategies, ONE_DEVICE})
-    if missing:
-        raise InvalidSpace(
-            f"Space {space.name!r} has no strategy {missing[0]!r}.",
-            f"It has {', '.join(space.strategies)}.",
-        )
-    return asked
-
-
 def _check_size(space: Space, options: SearchOptions) -> None:
     names = [name for name in axes_of(AxisRole.PLACEMENT) if name != "strategy"]
     domains = {name: space.values(name) for name in names}
@@ -249,11 +240,3 @@ def _check_size(space: Space, options: SearchOptions) -> None:
             f"The space has more than {MOST_STRUCTURES:,} ways to distribute.",
             f"Shorten {', '.join(names)}.",
         )
-
-
-def _rules(space: Space, name: str, where: Situation) -> list[Rule | None]:
-    """Return for each way of distributing the rule that it breaks, None if it can run."""
-    try:
-        return list(part_of(space, name, where).placements.values())
-    except SpaceError as exc:
-        raise InvalidSpace(exc.cause, exc.next_step) from exc

@@ -14,7 +14,7 @@ import os
 import platform
 import secrets
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -182,9 +182,6 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        return Registry(self.registered())
-
-    def registered(self) -> dict[str, Registered]:
         declared = {**_examples(self.root), **self.workloads}
         with _registering("An installed package's workload"):
             found = load_plugins(GROUP, Registered)
@@ -193,7 +190,7 @@ class Settings(BaseSettings):
                 found[name] = registered(each)
         for name, workload in found.items():
             check_bounded(name, workload)
-        return found
+        return Registry(found)
 
 
 def load_settings(file: Path | None = None, **given: Any) -> Settings:
@@ -205,26 +202,23 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)
 
-    _check_variables()
+    variables = [each.upper() for each in os.environ if each.upper().startswith(PREFIX)]
+    _check_gone(each.removeprefix(PREFIX).lower().replace("__", ".") for each in variables)
     try:
         return FromFile(**given)
     except ValidationError as exc:
-        _check_gone(".".join(map(str, exc.errors()[0]["loc"])))
+        _check_gone([".".join(map(str, exc.errors()[0]["loc"]))])
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
 
 
-def _check_variables() -> None:
-    for variable in os.environ:
-        if variable.upper().startswith(PREFIX):
-            _check_gone(variable.upper().removeprefix(PREFIX).lower().replace("__", "."))
-
-
-def _check_gone(setting: str) -> None:
-    for name, instead in GONE.items():
-        if setting == name or setting.startswith(f"{name}."):
-            raise SettingsError(f"The setting {name} no longer exists.", f"Remove it. {instead}")
+def _check_gone(settings: Iterable[str]) -> None:
+    for setting in settings:
+        for name, instead in GONE.items():
+            if f"{setting}.".startswith(f"{name}."):
+                what = f"The setting {name} no longer exists."
+                raise SettingsError(what, f"Remove it. {instead}")
 
 
 @contextmanager

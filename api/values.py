@@ -285,11 +285,9 @@ class AttemptReport(Value):
     """Of the message, as the worker counts; each is recorded once, however often it is tried."""
     events: tuple[Annotated[SearchEvent, Field(discriminator="kind")], ...] = ()
     trial: Trial | None = None
-    """A trial that ended."""
     running: Configuration | None = None
     """The configuration that runs from now on; None where the message does not change it."""
     idle: bool = False
-    """Nothing runs any more."""
     began: bool = False
     """The machine is free and the search begins."""
     study: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -98,7 +99,9 @@ class Registered:
         if self.commit is not None:
             texts = [self.model, self.dataset, self.commit.repository, self.commit.commit]
         elif is_script(self.model):
-            texts = [self.model, *_digest_of(root / self.model)]
+            texts = [self.model]
+            with suppress(OSError):  # It is gone.
+                texts.append(hashlib.sha256((root / self.model).read_bytes()).hexdigest())
         else:
             texts = [_factory(each, root).identity for each in (self.model, self.dataset)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
@@ -120,13 +123,6 @@ def _factory(text: str, root: Path) -> Factory:
     top = root / where.partition(".")[0]
     is_here = top.is_dir() or top.with_suffix(".py").is_file()
     return Factory(name=name, module=where, root=str(root) if is_here else None)
-
-
-def _digest_of(path: Path) -> list[str]:
-    try:
-        return [hashlib.sha256(path.read_bytes()).hexdigest()]
-    except OSError:
-        return []
 
 
 class Parameter(Value):
@@ -219,21 +215,12 @@ def _takes_any_text(schema: dict[str, Any]) -> bool:
     return schema.get("type", "string") == "string" and schema.get("format") not in _FORMATS
 
 
-class Registry:
+class Registry(dict[str, Registered]):
     """All workloads, by name. Threads may share it."""
 
-    def __init__(self, workloads: Mapping[str, Registered]) -> None:
-        self.workloads = dict(workloads)
-
-    def codes(self, root: Path) -> dict[str, str]:
-        return {name: each.code(root) for name, each in sorted(self.workloads.items())}
-
-    def find(self, name: str) -> Registered:
-        found = self.workloads.get(name)
-        if found is None:
-            known = ", ".join(sorted(self.workloads)) or "none"
-            raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
-        return found
+    def __missing__(self, name: str) -> Registered:
+        known = ", ".join(sorted(self)) or "none"
+        raise UnknownWorkload("Unknown workload.", f"Registered: {known}.")
 
 
 _BOUNDING = {"enum", "const", "pattern"}

@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -73,7 +74,20 @@ class Client:
         patience: float = PATIENCE,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._http = httpx.Client(**_connection(url, key), transport=transport)
+        key = key if key is not None else os.environ.get(KEY, "")
+        try:
+            address = httpx.URL(url)
+        except httpx.InvalidURL:
+            address = httpx.URL()
+        if address.scheme not in ("http", "https") or not address.host:
+            message = f"{url!r} is no address of a service."
+            raise UsageError(message, "For example: http://localhost:8321")
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError("The API key has characters that no key has.", "Copy it again.")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.Client(
+            base_url=address, headers=headers, timeout=_TIMEOUT, transport=transport
+        )
         self._patience = patience
         self._answered = False
 
@@ -188,22 +202,23 @@ class Client:
             job: The job, or its id.
             after: Number of the last event that is not wanted.
         """
-        retry, over = self._retry(), False
+        over = False
         while not over:
-            lost: Exception = httpx.ReadError("The event stream ended early.")
             headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
-            try:
-                with self._http.stream("GET", _path(job, "events"), headers=headers) as response:
-                    over = self._is_over(response)
-                    retry = self._retry()
-                    for sent in () if over else httpx.EventSource(response, max_event_size=None):
+            request = self._http.build_request("GET", _path(job, "events"), headers=headers)
+            with closing(self._sent(request, stream=True)) as response:
+                if response.status_code == httpx.codes.NO_CONTENT:
+                    return
+                stream = httpx.EventSource(
+                    _checked(response, "text/event-stream"), max_event_size=None
+                )
+                with suppress(httpx.TransportError):
+                    for sent in stream:
                         event = _event(sent)
                         after, over = event.number, sent.event == "ended"
                         yield event
-            except httpx.TransportError as exc:
-                lost = exc
             if not over:
-                time.sleep(retry.pause(lost))
+                time.sleep(SHORTEST)
 
     def close(self) -> None:
         """Close the connections."""
@@ -219,50 +234,28 @@ class Client:
         response = self._sent(self._http.build_request(method, path, **more))
         return _read(answer, _checked(response, "application/json").text)
 
-    def _sent(self, request: httpx.Request) -> httpx.Response:
-        retry = self._retry()
+    def _sent(self, request: httpx.Request, *, stream: bool = False) -> httpx.Response:
+        """Send a request until it is answered; the service is waited for from the first error."""
+        patience = self._patience if self._answered else min(FIRST_SECONDS, self._patience)
+        until, pause = math.inf, SHORTEST
         while True:
             try:
-                response = self._http.send(request)
+                response = self._http.send(request, stream=stream)
+                if not response.is_success:
+                    response.read()
             except httpx.TransportError as exc:
-                time.sleep(retry.pause(exc))
-                continue
-            if response.status_code not in AWAY:
-                self._answered = True
-                return response
-            time.sleep(retry.pause(_error_of(response)))
-
-    def _is_over(self, response: httpx.Response) -> bool:
-        """Return whether nothing follows in an event stream, given the head of its answer."""
-        if not response.is_success:
-            response.read()
-        if response.status_code in AWAY:
-            raise httpx.ReadError(str(_error_of(response)))
-        self._answered = True
-        over = response.status_code == httpx.codes.NO_CONTENT
-        if not over:
-            _checked(response, "text/event-stream")
-        return over
-
-    def _retry(self) -> _Retry:
-        return _Retry(self._patience if self._answered else min(FIRST_SECONDS, self._patience))
-
-
-class _Retry:
-    """Bounds for how many seconds a service is waited for, from the first error on."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._until = math.inf
-        self._pause = SHORTEST
-
-    def pause(self, error: Exception) -> float:
-        """Return how long to wait after an error, or raise it once the time is over."""
-        now = time.monotonic()
-        self._until = min(self._until, now + self._seconds)
-        if now < self._until:
-            self._pause = min(2 * self._pause, LONGEST)
-            return self._pause
+                error: Exception = exc
+            else:
+                if response.status_code not in AWAY:
+                    self._answered = True
+                    return response
+                error = _error_of(response)
+            now = time.monotonic()
+            until = min(until, now + patience)
+            if now >= until:
+                break
+            pause = min(2 * pause, LONGEST)
+            time.sleep(pause)
         if isinstance(error, httpx.TransportError):
             raise ServiceUnreachable(
                 f"The service does not answer: {error or type(error).__name__}.",
@@ -304,7 +297,7 @@ def _error_of(response: httpx.Response) -> ServiceError | ServiceUnreachable:
         problem = Problem.model_validate_json(response.content, extra="ignore")
     except ValidationError:
         return _no_service(response)
-    return _KINDS.get(problem.code, ServiceError)(problem.detail, problem.next_step)
+    return ServiceError.kinds.get(problem.code, ServiceError)(problem.detail, problem.next_step)
 
 
 def _no_service(response: httpx.Response) -> ServiceUnreachable:
@@ -313,16 +306,6 @@ def _no_service(response: httpx.Response) -> ServiceUnreachable:
         f"(status {response.status_code}).",
         "Check its address.",
     )
-
-
-def _kinds(base: type[ServiceError]) -> Mapping[str, type[ServiceError]]:
-    found = {base.kind: base}
-    for each in base.__subclasses__():
-        found |= _kinds(each)
-    return found
-
-
-_KINDS = _kinds(ServiceError)
 
 
 def _path(job: Job | str, part: str = "") -> str:
@@ -344,18 +327,3 @@ def _space(given: SpaceLike) -> str | Space:
     if isinstance(given, Space) or given in (AUTO, *ready_made()):
         return given
     return load_space(given)
-
-
-def _connection(url: str, key: str | None) -> dict[str, Any]:
-    key = key if key is not None else os.environ.get(KEY, "")
-    try:
-        address = httpx.URL(url)
-    except httpx.InvalidURL:
-        address = httpx.URL()
-    if address.scheme not in ("http", "https") or not address.host:
-        message = f"{url!r} is no address of a service."
-        raise UsageError(message, "For example: http://localhost:8321")
-    if not (key.isascii() and key.isprintable()):
-        raise UsageError("The API key has characters that no key has.", "Copy it again.")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return {"base_url": address, "headers": headers, "timeout": _TIMEOUT}

@@ -46,7 +46,7 @@ class AutotuneError(Exception):
         self.next_step = next_step
 
 
-def in_words(error: Exception) -> str:
+def in_words(error: BaseException) -> str:
     """Return what an error of the system says, without the path that our sentence names already."""
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or str(error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Security
@@ -37,7 +37,7 @@ COOKIE = "autotune_session"
 EVERYBODY = Caller(
     id=LOCAL_PROJECT, name=LOCAL_PROJECT, project=LOCAL_PROJECT, scopes=frozenset(Scope)
 )
-Refusal = Callable[[HTTPConnection, Exception], Response]
+Refusal = Callable[[HTTPConnection, Exception], Awaitable[Response]]
 
 
 async def admit(connection: HTTPConnection) -> Caller:
@@ -116,7 +116,8 @@ class Access:
             key = connection.state.key = await admit(connection)
             check_origin(connection, proven=key is not EVERYBODY and not bearer(connection))
         except ServiceError as exc:
-            return await self._refuse(connection, exc)(scope, receive, send)
+            answer = await self._refuse(connection, exc)
+            return await answer(scope, receive, send)
         with about(key=key.id):
             return await self._app(scope, receive, send)
 

@@ -34,6 +34,7 @@ from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
+from autotune.errors import in_words
 from autotune.installed import VERSION
 
 DESCRIPTION = (
@@ -63,7 +64,7 @@ def create_app(service: Service) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses=DOCUMENTED,
         middleware=_middleware(service.settings, keys=service.keyring is not None),
-        exception_handlers={**dict.fromkeys(HANDLED, rendering.handle), 405: _refuse_method},
+        exception_handlers={**dict.fromkeys(HANDLED, rendering.refuse), 405: _refuse_method},
     )
     app.state.service = service
     for each in PARTS:
@@ -90,7 +91,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
 
 async def _refuse_method(request: Request, error: Exception) -> Response:
     """Answer with all methods of an address; the framework names those of one route."""
-    response = rendering.refuse(request, error)
+    response = await rendering.refuse(request, error)
     routes = (each for part in PARTS for each in part.router.routes if isinstance(each, APIRoute))
     fitting = [each for each in routes if each.matches(request.scope)[0] is not Match.NONE]
     if fitting:  # Otherwise it is none of our routes, and the framework knows.
@@ -166,9 +167,8 @@ def listening(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
     except (OSError, OverflowError) as exc:
-        why = getattr(exc, "strerror", None) or str(exc)
         raise SettingsError(
-            f"Cannot listen on {host}:{port}: {why}.", "Choose another --host or --port."
+            f"Cannot listen on {host}:{port}: {in_words(exc)}.", "Choose another --host or --port."
         ) from exc
     return listener
 

@@ -58,7 +58,7 @@ def create_app(folders: Folders) -> FastAPI:
             Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK], www_redirect=False),
             Middleware(BaseHTTPMiddleware, dispatch=_answer),
         ],
-        exception_handlers=dict.fromkeys(HANDLED, rendering.handle),
+        exception_handlers=dict.fromkeys(HANDLED, rendering.refuse),
     )
     app.state.service = SimpleNamespace(jobs=folders)
     for each in (routes.reading, files.router, rendering.assets):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -18,7 +17,10 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Metrics:
-    def __init__(self) -> None:
+    """Counts what is answered, and asks the store for the rest whenever it is read."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "autotune_http_requests",
@@ -36,22 +38,19 @@ class Metrics:
         self.streams = Gauge(
             "autotune_http_event_streams", "Open event streams.", registry=self._registry
         )
+        self._registry.register(self)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, status).inc()
         self._latency.labels(method, route).observe(seconds)
 
-    def text(self, jobs: Jobs) -> bytes:
-        return generate_latest(self._registry) + generate_latest(_OfJobs(jobs))
-
-
-@dataclass(frozen=True)
-class _OfJobs:
-    jobs: Jobs
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
+        """Yield what is known of the jobs; the registry calls this."""
         try:
-            found = [*_job_metrics(self.jobs)]
+            found = [*_job_metrics(self._jobs)]
         except DatabaseUnavailable:
             log("The metrics do not include jobs.", logging.WARNING)
             found = []

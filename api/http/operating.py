@@ -18,7 +18,7 @@ router = APIRouter(tags=["operating"])
 @router.get("/v1/workloads")
 async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
-    found = sorted(here.registry.workloads.items())
+    found = sorted(here.registry.items())
     return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
 
 
@@ -44,4 +44,4 @@ def get_readiness(here: Here) -> HealthAnswer:
 @router.get("/metrics", response_class=Response, responses=text_answer("text/plain"))
 def get_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state, for Prometheus."""
-    return Response(here.metrics.text(here.jobs), media_type=metrics.MEDIA_TYPE)
+    return Response(here.metrics.text(), media_type=metrics.MEDIA_TYPE)

@@ -22,6 +22,7 @@ from starlette.types import Scope
 from autotune.api.errors import DiskFull, ServiceError, causes
 from autotune.api.log import log
 from autotune.api.values import Mistake, Problem
+from autotune.errors import in_words
 
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""
@@ -36,14 +37,11 @@ _HIDDEN = (
 STATUSES: Mapping[str, int] = {
     kind: status
     for status, kinds in {
-        400: ("bad-request", "malformed-body", "http-error"),
+        400: ("malformed-body",),
         401: ("key-missing", "key-refused"),
         403: ("scope-missing", "cross-origin"),
-        404: ("not-found", "no-such-route"),
-        405: ("method-not-allowed",),
+        404: ("not-found",),
         409: ("illegal-transition", "no-recommendation", "superseded"),
-        413: ("body-too-large",),
-        415: ("unsupported-media-type",),
         422: (
             *("invalid-request", "invalid-tuning", "invalid-parameter", "invalid-space"),
             *("invalid-budget", "invalid-option", "unknown-workload", "space-not-runnable"),
@@ -55,6 +53,7 @@ STATUSES: Mapping[str, int] = {
     }.items()
     for kind in kinds
 }
+"""Of each kind; an error of the framework's has one of its own."""
 RETRY_AFTER: Mapping[str, int] = {
     "quota-exceeded": 60,
     "too-many-streams": 10,
@@ -120,8 +119,10 @@ def _problem_of(error: Exception) -> Problem:
             return problem(error.kind, error.cause, error.next_step)
         case RequestValidationError():
             return _unfit(error)
-        case HTTPException():
-            return _framework(error)
+        case HTTPException(status_code=400, detail=detail) if "body" in str(detail):
+            return problem(*_MALFORMED)
+        case HTTPException(status_code=status):
+            return problem(*_OF_STATUS.get(status, _OTHER), status=status)
         case OSError(errno=errno.ENOSPC):
             return problem(DiskFull.kind, "The disk is full.", "Contact the operator.")
     return problem(
@@ -146,13 +147,6 @@ def _unfit(error: RequestValidationError) -> Problem:
         "See the schema of this request in /openapi.json.",
         errors=mistakes,
     )
-
-
-def _framework(error: HTTPException) -> Problem:
-    status = error.status_code
-    malformed = status == 400 and "body" in str(error.detail)
-    what = _MALFORMED if malformed else _OF_STATUS.get(status, _OTHER)
-    return problem(*what, status=status)
 
 
 _MALFORMED = ("malformed-body", "The body cannot be read.", "Send JSON in UTF-8.")
@@ -205,8 +199,7 @@ def _note(error: Exception, what: Problem, route: str) -> None:
 
 def _text(error: BaseException) -> str:
     """Return the first line of an error; what a database adds to it may hold values."""
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    first = (text.splitlines() or [""])[0]
+    first = (in_words(error).splitlines() or [""])[0]
     for what, instead in _HIDDEN:
         first = what.sub(instead, first)
     return first[:300]

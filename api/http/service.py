@@ -21,7 +21,7 @@ class Service:
         self.jobs = Jobs(self.database, self.registry, settings.quotas, settings.machine)
         self.keyring = Keyring(self.database) if keys else None
         """None: callers need no key."""
-        self.metrics = Metrics()
+        self.metrics = Metrics(self.jobs)
         self.streams = Streams(self.jobs, settings.web, self.metrics)
 
     def close(self) -> None:

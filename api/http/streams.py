@@ -60,22 +60,19 @@ class EventBroadcaster:
 
     async def _run(self) -> None:
         try:
-            await self._follow()
+            while not self.over:
+                found = await self._read()
+                if not found:
+                    await asyncio.sleep(self._poll)
+                    continue
+                self.encoded += map(_encoded, found)
+                self.over = isinstance(found[-1].body, Ended)
+                self._announce()
         except Exception as exc:  # noqa: BLE001 - followers must not wait for nothing
             self.broken = True
             kind = type(exc).__name__
             log("A job's events cannot be streamed.", logging.ERROR, job=self._job_id, error=kind)
             self._end()
-
-    async def _follow(self) -> None:
-        while not self.over:
-            found = await self._read()
-            if not found:
-                await asyncio.sleep(self._poll)
-                continue
-            self.encoded += map(_encoded, found)
-            self.over = isinstance(found[-1].body, Ended)
-            self._announce()
 
     async def _read(self) -> tuple[JobEvent, ...]:
         after = len(self.encoded)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -81,15 +80,14 @@ async def stream_of(
     if job.state in FINAL and seen == job.events:
         yield None
     else:
-        again = partial(_still_reading, request, here.jobs, job.id)
+
+        async def again() -> None:
+            """Make sure that the follower may still read the job; its project may have changed."""
+            caller = await admit(request)
+            await run_in_threadpool(here.jobs.get, job_id, caller.project)
+
         with here.streams.follow(job.id, seen, key.id, again) as stream:
             yield stream
-
-
-async def _still_reading(request: Request, jobs: Jobs, job_id: str) -> None:
-    """Make sure that a follower may still read a job; its project may have changed."""
-    caller = await admit(request)
-    await run_in_threadpool(jobs.get, job_id, caller.project)
 
 
 @router.post(

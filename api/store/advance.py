@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, update
 
-from autotune.api.errors import IllegalTransition, Superseded, no_such_job
-from autotune.api.events import Event, brief
-from autotune.api.states import NEXT, State
+from autotune.api.errors import IllegalTransition, Superseded
+from autotune.api.events import Ended, Event, brief
+from autotune.api.states import FINAL, NEXT, State
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import LeaseToken
@@ -22,21 +22,12 @@ Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What changes about a job, all at once."""
+    """What changes about a job, all at once; where it ends, the event and the time are added."""
 
     to: State | None = None
     """The state that follows; None for the same."""
     events: Sequence[Event] = ()
     columns: dict[str, Cell] = field(default_factory=dict)
-
-
-def state_for_change(connection: Connection, job_id: str) -> State:
-    """Return the state of a job, and let nobody change it until the transaction ends."""
-    query = select(jobs.c.state).where(jobs.c.id == job_id).with_for_update()
-    found = connection.execute(query).scalar()
-    if found is None:
-        raise no_such_job()
-    return State(found)
 
 
 def advance(
@@ -71,21 +62,23 @@ def superseded() -> Superseded:
 
 
 def _write(connection: Connection, job_id: str, step: Step, condition: ColumnElement[bool]) -> bool:
-    changes: dict[str, Cell] = {**step.columns}
+    changes, happened = {**step.columns}, [*step.events]
     if step.to is not None:
         changes["state"] = step.to
     if step.to is State.CANCELLED:
         changes["reason"] = CANCELLED
-    count = len(step.events)
+    if step.to in FINAL:
+        changes |= {"ended_at": Now(), "expires_at": None}
+        happened.append(Ended.model_validate(changes, extra="ignore"))
     statement = (
         update(jobs)
         .where(jobs.c.id == job_id, condition)
-        .values(events=jobs.c.events + count, **changes)
+        .values(events=jobs.c.events + len(happened), **changes)
         .returning(jobs.c.events)
     )
     last = connection.execute(statement).scalar()
     if last is not None:
-        add_events(connection, job_id, last - count, step.events)
+        add_events(connection, job_id, last - len(happened), happened)
     return last is not None
 
 

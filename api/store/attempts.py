@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 
 from autotune.api.errors import UnreadableRecord
-from autotune.api.events import Claimed, Ended, Released
+from autotune.api.events import Claimed, Released
 from autotune.api.states import State
-from autotune.api.store.advance import CANCELLED, Cell, Step, advance, advance_held, superseded
+from autotune.api.store.advance import Cell, Step, advance, advance_held, superseded
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
-from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, spent
+from autotune.api.store.reading import COLUMNS, job_of, read_trials, request_of, row_of, total_of
 from autotune.api.store.tables import IS_HELD, attempts, jobs, trials, workers
 from autotune.api.values import (
     AttemptReport,
@@ -132,13 +132,10 @@ def finish(database: Database, token: LeaseToken, outcome: JobOutcome) -> State:
         state = _state(connection, token, hold=True)
         to = State.CANCELLED if state is State.CANCELLING else outcome.state
         _end_attempt(connection, token, FINISHED)
-        reason = CANCELLED if to is State.CANCELLED else outcome.reason
-        ended = Ended(state=to, summary=outcome.summary, reason=reason)
-        values = outcome.model_dump(exclude={"state"})
-        columns: dict[str, Cell] = {**values, "ended_at": Now(), "expires_at": None}
+        columns: dict[str, Cell] = outcome.model_dump(exclude={"state"})
         if to is State.CANCELLED:
             columns["started_at"] = case((_begun(token), jobs.c.started_at), else_=None)
-        advance_held(connection, token, Step(to=to, events=[ended], columns=columns))
+        advance_held(connection, token, Step(to=to, columns=columns))
     return to
 
 
@@ -146,9 +143,15 @@ def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> S
     """End the attempt and not the job, which waits for the next one unless it is cancelled."""
     with database.writing() as connection:
         state = _state(connection, token, hold=True)
+        to = State.CANCELLED if state is State.CANCELLING else State.QUEUED
         _end_attempt(connection, token, ending)
-        advance_held(connection, token, _waiting(state, token, reason))
-    return State.CANCELLED if state is State.CANCELLING else State.QUEUED
+        columns: dict[str, Cell] = {"expires_at": None}
+        if to is State.QUEUED:
+            # What was not measured anywhere may be measured on any devices.
+            columns["devices"] = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
+        released = Released(attempt=token.attempt, reason=reason)
+        advance_held(connection, token, Step(to=to, events=[released], columns=columns))
+    return to
 
 
 def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
@@ -228,17 +231,6 @@ def _end_attempt(connection: Connection, token: LeaseToken, ending: str) -> None
     connection.execute(update(attempts).where(_is_attempt(token)).values(values))
 
 
-def _waiting(state: State, token: LeaseToken, reason: str) -> Step:
-    ended = Released(attempt=token.attempt, reason=reason)
-    if state is State.CANCELLING:
-        last = Ended(state=State.CANCELLED, reason=CANCELLED)
-        columns: dict[str, Cell] = {"ended_at": Now(), "expires_at": None}
-        return Step(to=State.CANCELLED, events=[ended, last], columns=columns)
-    # What was not measured anywhere may be measured on any devices.
-    devices = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
-    return Step(to=State.QUEUED, events=[ended], columns={"expires_at": None, "devices": devices})
-
-
 def _is_unfit(connection: Connection, info: WorkerInfo) -> bool:
     drained = exists().where(workers.c.name == info.worker, workers.c.draining)
     taken = exists().where(jobs.c.devices == info.devices, IS_HELD, live(jobs.c.expires_at))
@@ -292,13 +284,14 @@ def _begin_attempt(connection: Connection, token: LeaseToken, info: WorkerInfo) 
 def _claimed(connection: Connection, token: LeaseToken, marker: str) -> ClaimedJob:
     died = and_(attempts.c.job_id == token.job_id, attempts.c.ending.in_((LOST, DIED)))
     running = connection.execute(select(attempts.c.configuration).where(died)).scalars().all()
+    used = select(total_of()).where(attempts.c.job_id == token.job_id)
     row = row_of(connection, token.job_id, None, *COLUMNS, jobs.c.study)
     claimed = ClaimedJob(
         token=token,
         marker=marker,
         job=job_of(row),
         study=row.study,
-        used_seconds=connection.execute(select(spent(token.job_id))).scalar_one(),
+        used_seconds=connection.execute(used).scalar_one(),
         deaths=len(running),
     )
     try:

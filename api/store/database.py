@@ -232,14 +232,12 @@ class Now(FunctionElement[float]):
 
 
 @compiles(Now, "sqlite")
-def _now_sqlite(element: Now, compiler: Any, **options: Any) -> str:
-    del element, compiler, options
+def _now_sqlite(*_: Any, **__: Any) -> str:
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
 @compiles(Now, "postgresql")
-def _now_postgresql(element: Now, compiler: Any, **options: Any) -> str:
-    del element, compiler, options
+def _now_postgresql(*_: Any, **__: Any) -> str:
     # In a query of its own it is asked once for a statement, not once for a row.
     return "(SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION))"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
@@ -14,18 +15,18 @@ from autotune.api.errors import (
     OtherSchema,
     SettingsError,
 )
-from autotune.api.events import Cancelling, Ended, Queued
+from autotune.api.events import Cancelling, Queued
 from autotune.api.log import note
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import reading
-from autotune.api.store.advance import CANCELLED, Step, add_events, advance, state_for_change
+from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.migrations import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.tables import jobs, labels, trials
+from autotune.api.store.tables import attempts, jobs, labels
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read, selectors
@@ -120,13 +121,10 @@ class Jobs:
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
-    ) -> tuple[str, ...]:
-        """Return the trials of a job after a number, each as JSON; reading them takes longest."""
-        query = select(trials.c.record).where(trials.c.job_id == job_id, trials.c.number > after)
+    ) -> Sequence[str]:
         with self._database.reading() as connection:
             reading.row_of(connection, job_id, project, jobs.c.id)
-            rows = connection.execute(query.order_by(trials.c.number).limit(limit)).scalars()
-            return tuple(rows.all())
+            return reading.records(connection, job_id, after=after, limit=limit)
 
     def trial(self, job_id: str, project: str | None, number: int) -> Trial:
         for record in self.trial_records(job_id, project, after=number - 1, limit=1):
@@ -145,13 +143,13 @@ class Jobs:
         """Return a job with its latest trials and events, and its recommendation."""
         with self._database.reading() as connection:
             job = _placed(connection, job_id, project)
-            query = select(reading.spent(job_id, by_now=True), jobs.c.recommendation)
-            seconds, kept = connection.execute(query.where(jobs.c.id == job_id)).one()
+            spent = select(reading.total_of(Now())).where(attempts.c.job_id == job_id)
+            kept = reading.row_of(connection, job_id, project, jobs.c.recommendation)[0]
             return JobDetail(
                 job=job,
                 trials=reading.read_trials(connection, job_id, after=job.trials - MOST_SHOWN - 1),
                 events=reading.read_events(connection, job_id, job.events - MOST_SHOWN, MOST_SHOWN),
-                spent=seconds,
+                spent=connection.execute(spent).scalar_one(),
                 recommendation=kept and reading.whole(connection, job_id, kept),
             )
 
@@ -161,10 +159,14 @@ class Jobs:
         A job that was cancelled before stays as it is.
         """
         with self._database.writing() as connection:
-            reading.read_job(connection, job_id, project)
-            cancelled = _cancel(connection, job_id)
+            row = reading.row_of(connection, job_id, project, jobs.c.state, hold=True)
+            before = State(row.state)
+            is_first = before not in (State.CANCELLING, State.CANCELLED)
+            if is_first:
+                to = State.CANCELLED if before is State.QUEUED else State.CANCELLING
+                advance(connection, job_id, before, Step(to=to, events=[Cancelling()]))
             job = reading.read_job(connection, job_id, project)
-        if cancelled:
+        if is_first:
             note("cancel job", job_id)
         return job
 
@@ -212,18 +214,6 @@ def open_database(settings: Settings) -> Database:
         why = f"The database cannot be opened: {cause_of(exc)}."
         raise DatabaseUnavailable(why, "Mend that, or set another `database`.") from exc
     return database
-
-
-def _cancel(connection: Connection, job_id: str) -> bool:
-    """Have a job end; return whether nobody had before."""
-    state = state_for_change(connection, job_id)
-    if state in (State.CANCELLING, State.CANCELLED):
-        return False
-    step = Step(to=State.CANCELLING, events=[Cancelling()])
-    if state is State.QUEUED:
-        ended = Ended(state=State.CANCELLED, reason=CANCELLED)
-        step = Step(to=State.CANCELLED, events=[Cancelling(), ended], columns={"ended_at": Now()})
-    return advance(connection, job_id, state, step)
 
 
 def _earlier(

@@ -28,15 +28,8 @@ from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
 from autotune.events import Notice
 
 AT_ONCE = 50
-_COLUMNS = [
-    jobs.c[name]
-    for name in (
-        *("id", "seq", "project", "state", "attempt", "trials", "workload"),
-        *("devices", "needs", "priority", "reason"),
-    )
-]
-
-
+_OF_A_JOB = ("id", "seq", "project", "state", "attempt", "trials", "workload")
+_COLUMNS = jobs.c[(*_OF_A_JOB, "devices", "needs", "priority", "reason")]
 _LEFT = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
 _WAITS = select(*_COLUMNS).where(jobs.c.state == State.QUEUED)
 

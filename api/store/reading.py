@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,6 @@ from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
 from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
-from autotune.api.store.database import Now
 from autotune.api.store.tables import attempts, events, jobs, labels, trials
 from autotune.api.values import UNREADABLE, Job, JobEvent, Tuning, read
 from autotune.events import Notice
@@ -24,10 +24,19 @@ COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
 
 
 def row_of(
-    connection: Connection, job_id: str, project: str | None, *columns: ColumnElement[Any]
+    connection: Connection,
+    job_id: str,
+    project: str | None,
+    *columns: ColumnElement[Any],
+    hold: bool = False,
 ) -> Row[Any]:
-    """Return what is asked of a job, which must be of the project; None stands for any."""
+    """Return what is asked of a job, which must be of the project; None stands for any.
+
+    `hold` lets nobody change the job until the transaction ends.
+    """
     query = select(*columns).where(jobs.c.id == job_id)
+    if hold:
+        query = query.with_for_update()
     if project is not None:
         query = query.where(jobs.c.project == project)
     row = connection.execute(query).first()
@@ -70,23 +79,24 @@ def jobs_query(project: str | None, wanted: ListQuery) -> Select[Any]:
     return query.order_by(order.desc())
 
 
-def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
+def records(
+    connection: Connection, job_id: str, *, after: int = -1, limit: int | None = None
+) -> Sequence[str]:
+    """Return the trials of a job after a number, each as JSON; reading them takes longest."""
     mine = (trials.c.job_id == job_id, trials.c.number > after)
-    query = select(trials.c.record).where(*mine).order_by(trials.c.number)
-    return tuple(read(Trial, each) for each in connection.execute(query).scalars().all())
+    query = select(trials.c.record).where(*mine).order_by(trials.c.number).limit(limit)
+    return connection.execute(query).scalars().all()
 
 
-def spent(job_id: str, *, by_now: bool = False) -> ColumnElement[float]:
-    """Return the seconds that the attempts of a job have spent on its search.
-
-    The attempt that runs counts until it was last heard of, or `by_now` until now.
-    """
-    total = total_of(Now() if by_now else attempts.c.seen_at)
-    return select(total).where(attempts.c.job_id == job_id).scalar_subquery()
+def read_trials(connection: Connection, job_id: str, *, after: int = -1) -> tuple[Trial, ...]:
+    return tuple(read(Trial, each) for each in records(connection, job_id, after=after))
 
 
 def total_of(until: ColumnElement[Any] = attempts.c.seen_at) -> ColumnElement[float]:
-    """Return the seconds of some attempts; `until` is for those that have not ended."""
+    """Return the seconds that some attempts have spent on searches.
+
+    `until` is for those that have not ended, which as a rule count until they were last heard of.
+    """
     took = func.coalesce(attempts.c.ended_at, until) - attempts.c.began_at
     # Not below zero, though the clock was put back meanwhile.
     return func.coalesce(func.sum(case((took > 0, took), else_=0.0)), 0.0)
@@ -104,9 +114,7 @@ def ending(connection: Connection, job_id: str, project: str | None) -> tuple[st
 
 
 def whole(connection: Connection, job_id: str, kept: str) -> Result:
-    query = select(trials.c.record).where(trials.c.job_id == job_id).order_by(trials.c.number)
-    records = connection.execute(query).scalars().all()
-    return read(Result, f'{kept[:-1]},"trials":[{",".join(records)}]}}')
+    return read(Result, f'{kept[:-1]},"trials":[{",".join(records(connection, job_id))}]}}')
 
 
 def read_events(

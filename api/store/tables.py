@@ -31,10 +31,6 @@ class Base(SQLModel):
 _HELD = text(f"state IN ({', '.join(repr(str(each)) for each in sorted(HELD))})")
 
 
-def _job_reference() -> Any:
-    return Field(primary_key=True, foreign_key="jobs.id")
-
-
 class Jobs(Base, table=True):
     __table_args__ = (
         Index(None, "state", "seq"),
@@ -78,7 +74,6 @@ class Jobs(Base, table=True):
     gain_over_yours: float | None = None
     summary: str | None = Field(default=None, sa_type=Text)
     reason: str | None = Field(default=None, sa_type=Text)
-    """Why it failed, or what it waits for."""
     code: str | None = None
     code_changed: bool = False
     study: str | None = Field(default=None, sa_type=Text)
@@ -90,7 +85,7 @@ class Jobs(Base, table=True):
 class Attempts(Base, table=True):
     __table_args__ = (Index(None, "host", "swept"),)
 
-    job_id: str = _job_reference()
+    job_id: str = Field(primary_key=True, foreign_key="jobs.id")
     number: int = Field(primary_key=True)
     worker: str
     host: str
@@ -117,7 +112,7 @@ class Attempts(Base, table=True):
 class Trials(Base, table=True):
     """A trial that has ended; there is one of each number."""
 
-    job_id: str = _job_reference()
+    job_id: str = Field(primary_key=True, foreign_key="jobs.id")
     number: int = Field(primary_key=True)
     attempt: int
     record: str = Field(sa_type=Text)
@@ -127,7 +122,7 @@ class Trials(Base, table=True):
 class Events(Base, table=True):
     """Something that happened to a job; rows are only ever added."""
 
-    job_id: str = _job_reference()
+    job_id: str = Field(primary_key=True, foreign_key="jobs.id")
     number: int = Field(primary_key=True)
     trial: int | None = None
     """The number of its trial, which is not in its body."""

@@ -17,13 +17,12 @@ SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
 KEPT_SECONDS = 30 * 24 * 3600.0
 """So long it is kept; until then it is known what its devices are."""
-_SHOWN = {"devices", "machine", "engine", "labels"}
 
 
 def seen(database: Database, info: WorkerInfo) -> None:
     """Note that a worker is there, and forget those that are gone for long."""
     values = {
-        **info.model_dump(mode="json", include=_SHOWN),
+        **info.model_dump(mode="json", include={"devices", "machine", "engine", "labels"}),
         "workloads": dict(sorted((info.workloads or {}).items())),
         "version": VERSION,
         "seen_at": Now(),

@@ -95,7 +95,11 @@ class Checkouts:
             (repository / "info").mkdir(parents=True)
             (repository / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
             git("init", "--quiet", "--bare", ".")
-            _fetch(git, commit)
+            bare = ("fetch", "--quiet", "--no-tags")
+            try:
+                git(*bare, "--depth=1", "--", commit.repository, commit.commit)
+            except subprocess.CalledProcessError:  # Some servers give no single commits.
+                git(*bare, "--", commit.repository, *_BRANCHES)
             files.mkdir()
             tree = f"{commit.commit}^{{commit}}"
             listed = git("ls-tree", "-r", "--long", tree).splitlines()
@@ -111,9 +115,6 @@ class Checkouts:
             shutil.rmtree(own, ignore_errors=True)
 
 
-Git = Callable[..., bytes]
-
-
 def _git(repository: Path, *arguments: str) -> bytes:
     return subprocess.run(
         ["git", *_BARELY, *arguments],  # noqa: S607 - wherever the operator has it
@@ -124,15 +125,6 @@ def _git(repository: Path, *arguments: str) -> bytes:
         timeout=SECONDS,
         check=True,
     ).stdout
-
-
-def _fetch(git: Git, commit: Commit) -> None:
-    """Get one commit, or all branches and tags from a server that gives no single ones."""
-    bare = ("fetch", "--quiet", "--no-tags")
-    try:
-        git(*bare, "--depth=1", "--", commit.repository, commit.commit)
-    except subprocess.CalledProcessError:
-        git(*bare, "--", commit.repository, *_BRANCHES)
 
 
 def _check_links(folder: Path) -> None:

@@ -47,7 +47,7 @@ def main(arguments: list[str], shared: str | None) -> None:
         return None  # The worker went before it had recorded this process.
     order = messages.SearchOrder.model_validate_json(line)
     if order.isolation is Isolation.REQUIRED and shared is not None:
-        return send(messages.Stuck(detail=_network(shared)))
+        return send(messages.Stuck(for_log=_network(shared)))
     try:
         result = _search(order, send, shared)
     except Exception as exc:

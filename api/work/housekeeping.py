@@ -102,7 +102,10 @@ class Inspection:
         if self._sure:
             return
         try:
-            self.take(self._inspected())
+            engine = new_engine(self._engine)
+            with engine.reserved("inspecting the machine", _give_up), engine:
+                found = engine.machine()
+            self.take(found)
         except _MeasuredOn as exc:
             log("Inspecting the machine is delayed.", why=str(exc))
         except Exception as exc:  # noqa: BLE001 - an engine may fail in any way
@@ -112,11 +115,6 @@ class Inspection:
     def take(self, seen: Machine) -> None:
         if not self._sure:
             self._sure, self.machine = True, seen
-
-    def _inspected(self) -> Machine:
-        engine = new_engine(self._engine)
-        with engine.reserved("inspecting the machine", _give_up), engine:
-            return engine.machine()
 
 
 class _MeasuredOn(Exception):

@@ -73,16 +73,14 @@ class GaveUp(Value):
     """For whoever asked for the job."""
     interrupted: bool = False
     """Whether it was asked to end, so that the reason is that of whoever asked."""
-    detail: str | None = None
-    """For the log alone."""
+    for_log: str | None = None
 
 
 class Stuck(Value):
     """The search could not use its folder, which is no fault of the job."""
 
     kind: Literal["stuck"] = "stuck"
-    detail: str
-    """For the log alone."""
+    for_log: str
 
 
 FinalMessage = Found | GaveUp | Stuck
@@ -106,13 +104,13 @@ def final_message(error: Exception) -> GaveUp | Stuck | None:
     the host is for the operator: whoever asked gets a fixed sentence.
     """
     if isinstance(error, OutputError):
-        return Stuck(detail=detail(error))
+        return Stuck(for_log=detail(error))
     if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
         return GaveUp(reason=_reason(str(error)), interrupted=isinstance(error, Interrupted))
     if any(map(_is_of_the_disk, causes(error))):
-        return Stuck(detail=detail(error))
+        return Stuck(for_log=detail(error))
     if isinstance(error, EngineError):
-        return GaveUp(reason=NO_ENGINE, detail=detail(error))
+        return GaveUp(reason=NO_ENGINE, for_log=detail(error))
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
@@ -118,11 +119,12 @@ class Supervision:
             ended = self._tuner.ended is not None
             self._hear(self._tuner.listen(_LISTEN_SECONDS))
             state = self._lease.keep()
-            self._write()
+            with suppress(DatabaseUnavailable):  # The next turn looks at the lease first.
+                self._write()
             cause = self._cause(state, ended=ended)
         if cause is EndCause.ANSWERED:
             reach(FailPoint.FOUND)
-            self._lease.insist(self._write_all)
+            self._lease.insist(self._write)
         return cause
 
     def _hear(self, received: list[Message]) -> None:
@@ -136,13 +138,6 @@ class Supervision:
                 self.final = each
 
     def _write(self) -> None:
-        """Record what was heard; what cannot be recorded now is tried again in the next turn."""
-        try:
-            self._write_all()
-        except DatabaseUnavailable:
-            self._lease.keep()
-
-    def _write_all(self) -> None:
         while self._unwritten:
             reach(FailPoint.BEFORE_MESSAGE)
             attempts.record(self._lease.database, self._lease.token, self._unwritten[0])

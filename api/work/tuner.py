@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import psutil
 from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
-from autotune.api.work.messages import GaveUp, Message, SearchOrder, Stuck, message
+from autotune.api.work.messages import Message, SearchOrder, message
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.plain import Window
@@ -40,8 +39,9 @@ _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
 _AS_THEY_ARE = (Configuration, Machine, Window, Workload, WorkloadFacts)
 """Values without texts for callers, or that must stay equal to what was measured."""
-_VERBATIM = frozenset({"kind", "script", "launch", "study"})
-"""Fields that must stay as they are: the program is byte for byte the one that was timed."""
+_VERBATIM = frozenset({"kind", "script", "launch", "study", "for_log"})
+"""Fields that must stay as they are: the program is byte for byte the one that was timed, and what
+is for the log is for the operator."""
 
 
 class Tuner:
@@ -57,6 +57,8 @@ class Tuner:
         self._places = places
         self._adopts = adopts
         self._received = b""
+        # What may hold a password of the service's is not for a workload.
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(_WITHHELD)}
         with (order.out / "search.log").open("ab") as output:
             self._channel, theirs = os.pipe()
             paths = [str(Path(each).absolute()) for each in sys.path]
@@ -64,7 +66,7 @@ class Tuner:
             try:
                 self._process = subprocess.Popen(
                     [*program, order.isolation, json.dumps(paths)],
-                    env=_environment(os.environ, marker),
+                    env={**kept, processes.MARKER: marker},
                     cwd=places.root,
                     pass_fds=[theirs],
                     stdin=subprocess.PIPE,
@@ -136,8 +138,9 @@ class Places:
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root.absolute()
-        data = _from(self.root, settings.data.absolute())
-        self._prefixes = {**_forms(settings.data, f"{data}/"), **_forms(settings.root, "")}
+        data = settings.data.absolute()
+        shown = data.relative_to(self.root) if data.is_relative_to(self.root) else data.name
+        self._prefixes = {**_forms(settings.data, f"{shown}/"), **_forms(settings.root, "")}
         longest_first = sorted(map(re.escape, self._prefixes), key=len, reverse=True)
         self._pattern = re.compile(rf"(?<![\w.-])({'|'.join(longest_first)})(/|(?![\w-]|\.\w))")
 
@@ -147,11 +150,6 @@ class Places:
 
     def shortened(self, what: Message) -> Message:
         """Return a message with all its texts for callers like that."""
-        match what:
-            case Stuck():
-                return what
-            case GaveUp(reason=reason):
-                return what.model_copy(update={"reason": self.hidden(reason)})
         shown: Message = self._hide(what)
         return shown
 
@@ -174,13 +172,3 @@ def _forms(folder: Path, prefix: str) -> dict[str, str]:
     """Return how a folder may be written in full, each with what is shown for it and a slash."""
     forms = {str(folder.absolute()), str(folder.resolve())} - {"/"}
     return dict.fromkeys(forms, prefix)
-
-
-def _from(root: Path, folder: Path) -> str:
-    return str(folder.relative_to(root)) if folder.is_relative_to(root) else folder.name
-
-
-def _environment(own: Mapping[str, str], marker: str) -> dict[str, str]:
-    """Return the worker's variables without those that may hold a password of the service's."""
-    kept = {name: value for name, value in own.items() if not name.startswith(_WITHHELD)}
-    return {**kept, processes.MARKER: marker}

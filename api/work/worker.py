@@ -185,31 +185,30 @@ class Worker:
         reach(FailPoint.GONE)
         final = supervision.final
         if isinstance(final, messages.Stuck):
-            return self._stuck(lease, final.detail)
+            return self._stuck(lease, final.for_log)
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
             return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
-        if isinstance(final, messages.GaveUp) and final.detail:
-            log("The engine could not run a search.", logging.ERROR, error=final.detail)
+        if isinstance(final, messages.GaveUp) and final.for_log:
+            log("The engine could not run a search.", logging.ERROR, error=final.for_log)
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
     def _is_edited(self, claimed: ClaimedJob) -> bool:
-        """Return whether the code of a job's workload is not the one that it has measured."""
         return claimed.job.code not in (None, self._codes().get(claimed.job.workload))
 
     def _codes(self) -> dict[str, str]:
-        codes = self._registry.codes(self._settings.root)
-        commits = {name: each.commit for name, each in self._registry.workloads.items()}
-        lacking = {
-            name for name, each in commits.items() if each and self._checkouts.of(each) is None
+        """Return the digest of the code of each workload whose files are here."""
+        return {
+            name: each.code(self._settings.root)
+            for name, each in self._registry.items()
+            if each.commit is None or self._checkouts.of(each.commit)
         }
-        return {name: code for name, code in codes.items() if name not in lacking}
 
     def _fetch(self) -> None:
-        found = (each.commit for each in self._registry.workloads.values())
+        found = (each.commit for each in self._registry.values())
         self._checkouts.fetch(filter(None, found))
 
     def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
@@ -263,7 +262,7 @@ def order(
     claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
 ) -> messages.SearchOrder:
     request = claimed.job
-    workload = registry.find(request.workload)
+    workload = registry[request.workload]
     params = workload.validate(request.params)
     workload.check_space(request.space, params)
     of_model, of_dataset = workload.arguments(params, request.space)

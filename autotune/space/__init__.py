@@ -7,6 +7,7 @@ from autotune.space.enumerate import (
     candidates as candidates,
     check_own_axes as check_own_axes,
     part_of as part_of,
+    strategies_of as strategies_of,
 )
 from autotune.space.legality import Situation as Situation, why_alone as why_alone
 from autotune.space.schema import (

@@ -133,7 +133,7 @@ def candidates(
     broken: Counter[tuple[str, Rule]] = Counter()
     own_default = own_batch(facts)
     own = own_default.size if divided and own_default.source is not BatchSource.KERAS else None
-    for name in _strategies(space, where):
+    for name in strategies_of(space, where):
         for each, rule, count in _checked(part_of(space, name, where, own), where):
             if rule is None:
                 legal.append(each)
@@ -206,8 +206,8 @@ def _applies(axis: Axis, facts: WorkloadFacts) -> bool:
     return declared and (axis.where is None or axis.where(facts))
 
 
-def _strategies(space: Space, where: Situation) -> tuple[str, ...]:
-    """The strategies to try: one device always, because it is the baseline."""
+def strategies_of(space: Space, where: Situation) -> tuple[str, ...]:
+    """Return the strategies to try: one device always, because it is the baseline."""
     asked = where.options.strategies
     unknown = set(asked or ()) - set(space.strategies) - {ONE_DEVICE}
     if unknown:

@@ -66,7 +66,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def refused(code: str) -> httpx.Response:
-    told = response_to(client_module._KINDS[code]("It is so.", "Do this."))
+    told = response_to(ServiceError.kinds[code]("It is so.", "Do this."))
     return httpx.Response(told.status_code, content=told.body, headers=dict(told.headers))
 
 

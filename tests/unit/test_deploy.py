@@ -33,10 +33,9 @@ def objects() -> list[dict[str, Any]]:
 def test_the_dashboard_shows_metrics_that_there_are(tmp_path: Path) -> None:
     settings = load_settings(data=tmp_path)
     database = open_database(settings)
-    metrics = Metrics()
+    metrics = Metrics(Jobs(database, Registry({}), settings.quotas))
     metrics.count("GET", "/", 200, 0.1)
-    jobs = Jobs(database, Registry({}), settings.quotas)
-    text = metrics.text(jobs).decode()
+    text = metrics.text().decode()
     database.close()
     families = list(text_string_to_metric_families(text))
     told = {each.name for family in families for each in family.samples}

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
-from pydantic import ValidationError
+from pydantic import StrictInt, TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from autotune.api.errors import InvalidBudget, ServiceError
 from autotune.api.http.service import Service
-from autotune.api.requests import JobRequest, check_budget
+from autotune.api.requests import JobRequest, Number, check_budget
 from autotune.objective import OBJECTIVES
 from autotune.options import SearchOptions, declared
 from autotune.space import AUTO, ready_made
@@ -36,10 +34,8 @@ _FIELD_OF: Mapping[str, str] = {
     "invalid-budget": "budget",
     "invalid-option": "strategies",
 }
-_MESSAGES: Mapping[str, str] = {
-    "labels": "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
-}
-"""Messages for fields, in place of those of the schema."""
+_OF_LABELS = "Write name=text, each of letters, digits and . _ - /, and at most 63 of them."
+_NUMBER = TypeAdapter[int | float](StrictInt | Number)
 _NUMBERS = ("integer", "number")
 
 
@@ -87,11 +83,9 @@ class Field:
 
 def _number(text: str) -> Scalar:
     try:
-        found = json.loads(text)
-    except ValueError:
+        return _NUMBER.validate_json(text)
+    except ValidationError:
         return text
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number and isfinite(found) else text
 
 
 def fields_of(schema: Schema) -> tuple[Field, ...]:
@@ -166,7 +160,7 @@ class Form:
         """Sent along, so that a form that is sent twice starts one job."""
         self.mistakes: Mapping[str, str] = {}
         """What is wrong, by the name of the field; what belongs to none has an empty name."""
-        self.workloads = dict(sorted(service.registry.workloads.items()))
+        self.workloads = dict(sorted(service.registry.items()))
         first = next(iter(self.workloads), "")
         self.workload = first if typed is None else typed.get("workload", "")
         self.strategies = {name: each.title for name, each in strategies().items()}
@@ -251,7 +245,7 @@ class Form:
             if place == "params" and rest:
                 place = _of_parameter(self.workload, rest[0])
             text = sentence(each["msg"].removeprefix("Value error, "))
-            found[place] = _MESSAGES.get(place, text)
+            found[place] = _OF_LABELS if place == "labels" else text
         return found
 
 

@@ -97,11 +97,7 @@ def _environment() -> Environment:
     return made
 
 
-async def handle(request: Request, error: Exception) -> Response:
-    return refuse(request, error)
-
-
-def refuse(connection: HTTPConnection, error: Exception) -> Response:
+async def refuse(connection: HTTPConnection, error: Exception) -> Response:
     """Answer an error: people get a page, or are sent to sign in; programs get problem details."""
     plain = response_to(error, route_of(connection.scope))
     if not _PAGES.fullmatch(connection.scope["path"]):

@@ -16,7 +16,7 @@ from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.objective import MAX_THROUGHPUT, objective_named
 from autotune.result import Result, Verdict
 from autotune.result.html import parts, parts_so_far
-from autotune.result.leaderboard import Entry, Leaderboard
+from autotune.result.leaderboard import Leaderboard
 from autotune.result.timeline import timeline
 from autotune.result.view import PHASES, Figure, figure
 from autotune.strategies import in_short
@@ -188,14 +188,10 @@ def _best(leaderboard: Leaderboard) -> Iterator[Figure]:
     for name, distributed in (("one device", False), ("distributed", True)):
         best = leaderboard.best(distributed=distributed)
         if best:
-            text = rate_with_error(best.examples_per_second)
-            yield figure(text, f"{name}, examples per second", note=_note(best))
-
-
-def _note(best: Entry) -> str:
-    short = in_short(best.configuration)
-    compared = best.speedup if best.configuration.distributed else None
-    return f"{short}, {share(compared)} times one device" if compared else short
+            text, note = rate_with_error(best.examples_per_second), in_short(best.configuration)
+            if distributed and best.speedup:
+                note += f", {share(best.speedup)} times one device"
+            yield figure(text, f"{name}, examples per second", note=note)
 
 
 def _downloads(base: str, found: Result) -> dict[str, str]:

@@ -187,4 +187,4 @@ def test_a_job_runs_the_code_of_its_commit(
     assert ended.state is State.DONE, ended.reason
     script = jobs.recommendation(job.id, None).script
     assert f"-{made.commit}" in script  # the folder that its factories are imported from
-    assert ended.code == own.registry().codes(own.root)["digits"]
+    assert ended.code == own.registry()["digits"].code(own.root)

@@ -166,7 +166,7 @@ def test_a_job_knows_the_code_that_it_measured(
     worker, job = Worker(database, own), jobs.submit(asked.model_copy(update={"params": {}}), "me")
     claimed = attempts.claim(database, worker._info(), 5.0)
     assert claimed is not None
-    code = own.registry().codes(tmp_path)["digits"]
+    code = own.registry()["digits"].code(tmp_path)
     assert jobs.get(job.id, None).code == code
     attempts.record(database, claimed.token, AttemptReport(number=1, trial=ended_trial()))
     attempts.let_go(database, claimed.token, attempts.RELEASED, "stopped")

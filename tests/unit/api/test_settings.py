@@ -37,7 +37,7 @@ def test_the_file_registers_workloads(write: Write) -> None:
     units = '[workloads.mine.parameters.units]\ntype = "int"\ndefault = 8\nmaximum = 9\n'
     settings = load_settings(write(f'devices = "lab"\n{MINE}{units}'))
     assert settings.devices == "lab"
-    assert settings.registry().find("mine").validate({}) == {"units": 8}
+    assert settings.registry()["mine"].validate({}) == {"units": 8}
 
 
 def test_the_environment_wins_over_the_file(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

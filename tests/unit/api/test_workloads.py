@@ -50,18 +50,18 @@ OWN = Registered(model="m:f", dataset="m:g", parameters=Own)
 )
 def test_parameters_out_of_bounds_are_refused(registry: Registry, given: dict[str, int]) -> None:
     with pytest.raises(InvalidTuning):
-        registry.find("digits").validate(given)
+        registry["digits"].validate(given)
 
 
 def test_what_is_unknown_is_refused_with_what_is_known(registry: Registry) -> None:
     with pytest.raises(InvalidTuning, match=r"'filtres'\. Did you mean filters\?"):
-        registry.find("digits").validate({"filtres": 8})
+        registry["digits"].validate({"filtres": 8})
     with pytest.raises(InvalidTuning, match="digits"):
-        registry.find("os:system")
+        registry["os:system"]
 
 
 def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
-    digits = registry.find("digits")
+    digits = registry["digits"]
     colour = {"colour": "grey"}
     assert digits.arguments(digits.validate({}), "auto") == ({"filters": 32}, colour)
     space = Space(strategies=("one_device",), axes={"filters": (8, 16)})
@@ -71,10 +71,10 @@ def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> No
 def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) -> None:
     space = Space(strategies=("one_device",), axes={"filters": (8, 100_000)})
     with pytest.raises(InvalidTuning):
-        registry.find("digits").check_space(space, {})
+        registry["digits"].check_space(space, {})
     other = Space(strategies=("one_device",), axes={"folder": ("/etc",)})
     with pytest.raises(InvalidTuning, match="no parameter"):
-        registry.find("digits").check_space(other, {})
+        registry["digits"].check_space(other, {})
 
 
 def test_the_parameters_of_a_package_may_be_of_any_type_that_json_can_give() -> None:

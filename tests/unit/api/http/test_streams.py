@@ -27,7 +27,7 @@ def waiting(jobs: Jobs, asked: JobRequest) -> Job:
 
 @pytest.fixture
 def streams(jobs: Jobs, settings: Settings) -> Streams:
-    return Streams(jobs, settings.web, Metrics())
+    return Streams(jobs, settings.web, Metrics(jobs))
 
 
 async def welcome() -> None:
@@ -120,7 +120,7 @@ def test_streams_are_bounded(
     jobs: Jobs, waiting: Job, settings: Settings, bound: str, others: tuple[str, ...]
 ) -> None:
     """More than the operator allows, of all or of a key, are refused; one that ends makes room."""
-    streams = Streams(jobs, settings.web.model_copy(update={bound: 1}), Metrics())
+    streams = Streams(jobs, settings.web.model_copy(update={bound: 1}), Metrics(jobs))
 
     async def follow() -> None:
         with streams.follow(waiting.id, 0, "me", welcome):  # It counts before anybody reads it.

@@ -56,7 +56,7 @@ def of_sqlite(code: int) -> Exception:
 def test_a_disk_that_cannot_be_used_is_no_fault_of_the_job(error: Exception) -> None:
     word = final_message(error)
     assert isinstance(word, Stuck)
-    assert str(error) in word.detail
+    assert str(error) in word.for_log
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_wrong_with_the_job_is_told(error: AutotuneError) -> None:
 def test_what_is_wrong_with_the_engine_goes_to_the_log() -> None:
     told = final_message(EngineError("TensorFlow in /opt/venv is broken."))
     assert told == GaveUp(
-        reason=NO_ENGINE, detail="EngineError: TensorFlow in /opt/venv is broken."
+        reason=NO_ENGINE, for_log="EngineError: TensorFlow in /opt/venv is broken."
     )
 
 
@@ -89,7 +89,7 @@ def test_what_nobody_understands_has_no_last_word(error: Exception) -> None:
 
 def test_a_detail_is_one_line_of_some_length() -> None:
     word = final_message(OutputError("first\nsecond " + "x" * 5000))
-    assert word == Stuck(detail="OutputError: first second ".ljust(LONGEST_DETAIL, "x"))
+    assert word == Stuck(for_log="OutputError: first second ".ljust(LONGEST_DETAIL, "x"))
 
 
 def test_a_reason_is_a_text_that_every_database_takes() -> None:

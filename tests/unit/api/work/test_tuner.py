@@ -8,7 +8,7 @@ import pytest
 
 from autotune.api.settings import load_settings
 from autotune.api.values import AttemptReport
-from autotune.api.work.messages import Found, GaveUp
+from autotune.api.work.messages import Found, GaveUp, Stuck
 from autotune.api.work.tuner import Places
 from autotune.checks.certificate import Certificate, failed
 from autotune.config import Configuration
@@ -60,7 +60,9 @@ def test_messages_lose_them_too() -> None:
         return TrialEnded(trial=ended_trial(reason=Message(text=f"In {path}.")), elapsed=1)
 
     known, running = places(), AttemptReport(running=Configuration())
-    assert known.shortened(GaveUp(reason=PATH, detail=PATH)) == GaveUp(reason="a.py", detail=PATH)
+    gave_up = known.shortened(GaveUp(reason=PATH, for_log=PATH))
+    assert gave_up == GaveUp(reason="a.py", for_log=PATH)
+    assert known.shortened(Stuck(for_log=PATH)) == Stuck(for_log=PATH)
     assert known.shortened(ended(PATH)) == ended("a.py")
     assert known.shortened(AttemptReport(events=(Notice(text=PATH),), study=PATH)) == (
         AttemptReport(events=(Notice(text="a.py"),), study=PATH)

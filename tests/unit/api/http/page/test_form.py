@@ -40,6 +40,7 @@ def test_every_choice_can_be_made(browser: TestClient, jobs: Jobs) -> None:
     ("field", "value", "shown"),
     [
         ("params.digits.filters", "100000", "Input should be less than or equal to 512."),
+        ("params.digits.filters", "5" * 310, "Input should be less than or equal to 512."),
         ("params.digits.filters", "many", "Input should be a valid integer."),
         ("budget", "yesterday", "yesterday"),
         ("budget", "2h", "A budget of 7200 s is not allowed."),
