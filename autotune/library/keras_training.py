@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -380,14 +380,20 @@ def _reset_metrics(model: keras.Model, compiled: Any) -> None:
 class Validation(keras.callbacks.Callback):
     """Evaluates the model after each epoch, and adds the figures to those of the training."""
 
-    def __init__(self, data: Any, evaluate: Callable[..., dict[str, Any]]) -> None:
-        """Take what `Model.fit` takes as `validation_data`, and what does as `Model.evaluate`."""
+    def __init__(
+        self, data: Any, evaluate: Callable[..., dict[str, Any]], every: int | Container[int] = 1
+    ) -> None:
+        """Take `validation_data` and `validation_freq` of a `fit`, and what does as `evaluate`."""
         super().__init__()
-        arrays = isinstance(data, (tuple, list))
-        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
+        self.data = keras.utils.unpack_x_y_sample_weight(data)
         self.evaluate = evaluate
+        self.every = every
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Add the figures, unless this epoch is to have none."""
+        every = self.every
+        if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
+            return
         x, y, sample_weight = self.data
         found = self.evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
         if logs is not None:
