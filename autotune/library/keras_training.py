@@ -521,6 +521,7 @@ class ScaledSchedule(keras.optimizers.schedules.LearningRateSchedule):
         return {"own": own} | {name: getattr(self, name) for name in names}
 
 
+@dataclass(eq=False)
 class ScaledSchedules(keras.callbacks.Callback):
     """Puts a scaled schedule in the place of the model's while steps are made.
 
@@ -528,15 +529,14 @@ class ScaledSchedules(keras.callbacks.Callback):
     saved.
     """
 
-    def __init__(
-        self, factor: float, batch: int, usual_batch: int, warm_up: tuple[int, float]
-    ) -> None:
+    factor: float
+    batch: int
+    usual_batch: int
+    warm_up: tuple[int, float]
+    own: keras.optimizers.schedules.LearningRateSchedule | None = None
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self.factor = factor
-        self.batch = batch
-        self.usual_batch = usual_batch
-        self.warm_up = warm_up
-        self.own: keras.optimizers.schedules.LearningRateSchedule | None = None
 
     def scale(self, number: int = 0, logs: dict[str, Any] | None = None) -> None:
         """Put the scaled schedule in, unless it is there."""
@@ -558,32 +558,27 @@ class ScaledSchedules(keras.callbacks.Callback):
     on_epoch_end = on_train_batch_end = restore
 
 
+@dataclass(eq=False)
 class ScaledRate(keras.callbacks.Callback):
     """Multiplies the learning rate while an epoch trains, by more and more during the warm-up.
 
     Between epochs it is the model's own, so that it is what other callbacks see and what is saved.
     """
 
-    def __init__(
-        self,
-        factor: float,
-        batch: int,
-        warm_up: tuple[int, float],
-        steps_per_call: int,
-        *,
-        workers: int,
-        saves: bool,
-    ) -> None:
-        """Take the examples of an update, who makes updates, and whether a save may follow one."""
+    factor: float
+    batch: int
+    """Examples of an update."""
+    warm_up: tuple[int, float]
+    steps_per_call: int
+    workers: int
+    """That make updates."""
+    saves: bool
+    """Whether a save may follow an update."""
+    made: int | None = None
+    now: float = 1.0
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self.factor = factor
-        self.batch = batch
-        self.warm_up = warm_up
-        self.steps_per_call = steps_per_call
-        self.workers = workers
-        self.saves = saves
-        self.made: int | None = None
-        self.now = 1.0
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Multiply it by what the next steps are to have."""
