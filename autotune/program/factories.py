@@ -55,7 +55,11 @@ class _Preamble:
             self.definitions.append(_own_scope(role, source))
         else:
             self.meanings |= meanings
-            self._add_parts(source, imports, definitions)
+            for each in imports:
+                local = each.module.partition(".")[0] in dict(source.roots)
+                (self.local_imports if local else self.imports).add(each)
+            self.definitions += [text for text in definitions if text not in self.definitions]
+            self.missing += [name for name in source.missing if name not in self.missing]
             text = _guarded(source)
             self.assignments += [f"{role} = {text}"] * (text != role)
 
@@ -68,16 +72,6 @@ class _Preamble:
             if name not in own
         )
 
-    def _add_parts(
-        self, source: Source, imports: Iterable[Import], definitions: Iterable[str]
-    ) -> None:
-        roots = dict(source.roots)
-        for each in imports:
-            local = each.module.partition(".")[0] in roots
-            (self.local_imports if local else self.imports).add(each)
-        self.definitions += [text for text in definitions if text not in self.definitions]
-        self.missing += [name for name in source.missing if name not in self.missing]
-
     def _add_root(self, root: str | None, module: str) -> None:
         path = module.replace(".", "/")
         if root is not None and path not in self.roots.setdefault(root, []):
@@ -85,11 +79,12 @@ class _Preamble:
             self.roots[root].append(path)
 
     def context(self) -> dict[str, object]:
+        folders = (("__file__", *map(literal, (root, *its))) for root, its in self.roots.items())
         return {
             **vars(self),
             "imports": sections(self.imports),
             "local_imports": sections(self.local_imports),
-            "roots": [_on_path(root, modules) for root, modules in self.roots.items()],
+            "roots": [call("add_folder", each) for each in folders],
         }
 
 
@@ -110,11 +105,6 @@ def preamble(
         else:
             result.add_source(role, factory.source or Source(text="", expression=""))
     return result.context()
-
-
-def _on_path(root: str, modules: Iterable[str]) -> str:
-    names = [("", literal(each)) for each in (root, *modules)]
-    return call("add_folder", [("", "__file__"), *names])
 
 
 @lru_cache(maxsize=64)  # Repeats write the same programs again.
@@ -138,7 +128,7 @@ def _guarded(source: Source) -> str:
     if not source.missing:
         return expression
     values = ", ".join(f'"{name}": {name}' for name in source.missing)
-    return call("needs_values", [("", expression), ("", f"lambda: {{{values}}}")])
+    return call("needs_values", [expression, f"lambda: {{{values}}}"])
 
 
 def _stub(role: str, source: Source) -> str:
