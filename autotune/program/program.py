@@ -87,6 +87,7 @@ def render(
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
+    kinds = [role.kind for role in plan.roles(configuration, machine)]
     apart = training == "coordinator"
     rate = _learning_rate(configuration, facts)
     scaled_by = facts.learning if rate["rate_factor"] else None
@@ -95,7 +96,10 @@ def render(
     whole = f"math.ceil({steps})" if "/" in steps else steps
     context = {
         **_configuration(configuration, facts),
-        **_roles(configuration, machine),
+        "kinds": {kind: kinds.count(kind) for kind in kinds},
+        "total": len(kinds),
+        "chief": "chief" in kinds,
+        "gpus": bool(machine.gpus),
         **in_words(configuration, workload, facts),
         "setup": setup,
         "training": training,
@@ -135,16 +139,6 @@ def _steps(
     of_call = workload.script and facts.fit and facts.fit.data
     batch = "(PER_REPLICA_BATCH * workers)" if apart else batch_of(configuration)
     return f"{'examples_of(call)' if of_call else 'EXAMPLES'} / {batch}"
-
-
-def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
-    kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
-    return {
-        "kinds": {kind: kinds.count(kind) for kind in kinds},
-        "total": len(kinds),
-        "chief": "chief" in kinds,
-        "gpus": bool(machine.gpus),
-    }
 
 
 def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
