@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import indent
 
 from autotune.program.text import Import, call, imports_in, literal, sections
-from autotune.workload import Factory, Workload, bound_names, is_dotted_name
+from autotune.workload import Factory, bound_names, is_dotted_name
 from autotune.workload.source import Source, first_line
 
 
@@ -88,18 +88,13 @@ class _Preamble:
         }
 
 
-def sketch() -> dict[str, object]:
-    """Return what the templates need for a program without its factories."""
-    return _Preamble().context()
-
-
 def preamble(
-    workload: Workload, taken: Iterable[str], imports: Iterable[Import]
+    factories: Mapping[str, Factory], taken: Iterable[str] = (), imports: Iterable[Import] = ()
 ) -> dict[str, object]:
     """Return what the templates need so that each factory is a global name in the program."""
     meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
     result = _Preamble(meanings=meanings, imports={*imports})
-    for role, factory in workload.factories.items():
+    for role, factory in factories.items():
         if factory.module:
             result.add_import(role, factory)
         else:

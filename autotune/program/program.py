@@ -9,7 +9,7 @@ from autotune.axis import Place
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.program.factories import global_names, preamble, sketch
+from autotune.program.factories import global_names, preamble
 from autotune.program.pipeline import (
     at_source,
     axis_lines,
@@ -114,9 +114,9 @@ def render(
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
-    used = global_names(fill_in("train.py.j2", {**context, **sketch()}))
+    used = global_names(fill_in("train.py.j2", {**context, **preamble({})}))
     imports = {*_used(used, training), *(Import(name) for name in setup.modules)}
-    train = fill_in("train.py.j2", {**context, **preamble(workload, used, imports)})
+    train = fill_in("train.py.j2", {**context, **preamble(workload.factories, used, imports)})
     return Program(train=train, launch=fill_in("launch.py.j2", context) if several else None)
 
 
