@@ -146,20 +146,15 @@ class _Edit(cst.CSTTransformer):
 
     def _is_of_data(self, node: cst.CSTNode) -> bool:
         """Whether a node stands in what `fit` is given as data, or in what makes that."""
+        data = _code(self._data.value) if self._data else None
         while not isinstance(node, cst.Module):
-            if node is self._data or self._makes_data(node):
+            if node is self._data:
                 return True
+            if isinstance(node, cst.Assign) and data in [_code(it.target) for it in node.targets]:
+                scopes = [self.get_metadata(ScopeProvider, it) for it in (node, self._calls[0])]
+                return scopes[0] is scopes[1]  # In the same function.
             node = self.get_metadata(ParentNodeProvider, node)
         return False
-
-    def _makes_data(self, node: cst.CSTNode) -> bool:
-        if self._data is None or not isinstance(node, cst.Assign):
-            return False
-        data = _code(self._data.value)
-        named = any(_code(each.target) == data for each in node.targets)
-        # In the same function.
-        scopes = [self.get_metadata(ScopeProvider, each) for each in (node, self._calls[0])]
-        return named and scopes[0] is scopes[1]
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
         if original_node is not self._data or not self._prefetches:

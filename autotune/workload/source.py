@@ -7,7 +7,7 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -74,6 +74,7 @@ class _Collector:
     definitions: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     roots: dict[str, str] = field(default_factory=dict)
+    """The folders that imports need on the path, by the top-level module."""
 
     def text(self) -> str:
         statements = sorted({each for several in self.imports.values() for each in several})
@@ -126,7 +127,9 @@ class _Collector:
         statements = _imports_in(place.file.tree, name, value) or _import_for(name, value)
         if statements:
             self.imports[name] = statements
-            self.roots |= _roots_of(statements)
+        for module in {each.split()[1].partition(".")[0] for each in statements}:
+            if (root := root_of(module)) is not None:
+                self.roots[module] = root
         return bool(statements)
 
 
@@ -187,13 +190,6 @@ def _member(module: str, name: str) -> Any:
 
 def _renamed(original: str, name: str) -> str:
     return name if original == name else f"{original} as {name}"
-
-
-def _roots_of(statements: Iterable[str]) -> dict[str, str]:
-    """Return the folders that imports need on the path, by the top-level module."""
-    modules = {each.split()[1].partition(".")[0] for each in statements}
-    roots = {module: root_of(module) for module in modules}
-    return {module: root for module, root in roots.items() if root is not None}
 
 
 def root_of(module: str) -> str | None:
