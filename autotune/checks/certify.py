@@ -102,14 +102,11 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
         yield check
         if check.finding is Finding.FAILED:
             return
-    yield _trajectory(candidate, seen, alone, steps)
-
-
-def _trajectory(candidate: Candidate, seen: Observation, alone: Observation, steps: int) -> Check:
     if (why := alone.failure) is not None:
         found = failed if _refuses(why) else undecided
-        return found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
-    return check_trajectory(seen.ranks[0], alone.ranks, candidate.configuration, steps)
+        yield found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
+    else:
+        yield check_trajectory(seen.ranks[0], alone.ranks, candidate.configuration, steps)
 
 
 def _refuses(why: Reason) -> bool:

@@ -96,7 +96,8 @@ def break_even(
         return None
     draws = _possible_timings(seconds, noise)
     farthest = configuration.per_replica_batch * FARTHEST
-    batch = _interval(np.maximum(_ratio(_added(draws), _saved(configuration, draws)), 1.0))
+    added = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
+    batch = _interval(np.maximum(_ratio(added, _saved(configuration, draws)), 1.0))
     return BreakEven(
         configuration=configuration,
         batch=batch if batch and batch.value <= farthest else None,
@@ -118,12 +119,6 @@ def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
     """Return c, which is not positive where a larger batch takes no longer."""
     batch = configuration.per_replica_batch
     return (draws[Experiment.ALONE] - draws[Experiment.HALF]) / (batch - batch // 2)
-
-
-def _added(draws: Draws) -> np.ndarray:
-    """Return x."""
-    added: np.ndarray = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
-    return added
 
 
 def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
@@ -176,9 +171,12 @@ def predict(
     found = []
     for number in hosts:
         ring = latency * (number - 1) + size * _share(number)
-        seconds = _between(
-            *(draws[1] + x for x in (_low(added, number), ring, _high(added, number)))
-        )
+        low, high = (draws[1] + end(added, number) for end in (_low, _high))
+        # The middle of what is likeliest, between the ends of all that is possible.
+        least = np.quantile(np.minimum(low, high), 0.025)
+        most = np.quantile(np.maximum(low, high), 0.975)
+        value = np.clip(np.median(draws[1] + ring), least, most)
+        seconds = Interval(low=least, value=value, high=most)
         speedup = seconds.under(number * steps[1].value)
         found.append(Predicted(hosts=number, seconds=seconds, speedup=speedup))
     return found
@@ -231,9 +229,3 @@ def _high(added: Mapping[int, np.ndarray], hosts: int) -> np.ndarray:
     each = np.maximum(most - less, 0.0) / (last - number)
     line: np.ndarray = most + (hosts - last) * each
     return line
-
-
-def _between(low: np.ndarray, middle: np.ndarray, high: np.ndarray) -> Interval:
-    """Return the middle of what is likeliest, between the ends of all that is possible."""
-    ends = [np.quantile(np.minimum(low, high), 0.025), np.quantile(np.maximum(low, high), 0.975)]
-    return Interval(low=ends[0], value=np.clip(np.median(middle), *ends), high=ends[1])

@@ -126,7 +126,13 @@ def advise(
     facts: WorkloadFacts, found: Candidates, rates: Mapping[Configuration, Rated]
 ) -> tuple[Advice, ...]:
     """Return each remedy with what the trials tell of it, or why they tell nothing."""
-    return tuple(_advice(each, facts, found, rates) for each in Remedy if _fits(each, facts))
+    advice = []
+    for each in (each for each in Remedy if _fits(each, facts)):
+        pairs = _pairs(each, rates)
+        tried = min(pairs, key=lambda pair: (len(pair.changed), -pair.factor), default=None)
+        why_not = None if tried else _why_not(each, facts, found)
+        advice.append(Advice(remedy=each, tried=tried, why_not=why_not))
+    return tuple(advice)
 
 
 def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
@@ -144,20 +150,12 @@ def takes(configuration: Configuration, remedy: Remedy) -> bool:
     return bool(need.axis) and configuration[need.axis] not in need.without
 
 
-def _advice(
-    remedy: Remedy, facts: WorkloadFacts, found: Candidates, rates: Mapping[Configuration, Rated]
-) -> Advice:
-    pairs = sorted(_pairs(remedy, rates), key=lambda each: (len(each.changed), -each.factor))
-    if pairs:
-        return Advice(remedy=remedy, tried=pairs[0])
-    return Advice(remedy=remedy, why_not=_why_not(remedy, facts, found))
-
-
 def _pairs(remedy: Remedy, rates: Mapping[Configuration, Rated]) -> Iterator[Tried]:
     need = _NEEDS[remedy]
     for one in (each for each in rates if takes(each, remedy)):
         for other in (each for each in rates if not takes(each, remedy)):
-            changed = _changed(one, other)
+            theirs = other.values()
+            changed = tuple((n, v) for n, v in one.values().items() if v != theirs.get(n))
             if {name for name, _ in changed} <= {need.axis, *need.beside}:
                 yield Tried(
                     trial=rates[one].trial,
@@ -165,11 +163,6 @@ def _pairs(remedy: Remedy, rates: Mapping[Configuration, Rated]) -> Iterator[Tri
                     changed=changed,
                     factor=rates[one].examples_per_second / rates[other].examples_per_second,
                 )
-
-
-def _changed(one: Configuration, other: Configuration) -> tuple[tuple[str, Scalar], ...]:
-    theirs = other.values()
-    return tuple((n, value) for n, value in one.values().items() if value != theirs.get(n))
 
 
 def _why_not(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> Rule | Obstacle:

@@ -156,9 +156,7 @@ def check_random(ranks: Sequence[RankObservation]) -> Check:
         for index, variable in found:
             if len(set(_column(copies, index))) < len(copies):
                 return failed(RANDOM, see(CheckKind.SAME_RANDOM, name=variable.name))
-    if not found:
-        return passed(RANDOM, see(CheckKind.NO_RANDOM))
-    return passed(RANDOM, see(CheckKind.OWN_RANDOM))
+    return passed(RANDOM, see(CheckKind.OWN_RANDOM if found else CheckKind.NO_RANDOM))
 
 
 def check_equal(ranks: Sequence[RankObservation], steps: int) -> Check:

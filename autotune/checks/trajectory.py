@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from autotune.checks.certificate import Check, failed, passed, see, undecided
 from autotune.config import Configuration
-from autotune.engine.tasks.observe import RankObservation
+from autotune.engine.tasks.observe import Kind, RankObservation
 from autotune.reason import CheckKind, Seen
 from autotune.value import Scalar
 
@@ -38,6 +38,7 @@ class Deviation:
     """How far a variable, or several, went astray."""
 
     name: str
+    kind: Kind
     delta: float
     """Distance from where one device came to."""
     spread: float
@@ -75,11 +76,11 @@ def check_trajectory(
     """
     if unlike := _unlike(rank, references):
         return undecided(NAME, see(unlike))
-    parts = _deviations(rank, references, configuration, steps)
-    whole = _sum([part for part, kind in parts if kind == "trainable"])
-    if not all(math.isfinite(part.delta + part.spread) for part, _ in parts):
+    parts = [*_deviations(rank, references, configuration, steps)]
+    whole = _sum([part for part in parts if part.kind == "trainable"])
+    if not all(math.isfinite(part.delta + part.spread) for part in parts):
         return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
-    wrong = [each for each, _ in [(whole, ""), *parts] if each.plain_mistake]
+    wrong = [each for each in (whole, *parts) if each.plain_mistake]
     if wrong:
         figures = {**wrong[0].figures, "name": wrong[0].name}
         replicas = configuration.replicas
@@ -88,12 +89,11 @@ def check_trajectory(
         kind = CheckKind.UNCLEAR if whole.moved else CheckKind.UNMOVED
         return undecided(NAME, see(kind, steps=steps, **whole.figures))
     left_out = any("BatchNormalization" in layer for layer in rank.silenced)
-    left_out_note = [see(CheckKind.NORMALIZATION_LEFT_OUT)] if left_out else []
+    note = [see(CheckKind.NORMALIZATION_LEFT_OUT)] * left_out
     if whole.delta > whole.tolerance:
-        astray = see(CheckKind.A_LITTLE_ASTRAY, steps=steps, **whole.figures)
-        return undecided(NAME, astray, *left_out_note)
+        return undecided(NAME, see(CheckKind.A_LITTLE_ASTRAY, steps=steps, **whole.figures), *note)
     same = see(CheckKind.SAME_RESULT, steps=steps, **whole.figures)
-    return passed(NAME, same, *_logged(rank, references), *left_out_note)
+    return passed(NAME, same, *_logged(rank, references), *note)
 
 
 def _deviations(
@@ -101,12 +101,11 @@ def _deviations(
     references: Sequence[RankObservation],
     configuration: Configuration,
     steps: int,
-) -> list[tuple[Deviation, str]]:
-    """Return how far each variable that is learned, or that the optimizer keeps, went astray."""
+) -> Iterator[Deviation]:
+    """Yield how far each variable that is learned, or that the optimizer keeps, went astray."""
     mine, runs = rank.copies[0].end, [each.copies[0] for each in references]
     coarse = EPSILON.get(configuration.precision, 0.0)
     sums = math.log2(configuration.global_batch + 1)
-    found: list[tuple[Deviation, str]] = []
     for index, variable in enumerate(rank.variables):
         if variable.kind not in ("trainable", "optimizer") or not variable.epsilon:
             continue
@@ -114,22 +113,21 @@ def _deviations(
         size = math.hypot(*end)
         # Optimizers may have no variables before the first step.
         moved = math.dist(end, runs[0].start[index]) if index < len(runs[0].start) else size
-        deviation = Deviation(
+        yield Deviation(
             name=variable.name,
+            kind=variable.kind,
             delta=math.dist(mine[index], end),
             spread=max((math.dist(each, end) for each in others), default=0.0),
             # Each update rounds the weight, each gradient its sums.
             rounding=steps * variable.epsilon * size + max(coarse, variable.epsilon) * sums * moved,
             moved=moved,
         )
-        found.append((deviation, variable.kind))
-    return found
 
 
 def _sum(parts: Sequence[Deviation]) -> Deviation:
     names = ("delta", "spread", "rounding", "moved")
     whole = {name: math.hypot(*(getattr(each, name) for each in parts)) for name in names}
-    return Deviation(name="the model", **whole)
+    return Deviation(name="the model", kind="trainable", **whole)
 
 
 def _unlike(rank: RankObservation, references: Sequence[RankObservation]) -> CheckKind | None:

@@ -17,6 +17,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_training import Validation
+
 
 @dataclass
 class Call:
@@ -66,10 +68,19 @@ class Call:
 
     def all_callbacks(self, *, validates: bool) -> list[keras.callbacks.Callback]:
         """Return the callbacks, behind one that validates if that is asked for."""
-        given = self.callbacks or []
+        given, data = self.callbacks or [], self.validation_data
         own = list(given) if isinstance(given, (list, tuple)) else [given]
-        asked = self.validation_data is not None or self.validation_split
-        return [Validation(self), *own] if validates and asked else own
+        if not validates or (data is None and not self.validation_split):
+            return own
+        if data is None:
+            data = self.arrays(slice(self.training_rows(), None))
+        return [Validation(data, self.evaluate, self.validation_freq), *own]
+
+    def evaluate(self, model: keras.Model, x: Any, y: Any, **options: Any) -> dict[str, Any]:
+        """Return the figures of the model on what the script validates with, as `fit` does."""
+        size = self.validation_batch_size or self.batch_size
+        steps = self.validation_steps
+        return model.evaluate(x, y, batch_size=size, steps=steps, verbose=0, **options)
 
 
 def with_class_weights(weights: dict[int, float], *batch: Any) -> Any:
@@ -79,38 +90,6 @@ def with_class_weights(weights: dict[int, float], *batch: Any) -> Any:
     classes = tf.argmax(y, axis=-1) if len(y.shape) > 1 and y.shape[-1] > 1 else y
     found = tf.gather(table, tf.cast(tf.reshape(classes, [-1]), tf.int64))
     return x, y, found if sample_weight is None else found * sample_weight
-
-
-class Validation(keras.callbacks.Callback):
-    """Evaluates the model after each epoch on what the script validates with, as `fit` does."""
-
-    def __init__(self, call: Call) -> None:
-        super().__init__()
-        self.call = call
-        if call.validation_data is None:
-            self.data = call.arrays(slice(call.training_rows(), None))
-        elif isinstance(call.validation_data, (tuple, list)):
-            self.data = keras.utils.unpack_x_y_sample_weight(tuple(call.validation_data))
-        else:
-            self.data = (call.validation_data, None, None)
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Add the results to the epoch's."""
-        every = self.call.validation_freq
-        if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
-            return
-        x, y, sample_weight = self.data
-        found = self.model.evaluate(
-            x,
-            y,
-            sample_weight=sample_weight,
-            batch_size=self.call.validation_batch_size or self.call.batch_size,
-            steps=self.call.validation_steps,
-            verbose=0,
-            return_dict=True,
-        )
-        if logs is not None:
-            logs.update({f"val_{name}": value for name, value in found.items()})
 
 
 STRATEGIES = (
@@ -215,6 +194,12 @@ class Script:
         """Return it as Python: of a notebook the cells of code."""
         return self._read(self.file.read_text(encoding="utf-8"))
 
+    def fit_calls(self) -> list[Any]:
+        """Return the calls of a method `fit` that stand in it."""
+        calls = [each for each in ast.walk(ast.parse(self.text())) if isinstance(each, ast.Call)]
+        methods = [each for each in calls if isinstance(each.func, ast.Attribute)]
+        return [each for each in methods if vars(each.func)["attr"] == "fit"]
+
     @property
     def call(self) -> Any:
         """The call of `fit` that is under way."""
@@ -289,8 +274,7 @@ class Script:
         """Return the line of the `fit` that was tuned, also where the script was edited since."""
         if line is None:
             return None
-        every = fit_calls(ast.parse(self.text()))
-        calls = [each for each in every if ast.unparse(each.func.value) == of]
+        calls = [each for each in self.fit_calls() if ast.unparse(each.func.value) == of]
         # That of the method's name, which is what is under way while it is called.
         lines = [int(each.func.end_lineno) for each in calls]
         for each, name in zip(calls, lines, strict=True):
@@ -303,13 +287,6 @@ class Script:
             f"{self.file.name} was edited since it was tuned: line {line} calls {of}.fit no more, "
             f"and {others}. Tune it again."
         )
-
-
-def fit_calls(script: ast.Module) -> list[Any]:
-    """Return the calls of a method `fit` in a script."""
-    calls = [each for each in ast.walk(script) if isinstance(each, ast.Call)]
-    methods = [each for each in calls if isinstance(each.func, ast.Attribute)]
-    return [each for each in methods if vars(each.func)["attr"] == "fit"]
 
 
 def _place_of(program: str, path: str) -> Path:

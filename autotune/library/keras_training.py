@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -377,17 +377,79 @@ def _reset_metrics(model: keras.Model, compiled: Any) -> None:
     model.reset_metrics()
 
 
+def train(
+    model: keras.Model,
+    watchers: keras.callbacks.CallbackList,
+    call: Callable[[Any], dict[str, Any]],
+    logs_of_all: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    steps_per_execution: int,
+    initial_epoch: int = 0,
+    ahead: Callable[[list[int]], Iterable[Any]] = iter,
+    any_stops: Callable[[tf.Tensor], tf.Tensor] | None = None,
+) -> None:
+    """Train until the last epoch, or until a callback stops it.
+
+    Args:
+        model: Which is trained.
+        watchers: Its callbacks, which know the number of epochs and of their steps.
+        call: Makes so many steps, or ends what `ahead` has begun, and returns the logs.
+        logs_of_all: Returns those of an epoch, from the logs of its last call.
+        steps_per_execution: Steps of a call.
+        initial_epoch: From which it goes on.
+        ahead: Begins the calls of an epoch, by the steps of each.
+        any_stops: Tells of several workers whether one wants to stop, from what this one wants.
+    """
+    firsts = range(0, watchers.params["steps"], steps_per_execution)
+    # The last call has only what is left of the epoch.
+    sizes = [min(steps_per_execution, watchers.params["steps"] - first) for first in firsts]
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    # As BackupAndRestore sets it, to go on from there.
+    for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for first, size, begun in zip(firsts, sizes, ahead(sizes), strict=True):
+            watchers.on_train_batch_begin(first)
+            try:
+                logs = call(begun)
+            except tf.errors.OutOfRangeError:
+                # It can be read only once, and has ended: so does the training, as in Model.fit.
+                model.stop_training = True
+                break
+            watchers.on_train_batch_end(first + size - 1, logs)
+            if model.stop_training and any_stops is None:
+                break
+        logs = logs_of_all(logs)
+        watchers.on_epoch_end(epoch, logs)
+        if any_stops is not None:
+            # On the others too, which would wait for it.
+            model.stop_training = bool(any_stops(tf.constant(float(model.stop_training))))
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
+
+
 class Validation(keras.callbacks.Callback):
     """Evaluates the model after each epoch, and adds the figures to those of the training."""
 
-    def __init__(self, data: Any, evaluate: Callable[..., dict[str, Any]]) -> None:
-        """Take what `Model.fit` takes as `validation_data`, and what does as `Model.evaluate`."""
+    def __init__(
+        self, data: Any, evaluate: Callable[..., dict[str, Any]], every: int | Container[int] = 1
+    ) -> None:
+        """Take `validation_data` and `validation_freq` of a `fit`, and what does as `evaluate`."""
         super().__init__()
-        arrays = isinstance(data, (tuple, list))
-        self.data = keras.utils.unpack_x_y_sample_weight(data) if arrays else (data, None, None)
+        self.data = keras.utils.unpack_x_y_sample_weight(data)
         self.evaluate = evaluate
+        self.every = every
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Add the figures, unless this epoch is to have none."""
+        every = self.every
+        if (epoch + 1) % every if isinstance(every, int) else epoch + 1 not in every:
+            return
         x, y, sample_weight = self.data
         found = self.evaluate(self.model, x, y, sample_weight=sample_weight, return_dict=True)
         if logs is not None:
@@ -515,6 +577,7 @@ class ScaledSchedule(keras.optimizers.schedules.LearningRateSchedule):
         return {"own": own} | {name: getattr(self, name) for name in names}
 
 
+@dataclass(eq=False)
 class ScaledSchedules(keras.callbacks.Callback):
     """Puts a scaled schedule in the place of the model's while steps are made.
 
@@ -522,15 +585,14 @@ class ScaledSchedules(keras.callbacks.Callback):
     saved.
     """
 
-    def __init__(
-        self, factor: float, batch: int, usual_batch: int, warm_up: tuple[int, float]
-    ) -> None:
+    factor: float
+    batch: int
+    usual_batch: int
+    warm_up: tuple[int, float]
+    own: keras.optimizers.schedules.LearningRateSchedule | None = None
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self.factor = factor
-        self.batch = batch
-        self.usual_batch = usual_batch
-        self.warm_up = warm_up
-        self.own: keras.optimizers.schedules.LearningRateSchedule | None = None
 
     def scale(self, number: int = 0, logs: dict[str, Any] | None = None) -> None:
         """Put the scaled schedule in, unless it is there."""
@@ -552,32 +614,27 @@ class ScaledSchedules(keras.callbacks.Callback):
     on_epoch_end = on_train_batch_end = restore
 
 
+@dataclass(eq=False)
 class ScaledRate(keras.callbacks.Callback):
     """Multiplies the learning rate while an epoch trains, by more and more during the warm-up.
 
     Between epochs it is the model's own, so that it is what other callbacks see and what is saved.
     """
 
-    def __init__(
-        self,
-        factor: float,
-        batch: int,
-        warm_up: tuple[int, float],
-        steps_per_call: int,
-        *,
-        workers: int,
-        saves: bool,
-    ) -> None:
-        """Take the examples of an update, who makes updates, and whether a save may follow one."""
+    factor: float
+    batch: int
+    """Examples of an update."""
+    warm_up: tuple[int, float]
+    steps_per_call: int
+    workers: int
+    """That make updates."""
+    saves: bool
+    """Whether a save may follow an update."""
+    made: int | None = None
+    now: float = 1.0
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self.factor = factor
-        self.batch = batch
-        self.warm_up = warm_up
-        self.steps_per_call = steps_per_call
-        self.workers = workers
-        self.saves = saves
-        self.made: int | None = None
-        self.now = 1.0
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Multiply it by what the next steps are to have."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.program.text import fill_in
+from autotune.roles import tf_config
 from autotune.strategies import strategy
 
 SLURM = "launch.slurm"
@@ -28,7 +28,8 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
     """Return each file that starts the training on a cluster, None where one process trains."""
     if configuration.workers == 1:
         return dict.fromkeys(_TEMPLATES)
-    kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
+    roles = strategy(configuration.strategy).roles(configuration, machine)
+    kinds = [role.kind for role in roles]
     texts = [("kind of process", kind) for kind in kinds]
     for what, text in (*texts, ("version of TensorFlow", machine.tensorflow)):
         # Whatever it is, it ends no string and no line of a shell's or of YAML.
@@ -37,6 +38,13 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
                 f"The {what} {text!r} cannot be written into a file.",
                 "Use letters, digits, '.', '_', '+' and '-'.",
             )
+    pods = [f"{NAME}-{each.kind}-0-{each.index}.{NAME}:{PORT}" for each in roles]
+    # A pod's number is put in as it is, so it stands outside of the JSON's quotes.
+    configs = {
+        each.kind: tf_config(roles, pods, each).replace('"index": 0', f'"index": {INDEX}')
+        for each in roles
+        if each.index == 0
+    }
     context = {
         "name": NAME,
         "kinds": kinds,
@@ -45,17 +53,6 @@ def cluster_files(configuration: Configuration, machine: Machine) -> Mapping[str
         "gpus": configuration.replicas_per_worker if machine.gpus else 0,
         "port": PORT,
         "tensorflow": machine.tensorflow,
-        "jobs": [_job(kind, kinds) for kind in dict.fromkeys(kinds)],
+        "configs": configs,
     }
     return {name: fill_in(template, context) for name, template in _TEMPLATES.items()}
-
-
-def _job(kind: str, kinds: Sequence[str]) -> dict[str, object]:
-    cluster = {
-        each: [f"{NAME}-{each}-0-{index}.{NAME}:{PORT}" for index in range(kinds.count(each))]
-        for each in dict.fromkeys(kinds)
-    }
-    # A pod's number is put in as it is, so it stands outside of the JSON's quotes.
-    task = f'{{"type": "{kind}", "index": {INDEX}}}'
-    config = f'{{"cluster": {json.dumps(cluster)}, "task": {task}}}'
-    return {"kind": kind, "count": kinds.count(kind), "tf_config": config}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import indent
 
 from autotune.program.text import Import, call, imports_in, literal, sections
-from autotune.workload import Factory, Workload, bound_names, is_dotted_name
+from autotune.workload import Factory, bound_names, is_dotted_name
 from autotune.workload.source import Source, first_line
 
 
@@ -55,7 +55,11 @@ class _Preamble:
             self.definitions.append(_own_scope(role, source))
         else:
             self.meanings |= meanings
-            self._add_parts(source, imports, definitions)
+            for each in imports:
+                local = each.module.partition(".")[0] in dict(source.roots)
+                (self.local_imports if local else self.imports).add(each)
+            self.definitions += [text for text in definitions if text not in self.definitions]
+            self.missing += [name for name in source.missing if name not in self.missing]
             text = _guarded(source)
             self.assignments += [f"{role} = {text}"] * (text != role)
 
@@ -68,16 +72,6 @@ class _Preamble:
             if name not in own
         )
 
-    def _add_parts(
-        self, source: Source, imports: Iterable[Import], definitions: Iterable[str]
-    ) -> None:
-        roots = dict(source.roots)
-        for each in imports:
-            local = each.module.partition(".")[0] in roots
-            (self.local_imports if local else self.imports).add(each)
-        self.definitions += [text for text in definitions if text not in self.definitions]
-        self.missing += [name for name in source.missing if name not in self.missing]
-
     def _add_root(self, root: str | None, module: str) -> None:
         path = module.replace(".", "/")
         if root is not None and path not in self.roots.setdefault(root, []):
@@ -85,36 +79,27 @@ class _Preamble:
             self.roots[root].append(path)
 
     def context(self) -> dict[str, object]:
+        folders = (("__file__", *map(literal, (root, *its))) for root, its in self.roots.items())
         return {
             **vars(self),
             "imports": sections(self.imports),
             "local_imports": sections(self.local_imports),
-            "roots": [_on_path(root, modules) for root, modules in self.roots.items()],
+            "roots": [call("add_folder", each) for each in folders],
         }
 
 
-def sketch() -> dict[str, object]:
-    """Return what the templates need for a program without its factories."""
-    return _Preamble().context()
-
-
 def preamble(
-    workload: Workload, taken: Iterable[str], imports: Iterable[Import]
+    factories: Mapping[str, Factory], taken: Iterable[str] = (), imports: Iterable[Import] = ()
 ) -> dict[str, object]:
     """Return what the templates need so that each factory is a global name in the program."""
     meanings = {**dict.fromkeys(taken), **{each.binds: each for each in imports}}
     result = _Preamble(meanings=meanings, imports={*imports})
-    for role, factory in workload.factories.items():
+    for role, factory in factories.items():
         if factory.module:
             result.add_import(role, factory)
         else:
             result.add_source(role, factory.source or Source(text="", expression=""))
     return result.context()
-
-
-def _on_path(root: str, modules: Iterable[str]) -> str:
-    names = [("", literal(each)) for each in (root, *modules)]
-    return call("add_folder", [("", "__file__"), *names])
 
 
 @lru_cache(maxsize=64)  # Repeats write the same programs again.
@@ -138,7 +123,7 @@ def _guarded(source: Source) -> str:
     if not source.missing:
         return expression
     values = ", ".join(f'"{name}": {name}' for name in source.missing)
-    return call("needs_values", [("", expression), ("", f"lambda: {{{values}}}")])
+    return call("needs_values", [expression, f"lambda: {{{values}}}"])
 
 
 def _stub(role: str, source: Source) -> str:

@@ -8,18 +8,12 @@ of the script stays as it is, character by character.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import unified_diff
 from typing import NamedTuple
 
 import libcst as cst
-from libcst.metadata import (
-    MetadataWrapper,
-    ParentNodeProvider,
-    PositionProvider,
-    Scope,
-    ScopeProvider,
-)
+from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider, ScopeProvider
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
@@ -63,9 +57,7 @@ def patch_for(
     try:
         _check(configuration, facts)
         module = MetadataWrapper(cst.parse_module(text))
-        found = _FindFit(facts.fit or FitFacts())
-        module.visit(found)
-        edit = _Edit(configuration, facts, found, gpus=bool(machine.gpus))
+        edit = _Edit(configuration, facts, module, gpus=bool(machine.gpus))
         changed = module.visit(edit).code
         edit.check()
     except _Refused as exc:
@@ -117,53 +109,29 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused("Python code makes the batches of the script.")
 
 
-class _FindFit(cst.CSTVisitor):
-    """Finds the call of `fit` that was tuned, and what it is given as data."""
-
-    METADATA_DEPENDENCIES = (PositionProvider, ScopeProvider)
-
-    def __init__(self, fit: FitFacts) -> None:
-        super().__init__()
-        self.fit = fit
-        self.calls: list[cst.Call] = []
-        self.data = ""
-        self.argument: cst.Arg | None = None
-        self.scope: Scope | None = None
-        """Of the call."""
-
-    def visit_Call(self, node: cst.Call) -> None:  # noqa: N802 - libcst's name
-        if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "fit":
-            return
-        place = self.get_metadata(PositionProvider, node)
-        meant = place.start.line <= (self.fit.line or 0) <= place.end.line
-        if meant and _code(node.func.value) == self.fit.of:
-            self.calls.append(node)
-            first = [a for i, a in enumerate(node.args) if _is_data(i, a)]
-            if first:
-                self.argument, self.data = first[0], _code(first[0].value)
-            self.scope = self.get_metadata(ScopeProvider, node)
-
-
 class _Edit(cst.CSTTransformer):
     """Writes a configuration into the call of `fit`, that of `compile`, and the input."""
 
     METADATA_DEPENDENCIES = (ParentNodeProvider, ScopeProvider)
 
     def __init__(
-        self, chosen: Configuration, facts: WorkloadFacts, found: _FindFit, *, gpus: bool
+        self, chosen: Configuration, facts: WorkloadFacts, module: MetadataWrapper, *, gpus: bool
     ) -> None:
         super().__init__()
-        self._found = found
         self._gpus = gpus
         self._chosen = chosen
-        self._fit = found.fit
-        self._of_arrays = found.fit.data is FitData.ARRAYS
+        self._fit = facts.fit or FitFacts()
+        self._calls = [*_calls_of_fit(module, self._fit)]
+        given = self._calls[0].args if self._calls else ()
+        self._data = next((a for i, a in enumerate(given) if _is_data(i, a)), None)
+        self._of_arrays = self._fit.data is FitData.ARRAYS
         self._other_batch = chosen.global_batch != facts.usual_batch
+        self._prefetches = not self._of_arrays and chosen.prefetch not in ("auto", 0)
         self._compiles = self._batches = self._scopes = 0
 
     def check(self) -> None:
         """Make sure that everything was written, once."""
-        if len(self._found.calls) != 1:
+        if len(self._calls) != 1:
             raise _Refused(f"Line {self._fit.line} calls fit in a form that is not known.")
         if self._compiles != 1 and self._for_compile():
             raise _Refused(f"{self._fit.of}.compile is called {self._compiles} times.")
@@ -178,22 +146,28 @@ class _Edit(cst.CSTTransformer):
 
     def _is_of_data(self, node: cst.CSTNode) -> bool:
         """Whether a node stands in what `fit` is given as data, or in what makes that."""
+        data = _code(self._data.value) if self._data else None
         while not isinstance(node, cst.Module):
-            if node is self._found.argument or self._makes_data(node):
+            if node is self._data:
                 return True
+            if isinstance(node, cst.Assign) and data in [_code(it.target) for it in node.targets]:
+                scopes = [self.get_metadata(ScopeProvider, it) for it in (node, self._calls[0])]
+                return scopes[0] is scopes[1]  # In the same function.
             node = self.get_metadata(ParentNodeProvider, node)
         return False
 
-    def _makes_data(self, node: cst.CSTNode) -> bool:
-        if not isinstance(node, cst.Assign):
-            return False
-        named = any(_code(each.target) == self._found.data for each in node.targets)
-        # In the same function.
-        return named and self.get_metadata(ScopeProvider, node) is self._found.scope
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
+        if original_node is not self._data or not self._prefetches:
+            return updated_node
+        code = _code(updated_node.value)
+        if not isinstance(updated_node.value, cst.Name | cst.Attribute | cst.Call):
+            code = f"({code})"
+        value = cst.parse_expression(f"{code}.prefetch({literal(self._chosen.prefetch)})")
+        return updated_node.with_changes(value=value)
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
         function = updated_node.func
-        if original_node in self._found.calls:
+        if original_node in self._calls:
             return self._with_fit(updated_node)
         if not isinstance(function, cst.Attribute):
             return updated_node
@@ -238,10 +212,10 @@ class _Edit(cst.CSTTransformer):
         if re.search(r"\bModel\(", code[first]) or (optimizer and not inside):
             raise _Refused("Layers or the optimizer are made before the model, out of the scope.")
         self._scopes += 1
-        inner = [each.with_changes(leading_lines=()) for each in body[first : first + 1]]
+        inner = body[first].with_changes(leading_lines=())
         scope = cst.With(
             items=[cst.WithItem(cst.parse_expression("strategy.scope()"))],
-            body=cst.IndentedBlock([*inner, *body[first + 1 : end]]),
+            body=cst.IndentedBlock([inner, *body[first + 1 : end]]),
             leading_lines=getattr(body[first], "leading_lines", ()),
         )
         return [*body[:first], scope, *body[end:]]
@@ -262,9 +236,8 @@ class _Edit(cst.CSTTransformer):
             raise _Refused("The arguments of fit are collected elsewhere (**).")
         if self._of_arrays and self._other_batch:
             return with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=2)
-        prefetch = self._chosen.prefetch
-        if not self._of_arrays and prefetch not in ("auto", 0):
-            return _prefetched(node, literal(prefetch))
+        if self._prefetches and self._data is None:
+            raise _Refused("The data of fit is none of its arguments.")
         return node
 
     def _with_batch(self, node: cst.Call, function: cst.Attribute) -> cst.Call:
@@ -291,50 +264,39 @@ def with_arguments(node: cst.Call, given: dict[str, str], position: int | None =
     """Return a call with arguments by name; one that stands at a position is replaced there."""
     arguments = list(node.args)
     for name, text in given.items():
-        value = cst.parse_expression(text)
+        added = cst.ensure_type(cst.parse_expression(f"f({name}={text})"), cst.Call).args[0]
         named = [i for i, a in enumerate(arguments) if a.keyword and a.keyword.value == name]
         plain = [i for i, a in enumerate(arguments) if a.keyword is None]
         if named:
-            arguments[named[0]] = arguments[named[0]].with_changes(value=value)
+            arguments[named[0]] = arguments[named[0]].with_changes(value=added.value)
         elif position is not None and position < len(plain):
-            arguments[plain[position]] = arguments[plain[position]].with_changes(value=value)
+            arguments[plain[position]] = arguments[plain[position]].with_changes(value=added.value)
         else:
-            arguments = _appended(arguments, name, value)
+            arguments = _appended(arguments, added)
     return node.with_changes(args=arguments)
 
 
-def _appended(arguments: list[cst.Arg], name: str, value: cst.BaseExpression) -> list[cst.Arg]:
+def _appended(arguments: list[cst.Arg], added: cst.Arg) -> list[cst.Arg]:
     """Return arguments with one more, on a line of its own where the others have theirs."""
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     if not arguments:
-        return [cst.Arg(value=value, keyword=cst.Name(name), equal=equal)]
+        return [added]
     last = arguments[-1]
     between = arguments[-2].comma if len(arguments) > 1 else cst.MaybeSentinel.DEFAULT
-    trailing = last.comma
     if isinstance(between, cst.MaybeSentinel):
         between = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    added = cst.Arg(
-        value=value,
-        keyword=cst.Name(name),
-        equal=equal,
-        comma=trailing,
-        whitespace_after_arg=last.whitespace_after_arg,
-    )
     before = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
-    return [*arguments[:-1], before, added]
+    end = added.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    return [*arguments[:-1], before, end]
 
 
-def _prefetched(node: cst.Call, count: str) -> cst.Call:
-    """Return a call whose data, its first argument or `x`, is prefetched."""
-    for index, each in enumerate(node.args):
-        if _is_data(index, each):
-            code = _code(each.value)
-            if not isinstance(each.value, cst.Name | cst.Attribute | cst.Call):
-                code = f"({code})"
-            value = cst.parse_expression(f"{code}.prefetch({count})")
-            changed = each.with_changes(value=value)
-            return node.with_changes(args=[*node.args[:index], changed, *node.args[index + 1 :]])
-    raise _Refused("The data of fit is none of its arguments.")
+def _calls_of_fit(module: MetadataWrapper, fit: FitFacts) -> Iterator[cst.Call]:
+    """Yield the calls of `fit` that may be the one that was tuned."""
+    for node, place in module.resolve(PositionProvider).items():
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            continue
+        meant = place.start.line <= (fit.line or 0) <= place.end.line
+        if meant and node.func.attr.value == "fit" and _code(node.func.value) == fit.of:
+            yield node
 
 
 def _is_data(index: int, argument: cst.Arg) -> bool:

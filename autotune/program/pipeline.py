@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from autotune.axis import Place
 from autotune.config import Configuration, axes
@@ -110,30 +110,32 @@ def axis_lines(configuration: Configuration, place: Place) -> list[str]:
 def _examples(
     configuration: Configuration, dataset: Factory, facts: WorkloadFacts, batch: str
 ) -> str:
-    offered = {
-        "input_context": "input_context",
-        "batch_size": batch,
-        "cache": _CACHES[configuration.cache],
-        **{a.needs_parameter: _automatic(configuration[n]) for n, a in axes().items()},
-    }
     takes = {*facts.dataset_takes, *(["batch_size"] * facts.batched)}
-    values = _given(configuration, dataset, facts, offered, takes)
+    given = _given(configuration, dataset, facts, takes, batch)
     factory = "dataset_fn" if facts.returned.plain else "data_fn"
-    return call(factory, values.items(), before="dataset = ", indent=4)
+    return call(factory, given, before="dataset = ", indent=4)
 
 
 def _given(
     configuration: Configuration,
     dataset: Factory,
     facts: WorkloadFacts,
-    offered: Mapping[str | None, str],
     takes: Collection[str],
-) -> dict[str, str]:
+    batch: str,
+    context: str = _CONTEXT,
+) -> list[str]:
     """Return the arguments of a call: what it takes of what is offered, the fixed and the tuned."""
+    offered = {
+        "input_context": context,
+        "batch_size": batch,
+        "cache": _CACHES[configuration.cache],
+        **{a.needs_parameter: _automatic(configuration[n]) for n, a in axes().items()},
+    }
     values = {name: text for name, text in offered.items() if name and name in takes}
     values |= {name: literal(value) for name, value in dataset.arguments}
     own = configuration.own_values()
-    return values | {name: literal(own[name]) for name in own if name in facts.dataset_takes}
+    values |= {name: literal(own[name]) for name in own if name in facts.dataset_takes}
+    return [f"{name}={text}" for name, text in values.items()]
 
 
 def _automatic(value: Scalar) -> str:
@@ -190,12 +192,7 @@ def validation(
     batched = facts.batched or returned.unbatched
     if _keeps_validation(configuration, facts, apart=apart):
         return f"return validation_of(validation[0], {batch}, batched={batched})"
-    offered = {
-        "batch_size": batch,
-        "input_context": _WHOLE,
-        "cache": _CACHES["off"],
-        **{axis.needs_parameter: "tf.data.AUTOTUNE" for axis in axes().values()},
-    }
-    values = _given(configuration, dataset, facts, offered, facts.dataset_takes)
-    made = call("dataset_fn", values.items(), before="data = ", indent=4)
+    usual = Configuration(arguments=configuration.arguments)
+    given = _given(usual, dataset, facts, facts.dataset_takes, batch, _WHOLE)
+    made = call("dataset_fn", given, before="data = ", indent=4)
     return f"{made}\n    return validation_of(data[1], {batch}, batched={batched})"

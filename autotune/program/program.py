@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 from autotune.axis import Place
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.program.factories import global_names, preamble, sketch
+from autotune.program.factories import global_names, preamble
 from autotune.program.pipeline import (
     at_source,
     axis_lines,
@@ -86,6 +87,7 @@ def render(
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
+    kinds = [role.kind for role in plan.roles(configuration, machine)]
     apart = training == "coordinator"
     rate = _learning_rate(configuration, facts)
     scaled_by = facts.learning if rate["rate_factor"] else None
@@ -94,15 +96,16 @@ def render(
     whole = f"math.ceil({steps})" if "/" in steps else steps
     context = {
         **_configuration(configuration, facts),
-        **_roles(configuration, machine),
+        "kinds": {kind: kinds.count(kind) for kind in kinds},
+        "total": len(kinds),
+        "chief": "chief" in kinds,
+        "gpus": bool(machine.gpus),
         **in_words(configuration, workload, facts),
         "setup": setup,
         "training": training,
         "taken": taken(configuration, facts, apart=apart),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
-        "validation": ""
-        if workload.script
-        else validation(configuration, workload.dataset, facts, apart=apart),
+        "validation": validation(configuration, workload.dataset, facts, apart=apart),
         **rate,
         "arguments": _arguments(steps, several=several, script=workload.script is not None),
         "model": _model(configuration, workload, facts),
@@ -111,9 +114,9 @@ def render(
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
-    used = global_names(fill_in("train.py.j2", {**context, **sketch()}))
+    used = global_names(fill_in("train.py.j2", {**context, **preamble({})}))
     imports = {*_used(used, training), *(Import(name) for name in setup.modules)}
-    train = fill_in("train.py.j2", {**context, **preamble(workload, used, imports)})
+    train = fill_in("train.py.j2", {**context, **preamble(workload.factories, used, imports)})
     return Program(train=train, launch=fill_in("launch.py.j2", context) if several else None)
 
 
@@ -122,10 +125,9 @@ def _used(names: Collection[str], training: Training = "fit") -> set[Import]:
 
 
 def _arguments(steps: str, *, several: bool, script: bool) -> str:
-    pairs = [("", "argv"), ("", "__file__"), ("", "__doc__")]
-    pairs += [("verbose", "None")] if script else [("epochs", str(EPOCHS))]
-    pairs += [("resumes", "True")] if several else [] if script else [("steps", steps)]
-    return call("parse_arguments", pairs, before="args = ", indent=4)
+    given = ["argv", "__file__", "__doc__", "verbose=None" if script else f"epochs={EPOCHS}"]
+    given += ["resumes=True"] if several else [] if script else [f"steps={steps}"]
+    return call("parse_arguments", given, before="args = ", indent=4)
 
 
 def _steps(
@@ -139,16 +141,6 @@ def _steps(
     return f"{'examples_of(call)' if of_call else 'EXAMPLES'} / {batch}"
 
 
-def _roles(configuration: Configuration, machine: Machine) -> dict[str, object]:
-    kinds = [role.kind for role in strategy(configuration.strategy).roles(configuration, machine)]
-    return {
-        "kinds": {kind: kinds.count(kind) for kind in kinds},
-        "total": len(kinds),
-        "chief": "chief" in kinds,
-        "gpus": bool(machine.gpus),
-    }
-
-
 def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
     known = {*facts.model_takes, *facts.dataset_takes}
     for name in configuration.own_values():
@@ -160,15 +152,10 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
 
 
 def _check_names(configuration: Configuration, workload: Workload) -> None:
-    parameters = [name for name, _ in configuration.arguments]
-    for factory in workload.factories.values():
-        _check_dotted("factory", [factory.module, factory.name] if factory.module else [])
-        parameters += [name for name, _ in factory.arguments]
-    _check_dotted("parameter", parameters)
-
-
-def _check_dotted(what: str, names: Iterable[str]) -> None:
-    for name in names:
+    factories = workload.factories.values()
+    values = chain(configuration.arguments, *(each.arguments for each in factories))
+    names = [("factory", name) for it in factories if it.module for name in (it.module, it.name)]
+    for what, name in [*names, *(("parameter", name) for name, _ in values)]:
         if not is_dotted_name(name):
             raise ConfigurationError(
                 f"{name!r} is not the name of a {what}.",
@@ -231,14 +218,13 @@ def _script(
 
 
 def _make_script(script: Script, replicas: int | None, of: str = "") -> str:
-    pairs = [("", "__file__"), ("", literal(script.path))]
-    if script.arguments:
-        pairs.append(("", f"[{', '.join(map(literal, script.arguments))}]"))
-    pairs += [("fit", str(script.fit))] * (script.fit is not None)
-    pairs += [("of", literal(of))] * bool(of and script.fit is not None)
-    pairs += [("replicas", str(replicas))] * bool(replicas)
-    pairs += [("read", "code_of_notebook")] * script.notebook
-    return call("Script", pairs, before="script = ")
+    given = ["__file__", literal(script.path)]
+    given += [f"[{', '.join(map(literal, script.arguments))}]"] * bool(script.arguments)
+    given += [f"fit={script.fit}"] * (script.fit is not None)
+    given += [f"of={literal(of)}"] * bool(of and script.fit is not None)
+    given += [f"replicas={replicas}"] * bool(replicas)
+    given += ["read=code_of_notebook"] * script.notebook
+    return call("Script", given, before="script = ")
 
 
 def script_reader(script: Script) -> str:
@@ -258,9 +244,9 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
     takes = facts.model_takes
     chosen = {name: value for name, value in configuration.own_values().items() if name in takes}
     values = {**dict(workload.model.arguments), **chosen}
-    pairs = [(name, literal(value)) for name, value in values.items()]
+    given = [f"{name}={literal(value)}" for name, value in values.items()]
     indent = 8 if configuration.distributed else 4
-    return call("model_fn", pairs, before="model = ", indent=indent)
+    return call("model_fn", given, before="model = ", indent=indent)
 
 
 def _callbacks(
@@ -277,21 +263,18 @@ def _callbacks(
     if workload.script:
         given = ["*call.all_callbacks(validates=args.validation)", *given]
     elif workload.callbacks is not None:
-        pairs = [(name, literal(value)) for name, value in workload.callbacks.arguments]
-        given = [call("*callbacks_fn", pairs, indent=8), *given]
+        fixed = [f"{name}={literal(value)}" for name, value in workload.callbacks.arguments]
+        given = [call("*callbacks_fn", fixed, indent=8), *given]
     deeper = 4 if workload.script else 0
     if known is None:
         every = _listed("callbacks=", given, 8, deeper)
         return {"every": "", "scaled": "", "callbacks": every}
     batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)
-    steps = configuration.steps_per_execution
     arguments = [
-        *[("", each) for each in ("model", "every", "LEARNING_RATE_FACTOR")],
-        ("batch", batch),
-        ("usual_batch", str(known.batch)),
-        ("warm_up", f"({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})"),
-        *([("steps_per_call", "STEPS_PER_EXECUTION")] if steps > 1 else []),
-        *([("workers", "workers")] if training == "coordinator" else []),
+        *("model", "every", "LEARNING_RATE_FACTOR", f"batch={batch}", f"usual_batch={known.batch}"),
+        f"warm_up=({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})",
+        *(["steps_per_call=STEPS_PER_EXECUTION"] * (configuration.steps_per_execution > 1)),
+        *(["workers=workers"] * (training == "coordinator")),
     ]
     return {
         "every": _listed("every = ", given, 4, deeper),

@@ -37,7 +37,7 @@ def literal(value: Scalar | None) -> str:
 
 def call(
     head: str,
-    arguments: Iterable[tuple[str, str]],
+    arguments: Iterable[str],
     *,
     before: str = "",
     indent: int = 0,
@@ -45,10 +45,9 @@ def call(
 ) -> str:
     """Return a call, on one line if it fits, to stand at `indent` behind `before`.
 
-    Arguments are pairs of a name and the text of its value; an empty name is positional. A template
-    may then put it so much `deeper`.
+    A template may then put it so much `deeper`.
     """
-    parts = [f"{name}={text}" if name else text for name, text in arguments]
+    parts = [*arguments]
     flat = f"{before}{head}({', '.join(parts)})"
     if deeper + indent + len(flat) <= WIDTH or not parts:
         return flat

@@ -85,8 +85,8 @@ class Part:
     """Each way of distributing, all else at its default, and the rule that it breaks."""
     others: Domains
     """Of the axes that are no placement."""
-    own_batch: int | None = None
-    """A global batch that every placement has too, divided among its replicas."""
+    own_batch: int = 0
+    """A global batch that every placement has too, divided among its replicas; 0 for none."""
 
     @property
     def each(self) -> int:
@@ -101,7 +101,7 @@ class Part:
 
     def undivided(self, placement: Configuration) -> int:
         """Return how many are missing because the own batch cannot be divided."""
-        if self.own_batch is None or self._share(placement):
+        if not self.own_batch or self._share(placement):
             return 0
         return self.each // len(self.others["per_replica_batch"])
 
@@ -115,8 +115,7 @@ class Part:
     def _share(self, placement: Configuration) -> int:
         """Return the own batch of each replica; 0 where there is none."""
         replicas = update_batch(placement) // placement.per_replica_batch
-        own = self.own_batch or 0
-        return own // replicas if own % replicas == 0 else 0
+        return 0 if self.own_batch % replicas else self.own_batch // replicas
 
 
 def candidates(
@@ -132,7 +131,7 @@ def candidates(
     legal: list[Configuration] = []
     broken: Counter[tuple[str, Rule]] = Counter()
     own_default = own_batch(facts)
-    own = own_default.size if divided and own_default.source is not BatchSource.KERAS else None
+    own = own_default.size if divided and own_default.source is not BatchSource.KERAS else 0
     for name in strategies_of(space, where):
         for each, rule, count in _checked(part_of(space, name, where, own), where):
             if rule is None:
@@ -160,7 +159,7 @@ def candidates(
     return found
 
 
-def part_of(space: Space, name: str, where: Situation, own: int | None = None) -> Part:
+def part_of(space: Space, name: str, where: Situation, own: int = 0) -> Part:
     found = domains(space, name, where)
     of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
     _check_size(name, _size(of_placement))
@@ -170,7 +169,7 @@ def part_of(space: Space, name: str, where: Situation, own: int | None = None) -
     part = Part(
         placements={each: where.why_illegal_placement(each) for each in placements},
         others=found | {axis: space.values(axis) for axis in space.own_axes},
-        own_batch=None if where.options.global_batch else own,
+        own_batch=0 if where.options.global_batch else own,
     )
     legal = sum(rule is None for rule in part.placements.values())
     _check_size(name, legal * part.each)
@@ -228,10 +227,10 @@ def _as_it_is(legal: Sequence[Configuration], where: Situation) -> Iterator[Conf
         yield own
 
 
-def _closest(configurations: Sequence[Configuration], batch: int) -> int | None:
+def _closest(configurations: Sequence[Configuration], batch: int) -> int:
     """Return the global batch that is closest to one, where bounds or the space leave it out."""
     known = {each.global_batch for each in configurations}
-    return min(known, key=lambda each: abs(math.log(each / batch)), default=None)
+    return min(known, key=lambda each: abs(math.log(each / batch)), default=0)
 
 
 def _checked(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:

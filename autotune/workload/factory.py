@@ -80,11 +80,25 @@ class Factory(Value):
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
-        """The parameters that its text declares; None where only running it tells."""
+        """The parameters that its text declares; None where only running it tells.
+
+        A decorator may change them, and who takes any keyword has no list.
+        """
         text = self.source.text if self.source else None
         if self.source is None and self.root is not None:
             text = _text_in(self.module, self.root)
-        return None if text is None else _parameters_in(text, self.name)
+        try:
+            tree = ast.parse(text or "")
+        except (SyntaxError, ValueError):
+            return None
+        bound = bound_names(tree)
+        nodes = [each.node for each in bound[self.name]]
+        function = nodes[0] if len(nodes) == 1 else None
+        if not isinstance(function, _FUNCTIONS) or function not in tree.body:
+            return None
+        if function.decorator_list or function.args.kwarg or _hides(tree, bound):
+            return None
+        return tuple(each.arg for each in (*function.args.args, *function.args.kwonlyargs))
 
     @property
     def identity(self) -> str:
@@ -97,25 +111,6 @@ class Factory(Value):
         texts = (_text_in(module, root) for module, root in (*own, *needed))
         files = " ".join("" if text is None else code_digest(text) for text in texts)
         return f"{self.short_name} {self.arguments!r} {code_digest(body)} {files}"
-
-
-def _parameters_in(text: str, name: str) -> tuple[str, ...] | None:
-    """Return the parameters that a text declares for a function; None where it does not tell.
-
-    A decorator may change them, and who takes any keyword has no list.
-    """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-    bound = bound_names(tree)
-    nodes = [each.node for each in bound[name]]
-    function = nodes[0] if len(nodes) == 1 else None
-    if not isinstance(function, _FUNCTIONS) or function not in tree.body:
-        return None
-    if function.decorator_list or function.args.kwarg or _hides(tree, bound):
-        return None
-    return tuple(each.arg for each in (*function.args.args, *function.args.kwonlyargs))
 
 
 def bound_names(tree: ast.Module) -> Lists[str, Binding]:

@@ -117,12 +117,9 @@ def _fits(tree: ast.Module) -> list[tuple[MethodCall, bool]]:
 
 
 def _chosen(path: Path, fit: str) -> FitCall:
-    calls = fit_calls(path)
-    named = [each for each in calls if each.of == fit]
-    if fit.isdecimal():
-        named = [*calls[int(fit) - 1 : int(fit)]] if int(fit) else []
-    if fit.startswith("line "):
-        named = [each for each in calls if fit == f"line {each.line}"]
+    calls, number = fit_calls(path), int(fit) if fit.isdecimal() else None
+    numbered = [each for n, each in enumerate(calls, 1) if n == number]
+    named = numbered or [each for each in calls if fit in (each.of, f"line {each.line}")]
     if len(named) == 1:
         return named[0]
     raise FactoryNotFound(

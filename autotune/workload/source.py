@@ -7,8 +7,10 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
@@ -72,6 +74,7 @@ class _Collector:
     definitions: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     roots: dict[str, str] = field(default_factory=dict)
+    """The folders that imports need on the path, by the top-level module."""
 
     def text(self) -> str:
         statements = sorted({each for several in self.imports.values() for each in several})
@@ -104,14 +107,19 @@ class _Collector:
             self._add_import(place, name, outer.get(name))
 
     def _add_value(self, place: Place, name: str, value: Any) -> None:
-        if name in {*self.imports, *self.constants, *self.definitions, *self.missing}:
-            return
-        if self._add_import(place, name, value):
+        known = {*self.imports, *self.constants, *self.definitions, *self.missing}
+        if name in known or self._add_import(place, name, value):
             return
         if _is_plain(value):
             self.constants[name] = _written(value)
-        elif not self._add_definition(place.file, name, value):
+            return
+        try:
+            expression = self.add(value, place.file)
+        except (NotFound, ValueError):
             self.missing.append(name)
+            return
+        if expression != name:
+            self.definitions[name] = f"{name} = {expression}"
 
     def _add_import(self, place: Place, name: str, value: Any) -> bool:
         if value is None:
@@ -119,17 +127,10 @@ class _Collector:
         statements = _imports_in(place.file.tree, name, value) or _import_for(name, value)
         if statements:
             self.imports[name] = statements
-            self.roots |= _roots_of(statements)
+        for module in {each.split()[1].partition(".")[0] for each in statements}:
+            if (root := root_of(module)) is not None:
+                self.roots[module] = root
         return bool(statements)
-
-    def _add_definition(self, beside: File, name: str, value: Any) -> bool:
-        try:
-            expression = self.add(value, beside)
-        except (NotFound, ValueError):
-            return False
-        if expression != name:
-            self.definitions[name] = f"{name} = {expression}"
-        return True
 
 
 def _surroundings(thing: Any) -> dict[str, Any]:
@@ -146,10 +147,8 @@ def _surroundings(thing: Any) -> dict[str, Any]:
 def _closure(function: FunctionType) -> dict[str, Any]:
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
+        with suppress(ValueError):  # not assigned yet
             found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
     return found
 
 
@@ -175,19 +174,13 @@ def _import_for(name: str, value: Any) -> tuple[str, ...]:
         known = sys.modules.get(value.__name__) is value and value.__name__ != "__main__"
         return (f"import {_renamed(value.__name__, name)}",) if known else ()
     original = getattr(value, "__name__", None)
-    home = _home(getattr(value, "__module__", None), original, value)
-    if home is None or original is None:
+    parts = (getattr(value, "__module__", None) or "__main__").split(".")
+    if original is None or parts[0] in ("__main__", "builtins"):
         return ()
-    return (f"from {home} import {_renamed(original, name)}",)
-
-
-def _home(module: str | None, name: str | None, value: Any) -> str | None:
-    """Return the outermost package that offers a value by its name: where it is public."""
-    parts = (module or "__main__").split(".")
-    if name is None or parts[0] in ("__main__", "builtins"):
-        return None
-    homes = (".".join(parts[: count + 1]) for count in range(len(parts)))
-    return next((home for home in homes if _member(home, name) is value), None)
+    # The outermost package that offers it by its name, because there it is public.
+    packages = accumulate(parts, "{}.{}".format)
+    home = next((each for each in packages if _member(each, original) is value), None)
+    return (f"from {home} import {_renamed(original, name)}",) if home else ()
 
 
 def _member(module: str, name: str) -> Any:
@@ -197,13 +190,6 @@ def _member(module: str, name: str) -> Any:
 
 def _renamed(original: str, name: str) -> str:
     return name if original == name else f"{original} as {name}"
-
-
-def _roots_of(statements: Iterable[str]) -> dict[str, str]:
-    """Return the folders that imports need on the path, by the top-level module."""
-    modules = {each.split()[1].partition(".")[0] for each in statements}
-    roots = {module: root_of(module) for module in modules}
-    return {module: root for module, root in roots.items() if root is not None}
 
 
 def root_of(module: str) -> str | None:

@@ -22,6 +22,7 @@ ORDINARY = {
         "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",
     },
     "autotune/engine": {"frame": "a frame of Python's stack"},
+    "autotune/library": {"post": "what dataclasses call a method, `__post_init__`"},
     "autotune/search": {
         "matched": "the word of the field, in `batch_matched`",
         "tell": "to give Optuna a result, as in ask and tell",

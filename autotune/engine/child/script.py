@@ -27,7 +27,6 @@ from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
 from autotune.engine.failure import ERROR
 from autotune.errors import ScriptFailed
-from autotune.library.keras_script import fit_calls
 
 Train = Callable[[Any], None]
 NEVER = 2**62
@@ -123,7 +122,7 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     def note(call: Any) -> None:
         line = next(iter(line_here(program)), None)
         found.update(facts_of(call, line, receivers.fits_of_keras()))
-        found["fit"]["of"] = _receiver(tree, line)
+        found["fit"]["of"] = _receiver(program, line)
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
@@ -152,9 +151,9 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     return found
 
 
-def _receiver(script: ast.Module, line: int | None) -> str:
+def _receiver(program: ModuleType, line: int | None) -> str:
     """Return what the `fit` in a line is called on, as the script writes it."""
-    for each in fit_calls(script):
+    for each in program.script.fit_calls():
         if line is not None and each.lineno <= line <= each.end_lineno:
             return ast.unparse(each.func.value)
     return ""
