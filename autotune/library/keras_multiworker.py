@@ -152,17 +152,7 @@ def fit(
         watchers.on_train_batch_end = lambda batch, logs: [
             each.on_train_batch_end(batch, logs) for each in watchers.callbacks
         ]
-    iterator = iter(batches)
-    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    keras_training.train(
-        model,
-        watchers,
-        lambda size: steps(iterator, tf.constant(size)),
-        lambda logs: logs_of_all(strategy, model, model._loss_tracker, logs),
-        steps_per_execution=steps_per_execution,
-        initial_epoch=initial_epoch,
-        any_stops=partial(any_worker_stops, strategy) if several else None,
-    )
+    train(strategy, model, iter(batches), watchers, steps, steps_per_execution, initial_epoch)
     if seed is not None:
         tf.random.set_seed(seed)
 
@@ -239,6 +229,50 @@ def make_train_steps(
         return tf.nest.map_structure(local_mean, step(next(iterator)))
 
     return train_steps
+
+
+def train(
+    strategy: tf.distribute.Strategy,
+    model: keras.Model,
+    iterator: Any,
+    watchers: keras.callbacks.CallbackList,
+    train_steps: Callable[..., Any],
+    steps_per_execution: int,
+    initial_epoch: int,
+) -> None:
+    """Train until the last epoch, or until a callback stops it."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    # As BackupAndRestore sets it, to go on from there.
+    for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for first in range(0, watchers.params["steps"], steps_per_execution):
+            # The last call has only what is left of the epoch.
+            steps = min(steps_per_execution, watchers.params["steps"] - first)
+            watchers.on_train_batch_begin(first)
+            try:
+                logs = train_steps(iterator, tf.constant(steps))
+            except tf.errors.OutOfRangeError:
+                # It can be read only once, and has ended: so does the training, as in Model.fit.
+                model.stop_training = True
+                break
+            watchers.on_train_batch_end(first + steps - 1, logs)
+            if model.stop_training and not several:
+                break
+        logs = logs_of_all(strategy, model, model._loss_tracker, logs)
+        watchers.on_epoch_end(epoch, logs)
+        if several:
+            # On the others too, which would wait for it.
+            asked = tf.constant(float(model.stop_training))
+            model.stop_training = bool(any_worker_stops(strategy, asked))
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
 
 
 # These are compiled, because outside the graph every variable and every exchange between replicas

@@ -9,7 +9,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import keras
@@ -17,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_input import batches_in_order
-from keras_training import Validation, build_optimizer, compute_once, reset_metrics, train
+from keras_training import Validation, build_optimizer, compute_once, reset_metrics
 
 AHEAD = 2
 """Calls of the training step that wait in each worker while it runs one."""
@@ -95,20 +94,7 @@ def fit(
     iterator = iter(
         coordinator.create_per_worker_dataset(partial(of_this_worker, dataset_of, workers))
     )
-    train_steps = make_train_steps(strategy, model)
-
-    def logs_of_epoch(logs: dict[str, Any]) -> dict[str, Any]:
-        coordinator.join()
-        return logs_of_all(model, logs)
-
-    train(
-        model,
-        watchers,
-        itemgetter(-1),
-        logs_of_epoch,
-        steps_per_execution=steps_per_execution,
-        ahead=partial(under_way, coordinator, train_steps, iterator, workers),
-    )
+    train(coordinator, model, workers, watchers, iterator, steps_per_execution)
 
 
 def of_this_worker(dataset_of: DatasetOf, workers: int) -> tf.data.Dataset:
@@ -163,6 +149,47 @@ def under_way(
             waiting.append([coordinator.schedule(train_steps, args=order) for _ in range(workers)])
         if number >= AHEAD:
             yield [each.fetch() for each in waiting.popleft()]
+
+
+def train(
+    coordinator: tf.distribute.coordinator.ClusterCoordinator,
+    model: keras.Model,
+    workers: int,
+    watchers: keras.callbacks.CallbackList,
+    iterator: Any,
+    steps_per_execution: int,
+) -> None:
+    """Train until the last epoch, or until a callback stops it."""
+    train_steps = make_train_steps(coordinator.strategy, model)
+    steps = watchers.params["steps"]
+    # Of each call; the last one has only what is left of the epoch.
+    sizes = [
+        min(steps_per_execution, steps - each) for each in range(0, steps, steps_per_execution)
+    ]
+    model.stop_training = False
+    logs: dict[str, Any] = {}
+    watchers.on_train_begin()
+    # As BackupAndRestore sets it, to go on from there.
+    for epoch in range(model._initial_epoch or 0, watchers.params["epochs"]):
+        reset_metrics(model)
+        watchers.on_epoch_begin(epoch)
+        for number, results in enumerate(
+            under_way(coordinator, train_steps, iterator, workers, sizes)
+        ):
+            first = number * steps_per_execution
+            watchers.on_train_batch_begin(first)
+            logs = results[-1]
+            watchers.on_train_batch_end(first + sizes[number] - 1, logs)
+            if model.stop_training:
+                break
+        coordinator.join()
+        logs = logs_of_all(model, logs)
+        watchers.on_epoch_end(epoch, logs)
+        if model.stop_training:
+            break
+    if model.optimizer is not None:
+        model.optimizer.finalize_variable_values(model.trainable_variables)
+    watchers.on_train_end(logs)
 
 
 def logs_of_all(model: keras.Model, logs: dict[str, Any]) -> dict[str, Any]:

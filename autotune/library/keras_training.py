@@ -377,62 +377,6 @@ def _reset_metrics(model: keras.Model, compiled: Any) -> None:
     model.reset_metrics()
 
 
-def train(
-    model: keras.Model,
-    watchers: keras.callbacks.CallbackList,
-    call: Callable[[Any], dict[str, Any]],
-    logs_of_all: Callable[[dict[str, Any]], dict[str, Any]],
-    *,
-    steps_per_execution: int,
-    initial_epoch: int = 0,
-    ahead: Callable[[list[int]], Iterable[Any]] = iter,
-    any_stops: Callable[[tf.Tensor], tf.Tensor] | None = None,
-) -> None:
-    """Train until the last epoch, or until a callback stops it.
-
-    Args:
-        model: Which is trained.
-        watchers: Its callbacks, which know the number of epochs and of their steps.
-        call: Makes so many steps, or ends what `ahead` has begun, and returns the logs.
-        logs_of_all: Returns those of an epoch, from the logs of its last call.
-        steps_per_execution: Steps of a call.
-        initial_epoch: From which it goes on.
-        ahead: Begins the calls of an epoch, by the steps of each.
-        any_stops: Tells of several workers whether one wants to stop, from what this one wants.
-    """
-    firsts = range(0, watchers.params["steps"], steps_per_execution)
-    # The last call has only what is left of the epoch.
-    sizes = [min(steps_per_execution, watchers.params["steps"] - first) for first in firsts]
-    model.stop_training = False
-    logs: dict[str, Any] = {}
-    watchers.on_train_begin()
-    # As BackupAndRestore sets it, to go on from there.
-    for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
-        reset_metrics(model)
-        watchers.on_epoch_begin(epoch)
-        for first, size, begun in zip(firsts, sizes, ahead(sizes), strict=True):
-            watchers.on_train_batch_begin(first)
-            try:
-                logs = call(begun)
-            except tf.errors.OutOfRangeError:
-                # It can be read only once, and has ended: so does the training, as in Model.fit.
-                model.stop_training = True
-                break
-            watchers.on_train_batch_end(first + size - 1, logs)
-            if model.stop_training and any_stops is None:
-                break
-        logs = logs_of_all(logs)
-        watchers.on_epoch_end(epoch, logs)
-        if any_stops is not None:
-            # On the others too, which would wait for it.
-            model.stop_training = bool(any_stops(tf.constant(float(model.stop_training))))
-        if model.stop_training:
-            break
-    if model.optimizer is not None:
-        model.optimizer.finalize_variable_values(model.trainable_variables)
-    watchers.on_train_end(logs)
-
-
 class Validation(keras.callbacks.Callback):
     """Evaluates the model after each epoch, and adds the figures to those of the training."""
 

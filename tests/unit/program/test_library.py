@@ -113,66 +113,6 @@ def test_a_history_goes_on_with_its_training(tmp_path: Path, saved: str | None) 
     assert asked(None, 1, "history.csv", TF_CONFIG=second) == []
 
 
-class Ended(Exception):
-    """Stands for what TensorFlow raises at the end of an input."""
-
-
-class Watcher:
-    """Stands for a list of callbacks: notes what it is told, and stops after some step."""
-
-    def __init__(self, model: SimpleNamespace, stops_after: int | None) -> None:
-        self.params = {"steps": 5, "epochs": 3}
-        self.heard: list[Any] = []
-        self._model = model
-        self._stops_after = stops_after
-
-    def on_train_batch_end(self, step: int, logs: dict[str, Any]) -> None:
-        self.heard.append((step, logs["steps"]))
-        self._model.stop_training |= step == self._stops_after
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_: self.heard.append(name) if "batch" not in name else None
-
-
-def trained(stops_after: int | None = None, ends: int | None = None, **options: Any) -> list[Any]:
-    """Return what callbacks hear of a training whose input ends in a call, if at all."""
-    model = SimpleNamespace(_initial_epoch=1, optimizer=None)
-    watchers, calls = Watcher(model, stops_after), iter(range(100))
-
-    def call(size: int) -> dict[str, Any]:
-        if next(calls) == ends:
-            raise Ended
-        return {"steps": size}
-
-    train = of_library(
-        "keras_training",
-        "train",
-        reset_metrics=lambda _: None,
-        tf=SimpleNamespace(constant=float, errors=SimpleNamespace(OutOfRangeError=Ended)),
-    )
-    train(model, watchers, call, lambda logs: logs, steps_per_execution=2, **options)
-    return watchers.heard
-
-
-FIRST_AND_LAST = ["on_epoch_begin", (1, 2), (3, 2), (4, 1), "on_epoch_end"]
-
-
-def test_the_loop_makes_each_step_of_each_epoch_that_is_left() -> None:
-    assert trained() == ["on_train_begin", *FIRST_AND_LAST * 2, "on_train_end"]
-    halves = trained(ahead=lambda sizes: (size / 2 for size in sizes))
-    assert halves[1:5] == ["on_epoch_begin", (1, 1.0), (3, 1.0), (4, 0.5)]
-
-
-def test_one_worker_stops_at_once_and_several_after_the_epoch() -> None:
-    assert trained(stops_after=1)[1:-1] == ["on_epoch_begin", (1, 2), "on_epoch_end"]
-    assert trained(stops_after=1, any_stops=lambda mine: mine > 0)[1:-1] == FIRST_AND_LAST
-    assert trained(any_stops=lambda _: True)[1:-1] == FIRST_AND_LAST
-
-
-def test_an_input_that_ends_ends_the_training() -> None:
-    assert trained(ends=1)[1:-1] == ["on_epoch_begin", (1, 2), "on_epoch_end"]
-
-
 def test_caches_are_called_as_those_who_remove_them_expect() -> None:
     """The engine removes what a killed program has left by the beginning of its name."""
     assert f'prefix="{CACHES}"' in (FOLDER / "keras_training.py").read_text(encoding="utf-8")
