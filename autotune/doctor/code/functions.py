@@ -239,7 +239,7 @@ class Functions(Names):
             for site in () if function in self._traced else self.sites[function]:
                 meant = self.follow(site.func)
                 if meant and not meant.compiled:
-                    calls.put(self.function_of(site), function)
+                    calls.setdefault(self.function_of(site), []).append(function)
         shown = map(self.function_of, filter(self._only_python, self.calls))
         return reached({None, *shown} - self._traced, calls.__getitem__)
 

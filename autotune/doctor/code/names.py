@@ -63,9 +63,9 @@ class Names(Tree):
 
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
-        self._dotted: dict[ast.expr | int, str] = {}
+        self._dotted: dict[int, str] = {}
 
-    def bindings_of(self, node: ast.AST) -> list[Binding]:
+    def bindings_of(self, node: ast.AST | None) -> list[Binding]:
         """Return all that a name may stand for; nothing for another node."""
         if not isinstance(node, ast.Name):
             return []
@@ -139,7 +139,8 @@ class Names(Tree):
             if isinstance(node, Function | ast.ClassDef | Comprehension):
                 opened[node] = Scope(node, scope)
             if isinstance(node, ast.arg):
-                opened[self.function_with(node)].names.put(node.arg, Binding(node))
+                own = opened[self.function_with(node)].names
+                own.setdefault(node.arg, []).append(Binding(node))
             if isinstance(node, ast.Global | ast.Nonlocal):
                 is_global = isinstance(node, ast.Global)
                 for name in node.names:
@@ -147,18 +148,27 @@ class Names(Tree):
             while isinstance(node, ast.NamedExpr) and isinstance(scope.node, Comprehension):
                 scope = scope.outer or root  # It binds outside of comprehensions.
             for name, binding in _bindings(node) if isinstance(node, _BINDS) else ():
-                scope.elsewhere.get(name, scope).names.put(name, binding)
+                scope.elsewhere.get(name, scope).names.setdefault(name, []).append(binding)
         return at
 
-    def dotted(self, node: ast.expr) -> str:
+    def dotted(self, node: ast.expr | None, depth: int = 0) -> str:
         """Return what an expression stands for, such as `tf.distribute.MirroredStrategy`.
 
         TensorFlow is `tf`, Keras is `keras`, however it was imported: `keras` and `tf.keras` alike.
         Empty where that is not certain, and for what the module defines by itself.
         """
-        if node not in self._dotted:
-            self._dotted[node] = self._named(node, 0)
-        return self._dotted[node]
+        if depth > _DEEPEST:
+            return ""
+        if isinstance(node, ast.Attribute):
+            owner = self.dotted(node.value, depth + 1)
+            return same(f"{owner}.{node.attr}") if owner else ""
+        bindings = self.bindings_of(node)
+        key = id(bindings)
+        if bindings and key not in self._dotted:
+            self._dotted[key] = ""  # A name that stands for itself stands for nothing certain.
+            found = {same(it.dotted) or self.dotted(it.plain, depth + 1) for it in bindings}
+            self._dotted[key] = found.pop() if len(found) == 1 else ""
+        return self._dotted.get(key, "")
 
     def called(self, node: ast.AST | None) -> str:
         """Return what a call calls, by its dotted name; empty for another node."""
@@ -166,25 +176,6 @@ class Names(Tree):
 
     def calls_of(self, *names: str) -> list[ast.Call]:
         return [each for each in self.calls if self.dotted(each.func) in names]
-
-    def _named(self, node: ast.expr, depth: int) -> str:
-        if depth > _DEEPEST:
-            return ""
-        if isinstance(node, ast.Attribute):
-            owner = self._named(node.value, depth + 1)
-            return same(f"{owner}.{node.attr}") if owner else ""
-        bindings = self.bindings_of(node)
-        key = id(bindings)
-        if bindings and key not in self._dotted:
-            self._dotted[key] = ""  # A name that stands for itself stands for nothing certain.
-            found = {self._bound_to(each, depth) for each in bindings}
-            self._dotted[key] = found.pop() if len(found) == 1 else ""
-        return self._dotted.get(key, "")
-
-    def _bound_to(self, binding: Binding, depth: int) -> str:
-        if binding.dotted:
-            return same(binding.dotted)
-        return self._named(binding.plain, depth + 1) if binding.plain is not None else ""
 
     def class_named(self, node: ast.expr) -> ast.ClassDef | None:
         binding = self.only(node)

@@ -20,16 +20,13 @@ class Lists(dict[Key, list[Value]]):
     def __missing__(self, key: Key) -> list[Value]:
         return []
 
-    def put(self, key: Key, value: Value) -> None:
-        self.setdefault(key, []).append(value)
-
 
 def grouped(pairs: Iterable[tuple[Key | None, Value]]) -> Lists[Key, Value]:
     """Return values by their keys, without those that have none."""
     found = Lists[Key, Value]()
     for key, value in pairs:
         if key is not None:
-            found.put(key, value)
+            found.setdefault(key, []).append(value)
     return found
 
 
@@ -51,7 +48,12 @@ class Tree:
         self.root = root
         self.parents: dict[ast.AST, ast.AST] = {}
         self.children: dict[ast.AST, list[ast.AST]] = {}
-        self._link()
+        waiting: list[ast.AST] = [root]
+        for node in waiting:
+            inside = [it for it in ast.iter_child_nodes(node) if not isinstance(it, _SHARED)]
+            self.children[node] = inside
+            self.parents |= dict.fromkeys(inside, node)
+            waiting += inside
         self.nodes = [*self.walk(root)]
         self.calls = [each for each in self.nodes if isinstance(each, ast.Call)]
         self.functions = [each for each in self.nodes if isinstance(each, Function)]
@@ -114,14 +116,6 @@ class Tree:
                 return
             if isinstance(each, kinds) and holds(each, part):
                 yield each
-
-    def _link(self) -> None:
-        waiting: list[ast.AST] = [self.root]
-        for node in waiting:
-            inside = [it for it in ast.iter_child_nodes(node) if not isinstance(it, _SHARED)]
-            self.children[node] = inside
-            self.parents |= dict.fromkeys(inside, node)
-            waiting += inside
 
 
 def holds(node: Function | ast.ClassDef | Loop | Comprehension, part: ast.AST) -> bool:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from autotune.doctor.code.functions import Functions, last_name
+from autotune.doctor.code.functions import Functions, argument, last_name
 from autotune.doctor.code.kinds import (
     DISTRIBUTING,
     ELEMENTS,
@@ -298,9 +298,8 @@ def _elements(node: Node, key: Key) -> list[ast.expr] | None:
 
 
 def _gives_one_dataset(call: ast.Call) -> bool:
-    options = {each.arg: each.value for each in call.keywords}
-    split = options.get("split")
-    return "with_info" not in options and isinstance(split, ast.Constant) and bool(split.value)
+    split, several = argument(call, None, "split"), argument(call, None, "with_info")
+    return not several and isinstance(split, ast.Constant) and bool(split.value)
 
 
 def _plain(annotation: ast.expr) -> ast.expr:
