@@ -54,25 +54,23 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     root = text.parse()
     try:
         module = Module(root, target) if uses_tensorflow(root) else None
-        found = dict.fromkeys(_found(text, module, chosen.values()) if module else ())
+        found = dict.fromkeys(_found(text, module, chosen.values(), silent) if module else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
-    findings = tuple(
-        each
-        for line, last, each in sorted(found, key=lambda each: (each[0], each[2].place.column))
-        if silent.isdisjoint(product((line, last, _WHOLE_FILE), (each.rule, _EVERYTHING)))
-    )
-    return Report(findings=findings, troubles=(*text.troubles, *troubles), files=1)
+    findings = sorted(found, key=lambda it: (it.place.cell or 0, it.place.line, it.place.column))
+    return Report(findings=(*findings,), troubles=(*text.troubles, *troubles), files=1)
 
 
-def _found(text: Text, module: Module, asked: Iterable[Rule]) -> Iterator[tuple[int, int, Finding]]:
-    """Yield what is found, each with its first and last line in the text as a whole."""
+def _found(
+    text: Text, module: Module, asked: Iterable[Rule], silent: set[tuple[int, str]]
+) -> Iterator[Finding]:
     for rule in asked:
         for node, sentence, *edits in rule.check(module):
-            line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
-            edit = edits[0] if edits and not text.cells else None
-            found = Finding(rule.name, rule.severity, text.place(node), sentence, edit)
-            yield line, last or line, found
+            line = getattr(node, "lineno", 1)
+            lines = (line, getattr(node, "end_lineno", None) or line, _WHOLE_FILE)
+            if silent.isdisjoint(product(lines, (rule.name, _EVERYTHING))):
+                edit = edits[0] if edits and not text.cells else None
+                yield Finding(rule.name, rule.severity, text.place(node), sentence, edit)
 
 
 def _suppressions(text: Text) -> tuple[set[tuple[int, str]], list[Trouble]]:

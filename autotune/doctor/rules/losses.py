@@ -125,12 +125,9 @@ def _is_of_model(module: Module, node: ast.expr) -> bool:
 
 
 def _is_mean_of_replica(module: Module, node: ast.expr) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _reduces(module, node.left, _SUMS) and _counts_one_replica(module, node.right)
-    if _reduces(module, node, _MEANS):
-        return True
-    size = _batch_of_average(module, node)
-    return size is not None and _counts_one_replica(module, size)
+    size = _size(module, node)
+    by_one = size is not None and _counts_one_replica(module, size)
+    return by_one or _reduces(module, node, _MEANS)
 
 
 def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
@@ -145,20 +142,12 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.expr) -> bool:
-    if isinstance(op, ast.Div):
-        return _is_again(module, left, right)
-    if not isinstance(op, ast.Mult):
-        return False
-    shares = [(left, _share(module, right)), (right, _share(module, left))]
-    return any(_is_again(module, value, by) for value, by in shares if by)
-
-
-def _share(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return n, where an expression is 1 / n."""
-    match _only_value(module, node):
-        case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
-            return by
-    return None
+    divided = [(left, right)] if isinstance(op, ast.Div) else []
+    for value, factor in ((left, right), (right, left)) if isinstance(op, ast.Mult) else ():
+        match _only_value(module, factor):
+            case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
+                divided.append((value, by))
+    return any(_is_again(module, value, by) for value, by in divided)
 
 
 def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
@@ -172,10 +161,8 @@ def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
 
 
 def _is_divided(module: Module, node: ast.expr) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        return _reduces(module, node.left, _SUMS) and _counts_all(module, node.right)
-    if module.called(node) in _AVERAGES:
-        size = _batch_of_average(module, node)
+    size = _size(module, node)
+    if size is not None or module.called(node) in _AVERAGES:
         return size is None or _counts_all(module, size)
     # A loss of Keras 3 without a given reduction divides by itself.
     made = _loss_object(module, node.func) if isinstance(node, ast.Call) else None
@@ -224,9 +211,11 @@ def _reduces(module: Module, node: ast.expr, names: Collection[str]) -> bool:
     return False
 
 
-def _batch_of_average(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return the number of examples that TensorFlow divides a loss by, if one is given."""
+def _size(module: Module, node: ast.expr) -> ast.expr | None:
+    """Return the number of examples that a sum is divided by, here or by TensorFlow."""
     match node:
+        case ast.BinOp(total, ast.Div(), size) if _reduces(module, total, _SUMS):
+            return size
         case ast.Call() as call if module.called(call) in _AVERAGES:
             return argument(call, None, "global_batch_size")
     return None

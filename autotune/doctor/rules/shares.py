@@ -86,8 +86,7 @@ def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:
 
 @rule
 def shards_off(module: Module) -> Hits:
-    types = [each.annotation for each in module.nodes if isinstance(each, ast.arg)]
-    given = {module.dotted(each) for each in types if each}
+    given = {module.dotted(it.annotation) for it in module.nodes if isinstance(it, ast.arg)}
     if not (module.strategies | given) & MULTI_WORKER or _shards_itself(module):
         return
     for node in module.attributes["OFF"]:
