@@ -6,7 +6,7 @@ from textwrap import indent
 
 from rich.text import Text
 
-from autotune.doctor.report import Finding, Place, Report, Severity
+from autotune.doctor.report import Place, Report, Severity
 from autotune.doctor.rule import HERE, Rule
 from autotune.doctor.rules import rules
 from autotune.installed import VERSION
@@ -69,17 +69,12 @@ def json_document(report: Report) -> str:
     return json.dumps(members, indent=2) + "\n"
 
 
-def _sentence(finding: Finding) -> str:
-    return f"{finding.sentence} {rules()[finding.rule].instead}"
-
-
 def github_annotations(report: Report) -> str:
-    found = [
-        f"::{each.severity} title={each.rule},{_where(each.place)}::{_escaped(_sentence(each))}\n"
-        for each in report.findings
-    ]
-    notes = [f"::{each.level}::{_escaped(each.text)}\n" for each in report.troubles]
-    return "".join((*found, *notes))
+    text = ""
+    for each in report.findings:
+        text += f"::{each.severity} title={each.rule},{_where(each.place)}::"
+        text += f"{_escaped(f'{each.sentence} {rules()[each.rule].instead}')}\n"
+    return text + "".join(f"::{it.level}::{_escaped(it.text)}\n" for it in report.troubles)
 
 
 def _where(place: Place) -> str:

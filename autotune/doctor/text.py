@@ -37,8 +37,7 @@ class Text:
     def parse(self) -> ast.Module:
         """Return its syntax tree, or raise CodeError where it is no Python."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Of what the code escapes in its texts, say.
+            with warnings.catch_warnings(action="ignore"):  # Of what the code escapes in its texts.
                 return ast.parse(self.content)
         except SyntaxError as exc:
             raise CodeError(

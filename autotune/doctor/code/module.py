@@ -35,11 +35,9 @@ class Module(Values):
 
     def methods(self, kind: Kind, *names: str) -> Iterator[tuple[ast.Call, ast.expr]]:
         for call in self.calls:
-            func = call.func
-            if not isinstance(func, ast.Attribute) or func.attr not in names:
-                continue
-            if self.kind(func.value) is kind:
-                yield call, func.value
+            match call.func:
+                case ast.Attribute(owner, name) if name in names and self.kind(owner) is kind:
+                    yield call, owner
 
     @cached_property
     def runs(self) -> dict[ast.Call, Function | None]:

@@ -38,7 +38,8 @@ def strategy_never_run(module: Module) -> Hits:
         return
     loops = [each for each in _loops(module) if _trains(module, each, made)]
     for loop in loops:
-        if not any(_leads_to(module, loop, each) for each in loops):
+        called, others = _called_in(module, loop), (each for each in loops if each is not loop)
+        if not any(module.inside(it, loop) or module.function_of(it) in called for it in others):
             place = loop.test if isinstance(loop, ast.While) else loop.iter
             yield place, "The strategy runs nothing in this file: this loop trains on one device."
 
@@ -132,11 +133,6 @@ def _loops(module: Module) -> Iterator[PythonLoop]:
 
 def _called_in(module: Module, loop: PythonLoop) -> set[Function]:
     return module.all_called(module.meant(each.func) for each in module.calls_in(loop))
-
-
-def _leads_to(module: Module, loop: PythonLoop, other: PythonLoop) -> bool:
-    called = module.inside(other, loop) or module.function_of(other) in _called_in(module, loop)
-    return loop is not other and called
 
 
 def _trains(module: Module, loop: PythonLoop, made: set[ast.AST]) -> bool:

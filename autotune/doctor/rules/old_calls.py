@@ -37,7 +37,7 @@ class Old:
         self._verb, self._renamed = table["verb"], table.get("renamed", ())
 
     def check(self, module: Module) -> Hits:
-        for node, dotted in (*_imported(module), *self._mentioned(module).items()):
+        for node, dotted in (*_imported(module), *self._mentioned(module)):
             within = [it for it in self.names if it.endswith(".") and f"{dotted}.".startswith(it)]
             name = dotted if dotted in self.names else max(within, key=len, default="")
             is_gone = name and module.target >= self._since.get(name, module.target)
@@ -54,14 +54,12 @@ class Old:
                     renamed = at_end(node, name, today.rpartition(".")[2])
                     yield call, sentence, renamed if name in self._renamed else None
 
-    def _mentioned(self, module: Module) -> dict[ast.Attribute, str]:
-        found = {}
+    def _mentioned(self, module: Module) -> Iterator[tuple[ast.Attribute, str]]:
         for name in self.names:
             for node in module.attributes[name.rstrip(".").rpartition(".")[2]]:
                 if module.dotted(node) == name.rstrip("."):
                     whole = _whole(module, node) if name.endswith(".") else node
-                    found[whole] = module.dotted(whole)
-        return found
+                    yield whole, module.dotted(whole)
 
 
 def by_kind(members: Mapping[str, str]) -> Members:

@@ -102,16 +102,12 @@ def _shards_itself(module: Module) -> bool:
         return True
     members = [each for name in _SHARES for each in module.attributes[name]]
     names = [each for name, found in module.loads.items() if _is_share(name) for each in found]
-    return not all(_is_only_compared(module, each) for each in (*members, *names))
+    # Who asks which worker this is may only decide what it does besides reading.
+    parents = [module.parents[each] for each in (*members, *names)]
+    asks = (it for it in parents if getattr(it, "attr", "") not in _SHARES)
+    return not all(isinstance(each, ast.Compare) for each in asks)
 
 
 def _is_share(name: str) -> bool:
     plain = name.lower().replace("shard_policy", "").replace("autoshardpolicy", "")
     return any(word in plain for word in _SHARE_WORDS)
-
-
-def _is_only_compared(module: Module, node: ast.AST) -> bool:
-    """Return whether who asks which worker this is only decides what it does besides reading."""
-    parent = module.parents[node]
-    chained = isinstance(parent, ast.Attribute) and parent.attr in _SHARES
-    return chained or isinstance(parent, ast.Compare)
