@@ -17,7 +17,7 @@ from typing import Literal
 from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.machine import Machine
-from autotune.stats.efficiency import examples_needed
+from autotune.stats.efficiency import predicted_examples
 from autotune.stats.intervals import Interval
 from autotune.strategies import update_batch
 from autotune.text import hint, rate
@@ -64,8 +64,8 @@ class Objective:
         """
         if self.batches is Batches.ALIKE or facts.learning is None:
             return rate  # Or nobody has said which batch is the user's own.
-        needed = examples_needed(facts.learning, update_batch(configuration))
-        return None if needed is None else rate / needed.high
+        needed = predicted_examples(facts.learning, update_batch(configuration))
+        return None if needed is None else rate / needed.examples.high
 
     def short(self, value: float) -> str:
         """Return a figure with its unit."""

@@ -13,7 +13,7 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
-from autotune.stats.efficiency import examples_needed, learning_rate_factor
+from autotune.stats.efficiency import learning_rate_factor, predicted_examples
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.strategies import distribution, update_batch
@@ -86,10 +86,10 @@ class Gain(NamedTuple):
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
     """Return what a batch gains; None where it is not known what an example teaches there."""
-    needed = examples_needed(learning, arms.batch)
+    needed = predicted_examples(learning, arms.batch)
     if needed is None:
         return None
-    return Gain(arms, needed, learning_rate_factor(learning, arms.batch))
+    return Gain(arms, needed.examples, learning_rate_factor(learning, arms.batch))
 
 
 def learning_lines(result: ResultData) -> Iterator[str]:

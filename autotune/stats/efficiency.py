@@ -37,15 +37,9 @@ class Efficiency(Value):
         return around(self.log, SDS * self.sd)
 
 
-def examples_needed(learning: Learning, batch: int) -> Interval | None:
-    """Return what a global batch costs in examples; None where nothing is known of it."""
-    predicted = predicted_examples(learning, batch)
-    return predicted.examples if predicted else None
-
-
 @lru_cache(maxsize=256)
 def predicted_examples(learning: Learning, batch: int) -> Efficiency | None:
-    """Return what gradients let expect that a batch costs in examples; None if they tell nothing.
+    """Return what gradients let expect that a global batch costs; None if they tell nothing.
 
     Of several probes the one counts by which a change costs more: what a training gains by a
     larger batch late is not there in its beginning, and the other way round.
@@ -102,8 +96,8 @@ def _progress(moments: Moments, batch: int) -> float:
 def _of_probe(probe: GradientProbe, learning: Learning, batch: int) -> Efficiency | None:
     """Return the estimate and its jackknife error; None where the gradients are all noise."""
     formula = _by_noise_scale if learning.rule is UpdateRule.PLAIN else _by_progress
-    value = formula(probe.whole, batch, learning.batch)
-    parts = [formula(each, batch, learning.batch) for each in probe.without]
+    every = (probe.whole, *probe.without)
+    value, *parts = (formula(each, batch, learning.batch) for each in every)
     known = [each for each in parts if each is not None]
     if value is None or len(known) < len(parts):
         return None

@@ -68,10 +68,6 @@ class Module(Values):
     def in_strategy_scope(self, node: ast.AST) -> bool:
         return any(self.inside(node, each) for each, _ in self.strategy_scopes)
 
-    def is_conditional(self, node: ast.AST) -> bool:
-        """Return whether a condition around a node may be about the strategy."""
-        return any(isinstance(each, ast.If) for each in self.above(node))
-
     def strategies_over(self, node: ast.AST) -> set[str]:
         """Return the dotted names of the strategies in whose scope a node may run."""
         places = reached([node], lambda each: self.sites[self.function_of(each)])

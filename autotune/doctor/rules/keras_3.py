@@ -137,9 +137,9 @@ def keras_fit_on_workers(module: Module) -> Hits:
         if isinstance(func, ast.Attribute) and func.attr in _METHODS:
             over = _strategies_of(module, func.value) if _is_model(module, func.value) else set()
             failing = {each for each in over if func.attr in _FAILS.get(each, ())}
-            unclear = failing < over and module.is_conditional(call)
-            if failing and not unclear and not is_guarded(module, call):
-                yield call, f"Keras 3 fails in `{func.attr}` under {_first(failing)}."
+            strategy = _certain(module, call, failing, over)
+            if strategy and not is_guarded(module, call):
+                yield call, f"Keras 3 fails in `{func.attr}` under {strategy}."
 
 
 @rule
@@ -148,14 +148,14 @@ def accumulation_on_replicas(module: Module) -> Hits:
         steps = module.constant(argument(call, None, "gradient_accumulation_steps"))
         if steps is not None and made_by(module.dotted(call.func)) is Kind.OPTIMIZER:
             over = module.strategies_over(call)
-            unclear = ONE_DEVICE in over and module.is_conditional(call)
-            if over - {ONE_DEVICE} and not unclear:
-                strategy = _first(over - {ONE_DEVICE})
+            if strategy := _certain(module, call, over - {ONE_DEVICE}, over):
                 yield call, f"Keras 3 cannot accumulate gradients under {strategy}."
 
 
-def _first(strategies: set[str]) -> str:
-    return min(strategies).rpartition(".")[2]
+def _certain(module: Module, call: ast.Call, failing: set[str], over: set[str]) -> str:
+    """Return the name of a strategy that fails, unless a condition may be about it."""
+    unclear = failing < over and any(isinstance(it, ast.If) for it in module.above(call))
+    return "" if unclear or not failing else min(failing).rpartition(".")[2]
 
 
 def _is_model(module: Module, node: ast.expr) -> bool:
