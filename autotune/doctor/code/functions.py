@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 
@@ -26,31 +26,35 @@ _RUN_AS_PYTHON = {"tf.py_function", "tf.numpy_function", "tf.print"}
 _ASKS = {"get_replica_context", "replica_id_in_sync_group"}
 
 
-@dataclass(frozen=True, eq=False)
-class Meant:
-    function: Function
-    compiled: bool = False
-    """Whether it is compiled where it is called in this way."""
-
-
 Named = dict[str | None, ast.expr]
 Given = tuple[ast.expr | None, bool]
 """What a call gives for a parameter, None if that is not certain, and whether one by one."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Arguments:
-    values: list[ast.expr]
-    keywords: Named
-    is_method: bool
+class Meant:
+    """A function with what it is given, before or in a call."""
+
+    function: Function
+    compiled: bool = False
+    """Whether it is compiled where it is called in this way."""
+    is_method: bool = False
     """Whether the first parameter is the object itself."""
+    values: tuple[ast.expr, ...] = ()
+    keywords: Named = field(default_factory=dict)
     is_each: bool = False
 
-    def give(self, function: Function, parameter: ast.arg) -> Given | None:
-        """Return what they give for a parameter; None if nothing, so that its default counts."""
+    def filled(
+        self, values: Iterable[ast.expr], keywords: Named, *, is_each: bool = False
+    ) -> "Meant":
+        every = (*self.values, *values)
+        return replace(self, values=every, keywords=self.keywords | keywords, is_each=is_each)
+
+    def give(self, parameter: ast.arg) -> Given | None:
+        """Return what is given for a parameter; None if nothing, so that its default counts."""
         if parameter.arg in self.keywords:
             return self.keywords[parameter.arg], False
-        positional = [*function.args.posonlyargs, *function.args.args]
+        positional = [*self.function.args.posonlyargs, *self.function.args.args]
         if parameter not in positional or any(isinstance(e, ast.Starred) for e in self.values):
             return None, False
         bound = self.is_method and positional[0].arg in {"self", "cls"}
@@ -87,9 +91,11 @@ class Functions(Names):
 
     def _called_for(self, node: ast.Call, depth: int) -> Meant | None:
         """Return the function that a wrapper is given, or that a function of the module returns."""
-        if self._wraps(node.func):
+        if self.compiles(node.func) or self.dotted(node.func) in _WRAPPERS:
             inner = self._follow(node.args[0], depth + 1) if node.args else None
-            return inner and Meant(inner.function, inner.compiled or self.compiles(node.func))
+            if inner and self.dotted(node.func) == _PARTIAL:
+                inner = inner.filled(node.args[1:], _named(node))
+            return inner and replace(inner, compiled=inner.compiled or self.compiles(node.func))
         maker = self._follow(node.func, depth + 1)
         results = self.returned[maker.function] if maker and not maker.compiled else []
         return self._follow(results[0], depth + 1) if len(results) == 1 else None
@@ -99,11 +105,13 @@ class Functions(Names):
         if owner is None:
             return None
         method, values = self.method(owner, node.attr), self.member_values(owner, node.attr)
+        is_method = self.class_named(node.value) is None
         if method is not None:
             # Where a member of the same name is assigned, it is most often the compiled method.
             compiled = any(isinstance(it, ast.Call) and self.compiles(it.func) for it in values)
-            return Meant(method, compiled or self.is_decorated_to_compile(method))
-        return self._follow(values[0], depth + 1) if len(values) == 1 else None
+            return Meant(method, compiled or self.is_decorated_to_compile(method), is_method)
+        found = self._follow(values[0], depth + 1) if len(values) == 1 else None
+        return found and replace(found, is_method=is_method)
 
     def compiles(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):
@@ -113,9 +121,6 @@ class Functions(Names):
         value = self.value(node)
         made = isinstance(value, ast.Call) and self.compiles(value)
         return made or self.dotted(node) == "tf.function"
-
-    def _wraps(self, node: ast.expr) -> bool:
-        return self.compiles(node) or self.dotted(node) in _WRAPPERS
 
     def is_decorated_to_compile(self, function: Function) -> bool:
         return any(map(self.compiles, getattr(function, "decorator_list", ())))
@@ -156,51 +161,33 @@ class Functions(Names):
         function = self.function_with(parameter)
         default = _default(function.args, parameter)
         calls = self._arguments[function]
-        found = [given for call in calls if (given := call.give(function, parameter))]
+        found = [given for call in calls if (given := call.give(parameter))]
         return found if default is None else [*found, (default, False)]
 
     @cached_property
-    def _arguments(self) -> Lists[Function, _Arguments]:
-        return grouped(chain.from_iterable(map(self._given_by, self.calls)))
+    def _arguments(self) -> Lists[Function, Meant]:
+        found = chain.from_iterable(map(self._given_by, self.calls))
+        return grouped((each.function, each) for each in found)
 
-    def _given_by(self, call: ast.Call) -> Iterator[tuple[Function, _Arguments]]:
+    def _given_by(self, call: ast.Call) -> Iterator[Meant]:
         named = _named(call)
         if start := self.method(self.class_of(call), "__init__"):
-            yield start, _Arguments(call.args, named, is_method=True)
-        if function := self.meant(call.func):
-            yield function, self._filled(call.func, call.args, named)
+            yield Meant(start, is_method=True).filled(call.args, named)
+        if meant := self.follow(call.func):
+            yield meant.filled(call.args, named)
         if self.meant(call) is None:
             yield from self._handed_over(call, named)
 
-    def _handed_over(self, call: ast.Call, named: Named) -> Iterator[tuple[Function, _Arguments]]:
+    def _handed_over(self, call: ast.Call, named: Named) -> Iterator[Meant]:
         """Yield the functions that a call hands over, with the arguments for them."""
         name = last_name(call.func)
         for index, argument in enumerate((*call.args, *named.values())):
-            if function := self.meant(argument):
+            if meant := self.follow(argument):
                 after, options = call.args[index + 1 :], _items(named.get("kwargs"))
                 if name not in _NEXT_TO_IT | _ONE_BY_ONE:
                     together = named.get("args", after[0] if len(after) == 1 else None)
                     after = together.elts if isinstance(together, ast.Tuple | ast.List) else []
-                each = name in _ONE_BY_ONE
-                yield function, self._filled(argument, after, options, is_each=each)
-
-    def _filled(
-        self, reference: ast.expr, values: list[ast.expr], keywords: Named, *, is_each: bool = False
-    ) -> _Arguments:
-        while (inner := self._inner(reference)) is not None:
-            if isinstance(reference, ast.Call) and self.dotted(reference.func) == _PARTIAL:
-                values = [*reference.args[1:], *values]
-                keywords = _named(reference) | keywords
-            reference = inner
-        owner = reference.value if isinstance(reference, ast.Attribute) else None
-        is_method = owner is not None and self.class_named(owner) is None
-        return _Arguments(values, keywords, is_method, is_each)
-
-    def _inner(self, node: ast.expr) -> ast.expr | None:
-        """Return what a name stands for, or what a wrapper is given, on the way to a function."""
-        if not isinstance(node, ast.Call):
-            return self.value(node)
-        return node.args[0] if node.args and self._wraps(node.func) else None
+                yield meant.filled(after, options, is_each=name in _ONE_BY_ONE)
 
     def all_called(self, starts: Iterable[Function | None]) -> set[Function]:
         return reached(filter(None, starts), self._named_in.__getitem__)
