@@ -7,7 +7,7 @@
 import os
 import re
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -42,7 +42,7 @@ def check_paths(
     paths: Iterable[Path],
     chosen: Mapping[str, Rule],
     target: Version = NEWEST,
-    exclude: Iterable[str] = (),
+    exclude: Sequence[str] = (),
 ) -> Report:
     """Return what the chosen rules find in files, and in folders without excluded paths."""
     return sum_of(_check_file(each, chosen, target) for each in files_of(paths, exclude))
@@ -90,13 +90,12 @@ def _suppressions(text: Text) -> tuple[set[tuple[int, str]], list[Trouble]]:
     return silent, troubles
 
 
-def files_of(paths: Iterable[Path], exclude: Iterable[str] = ()) -> Iterator[Path]:
+def files_of(paths: Iterable[Path], exclude: Sequence[str] = ()) -> Iterator[Path]:
     """Yield the files themselves, and the Python files and notebooks of folders.
 
     Hidden folders and those of virtual environments are left out unless they are named.
     """
-    patterns = [*exclude]
-    each = (file for path in paths for file in (_walk(path, patterns) if path.is_dir() else [path]))
+    each = (file for path in paths for file in (_walk(path, exclude) if path.is_dir() else [path]))
     yield from dict.fromkeys(each)
 
 
@@ -128,7 +127,7 @@ def _check_file(path: Path, chosen: Mapping[str, Rule], target: Version) -> Repo
     return replace(sum_of(reports), files=1)
 
 
-def _walk(folder: Path, exclude: list[str]) -> Iterator[Path]:
+def _walk(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         here = Path(place)
         folders[:] = sorted(each for each in folders if not _is_skipped(here / each, exclude))
@@ -136,10 +135,10 @@ def _walk(folder: Path, exclude: list[str]) -> Iterator[Path]:
         yield from (each for each in files if not _is_excluded(each, exclude))
 
 
-def _is_skipped(folder: Path, exclude: list[str]) -> bool:
+def _is_skipped(folder: Path, exclude: Sequence[str]) -> bool:
     hidden = folder.name.startswith(".") or folder.name in _SKIPPED
     return hidden or _is_excluded(folder, exclude) or (folder / "pyvenv.cfg").is_file()
 
 
-def _is_excluded(path: Path, patterns: list[str]) -> bool:
+def _is_excluded(path: Path, patterns: Sequence[str]) -> bool:
     return any(fnmatch(path.name, each) or fnmatch(str(path), each) for each in patterns)

@@ -93,8 +93,6 @@ def verify(
 
 @dataclass(frozen=True)
 class _Check:
-    """One check of one recommendation."""
-
     saved: SavedConfiguration
     engine: Engine
     observer: Observer

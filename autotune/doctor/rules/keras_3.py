@@ -21,7 +21,7 @@ def keras_2_call(module: Module) -> Hits:
     if module.has_keras_3:
         yield from NAMES.check(module)
         for hit in (*_calls(module), *_members(module)):
-            if isinstance(hit[0], ast.expr) and not is_guarded(module, hit[0]):
+            if not is_guarded(module, hit[0]):
                 yield hit
 
 
