@@ -25,7 +25,7 @@ def in_turns(result: Result, arms: Sequence[Configuration], *, rounds: int, seed
         runner = Runner(
             engine, subject, Study(), folder=Path(folder), budget=budget, observer=nobody
         )
-        turns = Turns(runner, budget, arms, seed=seed)
+        turns = Turns(runner, arms, seed=seed)
         for _ in range(rounds):
             turns.take()
     return turns

@@ -54,7 +54,7 @@ class Runner:
         self.subject = subject
         self.study = study
         self._folder = folder
-        self._budget = budget
+        self.budget = budget
         self._most_memory = None if most_memory is None else int(most_memory * 2**30)
         self._observer = observer
         self.loads: list[Load] = []
@@ -79,7 +79,7 @@ class Runner:
                 number=number,
                 stage=stage,
                 configuration=configuration,
-                elapsed=self._budget.elapsed,
+                elapsed=self.budget.elapsed,
             )
         )
         batch, scorer = configuration.global_batch, self.subject.scorer
@@ -96,7 +96,7 @@ class Runner:
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
         result = self.engine.execute(self._request(configuration, folder), watch)
-        if isinstance(result.reason, Overdue) and self._budget.left <= 0:
+        if isinstance(result.reason, Overdue) and self.budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
             result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
@@ -110,7 +110,7 @@ class Runner:
 
     def _left_to_measure(self) -> float:
         """Return the seconds left; never long over for the first trial, which is to be finished."""
-        return self._budget.left if self.history.baseline else max(self._budget.unspent, 0.0)
+        return self.budget.left if self.history.baseline else max(self.budget.unspent, 0.0)
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""
@@ -162,7 +162,7 @@ class Runner:
         self._folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             trial = self._request(configuration, Path(folder) / "run")
-            left = max(self._budget.unspent, 0.0)
+            left = max(self.budget.unspent, 0.0)
             limits = replace(trial.limits, window=left, whole=left)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
@@ -186,7 +186,7 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
             certificate = certify(self.engine, candidate, Path(folder))
         lost = any(lacks_host(each.reason) for each in certificate.failures)
-        if lost or (certificate.failures and self._budget.left <= 0):
+        if lost or (certificate.failures and self.budget.left <= 0):
             # The limits were cut to the budget; a process that was ended by them proves nothing.
             return None
         if certificate.failures:
@@ -211,14 +211,14 @@ class Runner:
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
-        ended_at = self._budget.zero + self.engine.now()
+        ended_at = self.budget.zero + self.engine.now()
         trial = ended.model_copy(update={"ended_at": ended_at})
         if asked is None:
             self.study.append(trial)
         else:
             self.study.tell(asked, trial)
         self.history.add(trial)
-        self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
+        self._observer(TrialEnded(trial=trial, elapsed=self.budget.elapsed))
         return trial
 
     def _notify_lost_hosts(self) -> None:
@@ -253,10 +253,10 @@ class Runner:
         """
         grace = 15.0
         usual, costs = Limits(memory=self._most_memory), self.history.costs
-        whole = max(self._budget.unspent, 0) + grace
+        whole = max(self.budget.unspent, 0) + grace
         if self.history.baseline is None and math.isfinite(whole):
             return replace(usual, start=whole, first_step=whole, window=whole)
-        most = max(self._budget.left, 0) + grace
+        most = max(self.budget.left, 0) + grace
         first_call = costs.first_call(configuration)
         start = costs.start(configuration) - first_call
         return replace(

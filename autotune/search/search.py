@@ -28,13 +28,7 @@ from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.stopping import (
-    INTERRUPTIONS,
-    Budget,
-    Interruption,
-    interruption,
-    uninterrupted,
-)
+from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.space import ONE_DEVICE, Candidates
 from autotune.space.origin import choices, origins
 from autotune.strategies import update_batch
@@ -60,14 +54,13 @@ class Search:
     def __init__(
         self,
         runner: Runner,
-        budget: Budget,
         candidates: Candidates,
         options: SearchOptions,
         *,
         sampler: BaseSampler | None = None,
         pruner: BasePruner | None = None,
     ) -> None:
-        self._runner, self._budget, self._options = runner, budget, options
+        self._runner, self._budget, self._options = runner, runner.budget, options
         self._history = runner.history
         self._singles = candidates.one_device
         self._several = candidates.distributed
@@ -152,7 +145,7 @@ class Search:
                 self._try(each)
         if self._several and self._history.baseline:
             for timed in (time_exchanges, time_without_input):
-                timed(self._runner, self._budget, self._several, self._bounds)
+                timed(self._runner, self._several, self._bounds)
 
     def _first(self) -> Iterator[Configuration]:
         """Yield what is run first: compiled, with the largest step, and as a script would."""

@@ -176,7 +176,6 @@ class _Session:
         sampler, pruner = self.request.sampler, self.request.pruner
         return runner, Search(
             runner,
-            budget,
             prepared.found,
             options,
             sampler=sampler or sampler_named(options.sampler, options.seed),

@@ -18,7 +18,6 @@ from autotune.search.failures import ATTEMPTS
 from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, SURE_GAIN, interval_of
 from autotune.search.runner import Runner
-from autotune.search.stopping import Budget
 from autotune.stats.intervals import Interval
 from autotune.text import plural, times
 from autotune.trial import Stage, Trial, sustained
@@ -34,11 +33,8 @@ FEWEST = 3
 class Turns:
     """Runs each configuration once in every round, in random order."""
 
-    def __init__(
-        self, runner: Runner, budget: Budget, arms: Sequence[Configuration], *, seed: int
-    ) -> None:
+    def __init__(self, runner: Runner, arms: Sequence[Configuration], *, seed: int) -> None:
         self._runner = runner
-        self._budget = budget
         self._arms = list(arms)
         self._random = random.Random(seed)  # noqa: S311 - an order of runs, no secret
         self.taken = 0
@@ -47,7 +43,7 @@ class Turns:
         """Runs that were not measured, oldest first."""
 
     def affords(self) -> bool:
-        return self._runner.history.costs.total(self._arms) <= self._budget.left
+        return self._runner.history.costs.total(self._arms) <= self._runner.budget.left
 
     def take(self) -> None:
         for each in self._random.sample(self._arms, len(self._arms)):
@@ -93,18 +89,12 @@ class Contest:
     """
 
     def __init__(
-        self,
-        runner: Runner,
-        budget: Budget,
-        winner: Configuration,
-        question: Question | None,
-        *,
-        seed: int,
+        self, runner: Runner, winner: Configuration, question: Question | None, *, seed: int
     ) -> None:
         self._runner = runner
-        self._arms = [winner, *([question.challenger] if question else [])]
-        self._turns = Turns(runner, budget, self._arms, seed=seed)
-        self._learner = Learner(runner.history, self._arms)
+        arms = [winner, *([question.challenger] if question else [])]
+        self._turns = Turns(runner, arms, seed=seed)
+        self._learner = Learner(runner.history, arms)
         self._winner = winner
         self._question = question
 

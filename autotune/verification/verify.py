@@ -122,7 +122,7 @@ class _Check:
         return facts.model_copy(update={"learning": saved.facts.learning})
 
     def _compare(self, where: Situation, options: SearchOptions) -> Comparison:
-        saved, budget = self.saved, Budget(options, self.engine.now, self.began)
+        saved = self.saved
         subject = Subject(
             workload=saved.workload,
             facts=where.facts,
@@ -135,11 +135,11 @@ class _Check:
                 subject,
                 Study(),
                 folder=Path(folder),
-                budget=budget,
+                budget=Budget(options, self.engine.now, self.began),
                 observer=self.observer,
             )
             question = question_of(saved, where)
-            return Contest(runner, budget, saved.configuration, question, seed=options.seed).run()
+            return Contest(runner, saved.configuration, question, seed=options.seed).run()
 
     def _result(self, where: Situation, found: Comparison) -> Verification:
         saved = self.saved
