@@ -30,6 +30,41 @@ def test_names_are_followed_however_they_are_imported(line: str) -> None:
     assert found(code, head="") == ["run-outside-function"]
 
 
+@pytest.mark.parametrize(
+    ("reference", "call"),
+    [
+        ("partial(train, 0)", "train"),
+        ("partial(train, 0)", "self.step"),
+        ("self.train_it", "self.step"),
+        ("0", "self.made()"),
+    ],
+)
+def test_what_a_function_is_given_is_followed_however_it_is_called(
+    reference: str, call: str
+) -> None:
+    """By a name, by a member that holds it, by what a method returns."""
+    given = "0, strategy" if call == "train" else "strategy"
+    code = f"""
+    from functools import partial
+    strategy = tf.distribute.MirroredStrategy()
+    def train(_, ds):
+        for batch in batches:
+            ds.run(lambda: model(batch))
+    class Trainer:
+        def __init__(self):
+            self.step = {reference}
+        def train_it(self, ds):
+            for batch in batches:
+                ds.run(lambda: model(batch))
+        def made(self):
+            return self.train_it
+        def fit(self):
+            {call}({given})
+    Trainer().fit()
+    """
+    assert "run-outside-function" in found(code)
+
+
 def test_a_file_that_does_not_use_tensorflow_is_none_of_our_business() -> None:
     """The same names may mean something else there, as they do inside of TensorFlow."""
     code = """
