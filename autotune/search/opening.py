@@ -19,7 +19,7 @@ from autotune.config import Configuration
 from autotune.engine.folder import flocked
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Objective
-from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
+from autotune.search.parameters import RECORD, Parameters, frozen, root_cause
 from autotune.search.request import Subject, TuningRequest
 from autotune.search.study import Notify, Study
 from autotune.trial import Trial
@@ -90,8 +90,7 @@ def open_study(
 def made_for(storage: str, name: str) -> str:
     """Return what a study was made for, as JSON for `restore`."""
     study = optuna.load_study(study_name=name, storage=storage)
-    attributes = {key: study.user_attrs[key] for key in KEPT if key in study.user_attrs}
-    return json.dumps({"direction": study.direction.name.lower(), **attributes})
+    return json.dumps({"direction": study.direction.name.lower(), **study.user_attrs})
 
 
 def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
@@ -101,11 +100,12 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     attributes = json.loads(purpose)
-    study = optuna.create_study(study_name=name, storage=storage, direction=attributes["direction"])
-    for key in KEPT:
-        if key in attributes:
-            study.set_user_attr(key, attributes[key])
-    study.add_trials([frozen(each, each.examples_per_second) for each in trials])
+    direction = attributes.pop("direction")
+    study = optuna.create_study(study_name=name, storage=storage, direction=direction)
+    for key, value in attributes.items():
+        study.set_user_attr(key, value)
+    parameters = Parameters((), {})  # Each search declares its own.
+    study.add_trials([frozen(each, each.examples_per_second, parameters) for each in trials])
 
 
 def _database(url: str) -> RDBStorage:

@@ -24,8 +24,6 @@ RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""
 LEARNING = "learning"
 """Key of the user attribute that holds what was found of other batch sizes."""
-KEPT = (RECORD, LEARNING)
-"""Keys of a study's user attributes that go with it to another database."""
 STRATEGY = "strategy"
 
 
@@ -104,7 +102,7 @@ def state_of(trial: Trial, value: float | None) -> TrialState:
 def frozen(
     trial: Trial,
     value: float | None,
-    parameters: Parameters | None = None,
+    parameters: Parameters,
     shown: Mapping[int, float] | None = None,
 ) -> FrozenTrial:
     """Return a trial as the database keeps it, with its value by the objective.
@@ -112,13 +110,12 @@ def frozen(
     What it has shown on its way is by half seconds.
     """
     value = value if trial.measured else None
-    params = parameters.of(trial.configuration) if parameters else {}
-    domains = {name: parameters.distributions[name] for name in params} if parameters else {}
+    params = parameters.of(trial.configuration)
     made = create_trial(
         state=state_of(trial, value),
         value=value,
         params=params,
-        distributions=dict(domains),
+        distributions={name: parameters.distributions[name] for name in params},
         user_attrs={
             "stage": str(trial.stage),
             "outcome": str(trial.outcome),
