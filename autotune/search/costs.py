@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
-from autotune.plan import Plan
-from autotune.search.design import own_default
-from autotune.space import Candidates
 from autotune.stats.windows import BLOCK_SECONDS
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -141,35 +138,19 @@ def _start_of(trial: Trial) -> Start:
     return Start(max(trial.wall_seconds - running - first_call, 0.0), first_call)
 
 
-def with_times(
-    plan: Plan, candidates: Candidates, costs: Costs, prepared: float, options: SearchOptions
-) -> Plan:
-    """Return a plan with what its trials are expected to take, so many seconds from now."""
-    default = own_default(candidates.one_device, plan.facts, options)
-    challengers = [*{c.strategy: c for c in candidates.distributed[::-1]}.values()]
-    enough = with_profile(_seconds_to_verdict(default, challengers, costs), options)
-    every = [costs.seconds(each) for each in candidates.configurations]
-    return plan.model_copy(
-        update={
-            "exhaustive_seconds": sum(every),
-            "trial_seconds": costs.seconds(default),
-            "tracing_seconds": costs.first_call(default),
-            "enough_seconds": prepared + enough if challengers else None,
-        }
-    )
-
-
-def _seconds_to_verdict(
-    default: Configuration, challengers: list[Configuration], costs: Costs
+def seconds_to_verdict(
+    default: Configuration, several: Sequence[Configuration], costs: Costs, options: SearchOptions
 ) -> float:
-    """Return what it takes to try every strategy once and to compare the best in turns.
+    """Return the budget in which every strategy is tried once and the best are compared in turns.
 
     Beside each challenger one device runs once more, at the challenger's global batch.
     """
     one = costs.seconds(default)
-    challenger = max(map(costs.seconds, challengers), default=0.0)
-    explored = one + sum(costs.seconds(each) + one for each in challengers)
-    return explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
+    challengers = [costs.seconds(c) for c in {c.strategy: c for c in several[::-1]}.values()]
+    challenger = max(challengers)
+    explored = one + sum(each + one for each in challengers)
+    compared = FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
+    return with_profile(explored + compared, options)
 
 
 def with_profile(seconds: float, options: SearchOptions) -> float:
