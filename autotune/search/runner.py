@@ -14,10 +14,14 @@ from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
-from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, TrialRequest
+from autotune.engine.tasks.train import (
+    BetweenEpochs,
+    BetweenEpochsRequest,
+    TrialRequest,
+    trial_request,
+)
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
-from autotune.program import render
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import allreduce_request, seconds_of_step
 from autotune.search.costs import REFERENCE_RUNS, expected_start
@@ -59,7 +63,6 @@ class Runner:
         self._observer = observer
         self.loads: list[Load] = []
         """What other programs took of the machine during each run."""
-        self._scripts: dict[tuple[Configuration, bool], str] = {}
         self._lost_hosts: tuple[str, ...] = ()
         start = expected_start(subject.facts)
         self.history = History(still_known(study.trials), subject.scorer, start)
@@ -232,12 +235,12 @@ class Runner:
         self, configuration: Configuration, folder: Path, *, held: bool = False
     ) -> TrialRequest:
         subject = self.subject
-        return TrialRequest(
-            configuration=configuration,
-            script=self._script(configuration, held=held),
-            workload=subject.workload,
-            roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-            folder=folder,
+        return trial_request(
+            configuration,
+            subject.workload,
+            subject.facts,
+            subject.machine,
+            folder,
             seed=SCRIPT_SEED,
             held=held,
             fill=None if held else fill_of(configuration, subject),
@@ -265,15 +268,6 @@ class Runner:
             first_step=min(usual.first_step + first_call, most),
             window=min(usual.window + costs.call(configuration), most),
         )
-
-    def _script(self, configuration: Configuration, *, held: bool = False) -> str:
-        """Return the program; repeats and profiles run the same few again and again."""
-        subject, known = self.subject, (configuration, held)
-        if known not in self._scripts:
-            self._scripts[known] = render(
-                configuration, subject.workload, subject.facts, subject.machine, held=held
-            ).train
-        return self._scripts[known]
 
 
 class Certification:
