@@ -23,7 +23,7 @@ from autotune.search.bounds import Bounds, time_exchanges, time_without_input
 from autotune.search.costs import FEW_ROUNDS, with_profile
 from autotune.search.design import groups, nearest_first, own_default, plain
 from autotune.search.failures import HOPELESS
-from autotune.search.findings import Findings, drawn, entries_of, nothing_measured
+from autotune.search.findings import Drawn, Findings, nothing_measured
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
@@ -34,7 +34,7 @@ from autotune.search.stopping import (
     interruption,
     uninterrupted,
 )
-from autotune.space import ONE_DEVICE, Candidates
+from autotune.space import Candidates
 from autotune.space.origin import choices, origins
 from autotune.strategies import update_batch
 from autotune.trial import SHOWN, Stage
@@ -435,9 +435,7 @@ class Search:
         recommended = many if likely and many is not None else self._alone(now)
         scorer = self._runner.subject.scorer
         ratio = None if many is None else interval_of(gain.draws)
-        ratios = {(many, now.one): ratio} if many and ratio else {}
-        shown = drawn(self._learner, ratios)
-        limited = any(limit.strategy != ONE_DEVICE for limit in self._candidates.limits)
+        shown = Drawn(self._learner, {(many, now.one): ratio} if many and ratio else {})
         return Findings(
             recommended=recommended,
             decision=Decision(
@@ -453,14 +451,12 @@ class Search:
             ),
             baseline=now.one,
             default=self._default,
-            entries=entries_of(shown, self._learner, scorer, now.one),
+            entries=tuple(shown.entries(scorer, now.one)),
             value=scorer.values(interval_of(shown.logs[recommended])),
             gain_over_yours=shown.ratio(recommended, self._default),
             history=self._history,
             facts=self._runner.subject.facts,
-            distributable=len(self._several),
-            asked=limited or bool(self._several),
-            excluded=frozenset(self._candidates.excluded),
+            candidates=self._candidates,
             certificate=self._certification.of(recommended),
             cut=cut,
         )
