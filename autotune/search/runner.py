@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from autotune.checks.certificate import Certificate
@@ -90,7 +91,7 @@ class Runner:
         asked = self.study.ask(configuration, prunes=prunes)
         watch = MeasureWatch(
             score=lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
-            report=asked.report,
+            report=partial(self.study.report, asked),
             left=self._left_to_measure,
             epoch=epoch,
             ahead=PATIENCE_IN_REPEATS if stage is Stage.REPEAT else PATIENCE,

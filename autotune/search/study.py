@@ -15,9 +15,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import optuna
 from optuna.exceptions import OptunaError
@@ -55,27 +54,13 @@ Notify = Callable[[str], None]
 """Is given sentences that the user should know."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """A trial that Optuna was asked for, while it runs."""
 
     trial: optuna.trial.Trial
     configuration: Configuration
     prunes: bool
     """Whether the pruner may stop it."""
-    study: Study
-
-    def report(self, shown: Shown) -> float | None:
-        """Note what the run has shown so far.
-
-        Returns:
-            None, or, if it is to be stopped, an upper bound of its share of one device's score.
-        """
-        minimizes = self.trial.study.direction is StudyDirection.MINIMIZE
-        self.trial.set_user_attr(ERROR, shown.error)
-        self.trial.set_user_attr(CLIMB, shown.climb)
-        self.trial.report(1 / shown.score if minimizes else shown.score, shown.step)
-        return self.study.bound_of(self.trial) if self.prunes else None
 
 
 class Study:
@@ -158,7 +143,7 @@ class Study:
                 if found is None:
                     self._live.tell(trial, state=TrialState.FAIL)
                     continue
-                self._open = Asked(trial=trial, configuration=found, prunes=True, study=self)
+                self._open = Asked(trial, found, prunes=True)
             if not refused(self._open.configuration):
                 return self._open.configuration
             known = True
@@ -181,19 +166,26 @@ class Study:
         self._live.enqueue_trial(dict(self.parameters.of(configuration)))
         trial = self._live.ask()
         self.parameters.suggested(trial)
-        return Asked(trial=trial, configuration=configuration, prunes=prunes, study=self)
+        return Asked(trial, configuration, prunes)
 
     def tell(self, asked: Asked, trial: Trial) -> None:
         value = self.value(trial) if trial.measured else None
         self._live.tell(asked.trial, value, state_of(trial, value))
         self.append(trial, self._live.trials[asked.trial.number].intermediate_values)
 
-    def bound_of(self, trial: optuna.trial.Trial) -> float | None:
-        """Return an upper bound of a trial's share of one device's score, if it is to be stopped.
+    def report(self, asked: Asked, shown: Shown) -> float | None:
+        """Note what a run has shown so far.
 
-        Of a pruner that says none it is one.
+        Returns:
+            None, or, if it is to be stopped, an upper bound of its share of one device's score. Of
+            a pruner that says none it is one.
         """
-        if self.failure or not self._guarded(trial.should_prune, "pruner"):
+        trial, minimizes = asked.trial, self._live.direction is StudyDirection.MINIMIZE
+        trial.set_user_attr(ERROR, shown.error)
+        trial.set_user_attr(CLIMB, shown.climb)
+        trial.report(1 / shown.score if minimizes else shown.score, shown.step)
+        asks = asked.prunes and not self.failure
+        if not asks or not self._guarded(trial.should_prune, "pruner"):
             return None
         pruner = self._live.pruner
         return math.exp(pruner.bound) if isinstance(pruner, SlowerThanOneDevice) else 1.0
