@@ -199,19 +199,13 @@ class Runner:
                 reason=Uncertified(findings=certificate.failures),
                 wall_seconds=certificate.seconds,
             )
-            self._keep_unmeasured(configuration, Stage.REPEAT, ended)
+            self._keep(trial_of(len(self.study.trials), Stage.REPEAT, configuration, ended))
         return certificate
 
     def skip(self, configuration: Configuration, reason: Reason) -> None:
         """Save that a configuration was not run, and why."""
         ended = RunResult(outcome=Outcome.SKIPPED, reason=reason)
-        self._keep_unmeasured(configuration, Stage.EXPLORE, ended)
-
-    def _keep_unmeasured(
-        self, configuration: Configuration, stage: Stage, ended: RunResult
-    ) -> None:
-        number = len(self.study.trials)
-        self._keep(trial_of(number, stage, configuration, ended, turn=None))
+        self._keep(trial_of(len(self.study.trials), Stage.EXPLORE, configuration, ended))
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
