@@ -149,8 +149,8 @@ def seconds_to_verdict(
     challengers = [costs.seconds(c) for c in {c.strategy: c for c in several[::-1]}.values()]
     challenger = max(challengers)
     explored = one + sum(each + one for each in challengers)
-    compared = FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
-    return with_profile(explored + compared, options)
+    seconds = explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
+    return with_profile(seconds, options)
 
 
 def with_profile(seconds: float, options: SearchOptions) -> float:

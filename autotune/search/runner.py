@@ -18,20 +18,22 @@ from autotune.engine.load import Load
 from autotune.engine.tasks.train import (
     BetweenEpochs,
     BetweenEpochsRequest,
+    LearningRequest,
     TrialRequest,
     trial_request,
 )
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.options import SCRIPT_SEED
+from autotune.options import PROFILE_SHARE, SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import allreduce_request, seconds_of_step
-from autotune.search.costs import REFERENCE_RUNS, expected_start
+from autotune.search.costs import REFERENCE_RUNS, STARTING, expected_start
 from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
@@ -170,6 +172,27 @@ class Runner:
             limits = replace(trial.limits, window=left, whole=left)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
+
+    def learn(self, configuration: Configuration, *, seed: int) -> Learning:
+        """Look at what an example teaches at other batch sizes than one device's own."""
+        batch, first_call = configuration.global_batch, self.history.costs.first_call(configuration)
+        # With all that it takes to start: step and gradient are compiled.
+        seconds = min(10.0, PROFILE_SHARE * self._budget.unspent - STARTING - 2 * first_call)
+        if seconds < 2.0:  # There would be too few gradients.
+            return Learning(batch=batch, refused=Unpredictable.NO_TIME)
+        self._observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
+        trials, subject = self._folder.parent, self.subject
+        trials.mkdir(parents=True, exist_ok=True)
+        trial = trial_request(
+            configuration,
+            subject.workload,
+            subject.facts,
+            subject.machine,
+            Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
+            seed=seed,
+            limits=Limits(whole=PROFILE_SHARE * self._budget.whole),
+        )
+        return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -188,8 +188,12 @@ class Budget:
     @property
     def unspent(self) -> float:
         """Seconds left with those that are kept for others; infinite without a bound."""
-        whole = self._options.budget
-        return math.inf if whole is None else whole - self.elapsed
+        return self.whole - self.elapsed
+
+    @property
+    def whole(self) -> float:
+        """Seconds in all; infinite without a bound."""
+        return math.inf if self._options.budget is None else self._options.budget
 
 
 def interruption(error: Interruption) -> Interruption:

@@ -25,7 +25,6 @@ from autotune.result.files import put_each
 from autotune.search.costs import Costs, expected_start, seconds_to_verdict
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence
-from autotune.search.learning import foreknown, learned
 from autotune.search.opening import alone_in, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, calling, check, named_space
@@ -41,7 +40,7 @@ from autotune.search.stopping import (
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
-from autotune.stats.gradients import Learning
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -91,6 +90,18 @@ class _Prepared:
         pool = self.found.one_device
         return plain(own_default(pool, self.subject.facts, self.request.options), pool)
 
+    def foreknown(self, known: Learning | None) -> Learning | None:
+        """Return what is known of other batch sizes without a look; None where one is needed.
+
+        What an earlier session of the same search has found is not looked for again.
+        """
+        batch, fixed = self.default.global_batch, self.request.options.global_batch is not None
+        if fixed or self.subject.objective.batches is not Batches.WEIGHED:
+            return Learning(batch=batch)
+        if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
+            return known.model_copy(update={"seconds": 0.0})
+        return None
+
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes, and only those that it compares."""
         facts = self.subject.facts.model_copy(update={"learning": learning})
@@ -135,7 +146,7 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
     study = open_study(
         request, subject, prepared.space, pool, lambda text: observer(Notice(text=text))
     )
-    learning = foreknown(request, subject, prepared.default, study.learning)
+    learning = prepared.foreknown(study.learning)
     if learning and prepared.weighs:
         prepared = prepared.knowing(learning)
     ready = engine.now() - began
@@ -206,15 +217,7 @@ class _Session:
             try:
                 runner, search = self.search(prepared)
                 search.begin()
-                learning = learned(
-                    prepared.request,
-                    prepared.subject,
-                    prepared.default,
-                    self.engine,
-                    self.observer,
-                    first_call=runner.history.costs.first_call(prepared.default),
-                    left=self.whole.left,
-                )
+                learning = runner.learn(prepared.default, seed=prepared.request.options.seed)
                 known = prepared.knowing(learning)
                 if not learning.refused and known.found.excluded:
                     out = "where the gradients do not tell what an example teaches"
