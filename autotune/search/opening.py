@@ -103,7 +103,7 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
     study = optuna.create_study(study_name=name, storage=storage, direction=direction)
     for key, value in attributes.items():
         study.set_user_attr(key, value)
-    parameters = Parameters((), {})  # Each search declares its own.
+    parameters = Parameters()  # Each search declares its own.
     study.add_trials([frozen(each, each.examples_per_second, parameters) for each in trials])
 
 

@@ -28,10 +28,13 @@ STRATEGY = "strategy"
 
 
 class Parameters:
-    """The parameters that stand for the configurations of a pool, with what a study declares."""
+    """The parameters that stand for the configurations of a pool.
+
+    The domains that earlier trials of a study have are kept, as Optuna never lets them change.
+    """
 
     def __init__(
-        self, pool: Sequence[Configuration], declared: Mapping[str, CategoricalDistribution]
+        self, pool: Sequence[Configuration] = (), earlier: Sequence[FrozenTrial] = ()
     ) -> None:
         values: dict[str, dict[str, dict[Scalar, None]]] = defaultdict(lambda: defaultdict(dict))
         for each in pool:
@@ -50,7 +53,11 @@ class Parameters:
                 choices[name].update(values[strategy][name])
         self.distributions = {
             name: CategoricalDistribution(tuple(found)) for name, found in choices.items()
-        } | dict(declared)
+        }
+        for trial in earlier:
+            for name, domain in trial.distributions.items():
+                if isinstance(domain, CategoricalDistribution):
+                    self.distributions[name] = domain
         self._known = {_key(self.of(each)): each for each in pool}
 
     def of(self, configuration: Configuration) -> dict[str, Scalar]:
@@ -85,12 +92,6 @@ class Parameters:
 
 def _key(parameters: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, repr(value)) for name, value in parameters.items())
-
-
-def declared(trials: Sequence[FrozenTrial]) -> dict[str, CategoricalDistribution]:
-    """Return the domains that a study has already, which Optuna never lets change."""
-    each = (domain for trial in trials for domain in trial.distributions.items())
-    return {name: domain for name, domain in each if isinstance(domain, CategoricalDistribution)}
 
 
 def state_of(trial: Trial, value: float | None) -> TrialState:

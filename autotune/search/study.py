@@ -28,15 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
-from autotune.search.parameters import (
-    LEARNING,
-    RECORD,
-    Parameters,
-    declared,
-    frozen,
-    root_cause,
-    state_of,
-)
+from autotune.search.parameters import LEARNING, RECORD, Parameters, frozen, root_cause, state_of
 from autotune.search.pruner import CLIMB, ERROR, SlowerThanOneDevice
 from autotune.search.stopping import Shown
 from autotune.stats.gradients import Learning
@@ -80,7 +72,7 @@ class Study:
         self.value = value
         """What Optuna is told of a trial; replaced where more is learned before the first one."""
         earlier = kept.trials if kept else []
-        self.parameters = Parameters(pool, declared(earlier))
+        self.parameters = Parameters(pool, earlier)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._live = optuna.create_study(direction=kept.direction if kept else "maximize")
         self._live.add_trials([each for each in earlier if each.state.is_finished()])
