@@ -62,11 +62,15 @@ class Costs:
         self._starts: dict[tuple[int, int], list[Start]] = defaultdict(list)
         late, calls = [], []
         for trial in ran:
-            configuration, start = trial.configuration, _start_of(trial)
+            configuration, call = trial.configuration, trial.first_step_seconds or 0.0
+            running = sum(window.seconds for window in trial.windows)
+            start = Start(max(trial.wall_seconds - running - call, 0.0), call)
             self._own[configuration].append(trial.wall_seconds)
             self._starts[_placement(configuration)].append(start)
             late.append((start.processes - _processes(configuration)) / configuration.processes)
-            calls.append(_alone(start.first_call, configuration))
+            # As it would have been on one device.
+            added = max(call - SMALL_CALL, 0.0)
+            calls.append(call - added + added / _copies(configuration))
         rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
         # A slow disk or a full machine adds to the start of a process.
@@ -121,21 +125,9 @@ def _copies(configuration: Configuration) -> float:
     return 1 + 0.6 * (configuration.replicas_per_worker - 1)
 
 
-def _alone(first_call: float, configuration: Configuration) -> float:
-    """Return what a first call would have taken on one device."""
-    added = max(first_call - SMALL_CALL, 0.0)
-    return first_call - added + added / _copies(configuration)
-
-
 def _placement(configuration: Configuration) -> tuple[int, int]:
     """Return its processes, and the replicas of each: starts differ by these."""
     return configuration.processes, configuration.replicas_per_worker
-
-
-def _start_of(trial: Trial) -> Start:
-    running = sum(window.seconds for window in trial.windows)
-    first_call = trial.first_step_seconds or 0.0
-    return Start(max(trial.wall_seconds - running - first_call, 0.0), first_call)
 
 
 def seconds_to_verdict(
