@@ -189,7 +189,7 @@ class _Session:
     def search(self, prepared: _Prepared) -> tuple[Runner, Search]:
         """Return a search that goes on from all trials of the study."""
         request, options = prepared.request, prepared.request.options
-        budget = self.whole.within(lambda: reserved_seconds(options, runner.history))
+        budget = replace(self.whole, held=lambda: reserved_seconds(options, runner.history))
         runner = Runner(
             self.engine,
             prepared.subject,
