@@ -84,12 +84,13 @@ class Study:
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
         self._saving: Future[None] | None = None
         self._unsaved: deque[FrozenTrial] = deque()
-        self._trials = [
+        self.trials = [
             # An earlier version may have kept more.
             Trial.model_validate(each.user_attrs[RECORD], extra="ignore")
             for each in earlier
             if RECORD in each.user_attrs
         ]
+        """All of them, oldest first."""
 
     def use(self, sampler: BaseSampler, pruner: BasePruner) -> None:
         """Let these propose and prune."""
@@ -111,11 +112,6 @@ class Study:
         with suppress(SQLAlchemyError, OptunaError, RuntimeError):
             if self._kept:
                 self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
-
-    @property
-    def trials(self) -> Sequence[Trial]:
-        """All trials, oldest first."""
-        return tuple(self._trials)
 
     def proposal(
         self, refused: Callable[[Configuration], bool] = lambda _: False
@@ -184,27 +180,28 @@ class Study:
 
     def _guarded(self, call: Callable[[], T], role: str) -> T | None:
         """Return what somebody's code answers; None, and a failure, where it does not."""
-        answers: list[T] = []
-        errors: list[BaseException] = []
+        answer = Future[T]()
 
         def ask() -> None:
             try:
-                answers.append(call())
+                answer.set_result(call())
             except Exception as exc:  # noqa: BLE001 - it may raise anything
-                errors.append(exc)
+                answer.set_exception(exc)
 
-        thread = threading.Thread(target=ask, daemon=True)
-        thread.start()
-        thread.join(ANSWER_SECONDS)
-        if answers:
-            return answers[0]
-        why = f"raised {errors[0]!r}" if errors else f"did not answer in {ANSWER_SECONDS:g} s"
-        self.failure = f"the {role} {why}"
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            error = answer.exception(ANSWER_SECONDS)
+        except TimeoutError:
+            self.failure = f"the {role} did not answer in {ANSWER_SECONDS:g} s"
+            return None
+        if error is None:
+            return answer.result()
+        self.failure = f"the {role} raised {error!r}"
         return None
 
     def append(self, trial: Trial, shown: Mapping[int, float] | None = None) -> None:
         """Take in a trial that has ended; it is saved in the background, in its turn."""
-        self._trials.append(trial)
+        self.trials.append(trial)
         if self._kept is None:
             return
         self._unsaved.append(frozen(trial, self.value(trial), self.parameters, shown))
@@ -225,7 +222,7 @@ class Study:
             error = self._wait()
         if self._unsaved and error:
             self._notify(
-                f"{len(self._unsaved)} of {len(self._trials)} trials could not be saved in the "
+                f"{len(self._unsaved)} of {len(self.trials)} trials could not be saved in the "
                 f"study ({root_cause(error)}); --resume will not include them."
             )
 
