@@ -70,21 +70,21 @@ class Drawn:
     """
 
     def __init__(
-        self, learner: Learner, told: Mapping[tuple[Configuration, Configuration], Interval]
+        self, learner: Learner, ratios: Mapping[tuple[Configuration, Configuration], Interval]
     ) -> None:
         posterior = learner.learn()
         rows = [*dict.fromkeys(run.row for run in learner.runs)]
         draws = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
         order = draws.mean(0)
         best_first = sorted(range(len(rows)), key=lambda k: -order[k])
-        self._learner, self._told = learner, told
+        self._learner, self._ratios = learner, ratios
         self.logs = {learner.pool[rows[k]]: draws[:, k] for k in best_first}
         """Draws of log(score), the best first."""
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return how many times better one is; None where one of them has shown nothing."""
-        if (one, other) in self._told:
-            return self._told[one, other]
+        if (one, other) in self._ratios:
+            return self._ratios[one, other]
         if not {one, other} <= self.logs.keys():
             return None
         return ITSELF if one == other else interval_of(self.logs[one] - self.logs[other])

@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -39,36 +39,28 @@ from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
 
 
+@dataclass
 class Runner:
-    """Makes trials, one at a time, and keeps each in a study.
+    """Makes trials, one at a time, and keeps each in a study."""
 
-    The budget bounds how long a phase may take. The processes of each may hold `most_memory` GiB,
-    or most of what is free.
-    """
+    engine: Engine
+    subject: Subject
+    study: Study
+    _: KW_ONLY
+    folder: Path
+    budget: Budget
+    """Bounds how long a phase may take."""
+    observer: Observer
+    most_memory: float | None = None
+    """GiB that the processes of each may hold; None takes most of what is free."""
+    loads: list[Load] = field(default_factory=list, init=False)
+    """What other programs took of the machine during each run."""
+    history: History = field(init=False)
+    _lost_hosts: tuple[str, ...] = field(default=(), init=False)
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
-        self,
-        engine: Engine,
-        subject: Subject,
-        study: Study,
-        *,
-        folder: Path,
-        budget: Budget,
-        observer: Observer,
-        most_memory: float | None = None,
-    ) -> None:
-        self.engine = engine
-        self.subject = subject
-        self.study = study
-        self._folder = folder
-        self._budget = budget
-        self._most_memory = None if most_memory is None else int(most_memory * 2**30)
-        self._observer = observer
-        self.loads: list[Load] = []
-        """What other programs took of the machine during each run."""
-        self._lost_hosts: tuple[str, ...] = ()
-        start = expected_start(subject.facts)
-        self.history = History(still_known(study.trials), subject.scorer, start)
+    def __post_init__(self) -> None:
+        start = expected_start(self.subject.facts)
+        self.history = History(still_known(self.study.trials), self.subject.scorer, start)
 
     def run(
         self,
@@ -80,12 +72,12 @@ class Runner:
     ) -> Trial:
         """Run a configuration once and save the trial, in a round where these take turns."""
         number = len(self.study.trials)
-        self._observer(
+        self.observer(
             TrialStarted(
                 number=number,
                 stage=stage,
                 configuration=configuration,
-                elapsed=self._budget.elapsed,
+                elapsed=self.budget.elapsed,
             )
         )
         batch, scorer = configuration.global_batch, self.subject.scorer
@@ -98,11 +90,11 @@ class Runner:
             epoch=epoch,
             ahead=PATIENCE_IN_REPEATS if stage is Stage.REPEAT else PATIENCE,
         )
-        folder = self._folder / f"{number:04d}"
+        folder = self.folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
         result = self.engine.execute(self._request(configuration, folder), watch)
-        if isinstance(result.reason, Overdue) and self._budget.left <= 0:
+        if isinstance(result.reason, Overdue) and self.budget.left <= 0:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
             result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
@@ -116,7 +108,7 @@ class Runner:
 
     def _left_to_measure(self) -> float:
         """Return the seconds left; never long over for the first trial, which is to be finished."""
-        return self._budget.left if self.history.baseline else max(self._budget.unspent, 0.0)
+        return self.budget.left if self.history.baseline else max(self.budget.unspent, 0.0)
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""
@@ -128,12 +120,12 @@ class Runner:
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
     def notify(self, text: str) -> None:
-        self._observer(Notice(text=text))
+        self.observer(Notice(text=text))
 
     def allreduce_seconds(self, configuration: Configuration, gradient_bytes: int) -> float | None:
         """Return the seconds in which its replicas exchange gradients; None if not measured."""
         replicas = configuration.replicas
-        self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
+        self.observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
         with tempfile.TemporaryDirectory() as folder:
             path, limits = Path(folder) / "exchange", self._limits(configuration)
             request = allreduce_request(configuration, self.subject, path, gradient_bytes, limits)
@@ -146,14 +138,14 @@ class Runner:
 
         Where the batch is held, every step gets the same one, from memory.
         """
-        self._observer(Preparing(what="Profiling the step time"))
+        self.observer(Preparing(what="Profiling the step time"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return self.engine.execute(replace(request, exchanges=exchanges), MeasureWatch())
 
     def changed(self, configuration: Configuration, program: str) -> RunResult:
         """Run another program than a configuration's own, for as long as it takes to time it."""
-        self._observer(Preparing(what="Running the changed script"))
+        self.observer(Preparing(what="Running the changed script"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
             return self.engine.execute(
@@ -163,12 +155,12 @@ class Runner:
 
     def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
         """Measure what a configuration's program does between two epochs; None if it cannot be."""
-        self._observer(Preparing(what="Timing validation and checkpoints"))
+        self.observer(Preparing(what="Timing validation and checkpoints"))
         # Where its user would have the checkpoints: disks differ.
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             trial = self._request(configuration, Path(folder) / "run")
-            left = max(self._budget.unspent, 0.0)
+            left = max(self.budget.unspent, 0.0)
             limits = replace(trial.limits, window=left, whole=left)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
@@ -177,11 +169,11 @@ class Runner:
         """Look at what an example teaches at other batch sizes than one device's own."""
         batch, first_call = configuration.global_batch, self.history.costs.first_call(configuration)
         # With all that it takes to start: step and gradient are compiled.
-        seconds = min(10.0, PROFILE_SHARE * self._budget.unspent - STARTING - 2 * first_call)
+        seconds = min(10.0, PROFILE_SHARE * self.budget.unspent - STARTING - 2 * first_call)
         if seconds < 2.0:  # There would be too few gradients.
             return Learning(batch=batch, refused=Unpredictable.NO_TIME)
-        self._observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
-        trials, subject = self._folder.parent, self.subject
+        self.observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
+        trials, subject = self.folder.parent, self.subject
         trials.mkdir(parents=True, exist_ok=True)
         trial = trial_request(
             configuration,
@@ -190,7 +182,7 @@ class Runner:
             subject.machine,
             Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
             seed=seed,
-            limits=Limits(whole=PROFILE_SHARE * self._budget.whole),
+            limits=Limits(whole=PROFILE_SHARE * self.budget.whole),
         )
         return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
 
@@ -199,7 +191,7 @@ class Runner:
 
         None if the budget ended before that was found, or a host was lost.
         """
-        self._observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
+        self.observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
         subject = self.subject
         candidate = Candidate(
             configuration=configuration,
@@ -213,7 +205,7 @@ class Runner:
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
             certificate = certify(self.engine, candidate, Path(folder))
         lost = any(lacks_host(each.reason) for each in certificate.failures)
-        if lost or (certificate.failures and self._budget.left <= 0):
+        if lost or (certificate.failures and self.budget.left <= 0):
             # The limits were cut to the budget; a process that was ended by them proves nothing.
             return None
         if certificate.failures:
@@ -232,14 +224,14 @@ class Runner:
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
-        ended_at = self._budget.zero + self.engine.now()
+        ended_at = self.budget.zero + self.engine.now()
         trial = ended.model_copy(update={"ended_at": ended_at})
         if asked is None:
             self.study.append(trial)
         else:
             self.study.tell(asked, trial)
         self.history.add(trial)
-        self._observer(TrialEnded(trial=trial, elapsed=self._budget.elapsed))
+        self.observer(TrialEnded(trial=trial, elapsed=self.budget.elapsed))
         return trial
 
     def _notify_lost_hosts(self) -> None:
@@ -273,11 +265,12 @@ class Runner:
         is known without it.
         """
         grace = 15.0
-        usual, costs = Limits(memory=self._most_memory), self.history.costs
-        whole = max(self._budget.unspent, 0) + grace
+        memory = None if self.most_memory is None else int(self.most_memory * 2**30)
+        usual, costs = Limits(memory=memory), self.history.costs
+        whole = max(self.budget.unspent, 0) + grace
         if self.history.baseline is None and math.isfinite(whole):
             return replace(usual, start=whole, first_step=whole, window=whole)
-        most = max(self._budget.left, 0) + grace
+        most = max(self.budget.left, 0) + grace
         first_call = costs.first_call(configuration)
         start = costs.start(configuration) - first_call
         return replace(
