@@ -23,16 +23,10 @@ from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
 from autotune.config import Configuration, axis_of
 from autotune.options import PROFILE_SHARE
-from autotune.reason import (
-    AllReduceBound,
-    OneDeviceBound,
-    PerformanceBound,
-    SharedInputBound,
-)
+from autotune.reason import AllReduceBound, OneDeviceBound, PerformanceBound, SharedInputBound
 from autotune.search.allreduce import Family, families, family, seconds_of_step
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
-from autotune.search.stopping import Budget
 from autotune.stats.intervals import t_quantile
 from autotune.strategies import strategy
 from autotune.value import Scalar
@@ -76,6 +70,11 @@ class Bounds:
             or self._too_much_to_read(configuration, shown)
             or self._too_slow_alone(configuration, shown, best)
         )
+
+    def excludes(self, configuration: Configuration) -> bool:
+        """Whether a configuration fails, trains otherwise, or is proved to be no better."""
+        failing = configuration in self._history.ruled_out
+        return failing or self.why_not(configuration) is not None
 
     def note_allreduce(self, configuration: Configuration, seconds: float) -> None:
         """Take in how long a step takes in which the replicas only exchange their gradients.
@@ -186,14 +185,13 @@ def _values_beside_placement(configuration: Configuration) -> dict[str, Scalar]:
     return {n: v for n, v in values if axis_of(n).role is not AxisRole.PLACEMENT}
 
 
-def time_exchanges(
-    runner: Runner, budget: Budget, several: Sequence[Configuration], bounds: Bounds
-) -> None:
+def time_exchanges(runner: Runner, several: Sequence[Configuration], bounds: Bounds) -> None:
     """Time the exchange of every family that is large enough to repay it, while time lasts."""
     # Fewer gradients take no time worth timing, beside what a strategy adds to any step.
     gradient_bytes = runner.subject.facts.dense_gradient_bytes
     if gradient_bytes < 1_000_000:
         return
+    budget = runner.budget
     most, began = PROFILE_SHARE * budget.left, budget.elapsed
     for each in families(several, least=12):
         if budget.elapsed - began + runner.history.costs.seconds(each) > most:
@@ -203,9 +201,7 @@ def time_exchanges(
             bounds.note_allreduce(each, seconds)
 
 
-def time_without_input(
-    runner: Runner, budget: Budget, several: Sequence[Configuration], bounds: Bounds
-) -> None:
+def time_without_input(runner: Runner, several: Sequence[Configuration], bounds: Bounds) -> None:
     """Time the baseline without its input, where that may tell what workers gain."""
     facts, baseline = runner.subject.facts, runner.history.baseline
     # Python code is what makes an input slow without doubt; elsewhere the timing may be in vain.
@@ -213,7 +209,7 @@ def time_without_input(
         return
     if not any(undivided(each, facts) for each in several):
         return
-    if runner.history.costs.seconds(baseline) <= budget.left / 2:
+    if runner.history.costs.seconds(baseline) <= runner.budget.left / 2:
         seconds = seconds_of_step(runner.without_trial(baseline, held=True))
         if seconds is not None:
             bounds.note_without_input(baseline, seconds)

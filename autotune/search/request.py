@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
+from autotune.config import Configuration
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
@@ -19,6 +20,7 @@ from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
+from autotune.strategies import update_batch
 from autotune.text import hint
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
@@ -83,6 +85,11 @@ class Subject:
     def scorer(self) -> Scorer:
         """Tells how good a trial is."""
         return Scorer(objective=self.objective, facts=self.facts, machine=self.machine)
+
+    def has_own_batch(self, configuration: Configuration) -> bool:
+        """Whether it has the user's own global batch, or nobody tells batches apart."""
+        learning = self.facts.learning
+        return learning is None or update_batch(configuration) == learning.batch
 
 
 def calling(workload: Workload) -> Preparing:

@@ -201,7 +201,6 @@ class _Session:
         )
         return runner, Search(
             runner,
-            budget,
             prepared.found,
             options,
             sampler=request.sampler or _sampler(options),

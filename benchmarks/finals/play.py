@@ -18,7 +18,6 @@ from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.search import Search
-from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates
 from autotune.trial import Stage, Trial
@@ -86,6 +85,7 @@ class Drawn:
     def __init__(self, truth: dict[Configuration, float], machine: Disturbance, runs: int) -> None:
         self.history = History([])
         self.study = Study(pool=list(truth))
+        self.budget = self
         self.subject = SUBJECT
         self._runs = runs
         self._truth = truth
@@ -138,7 +138,7 @@ def play(cell: Cell, seed: int) -> Played:
     drawn = Drawn(truth, cell.world.runs(draw), cell.runs + len(truth))
     found = Candidates(configurations=tuple(truth), limits=(), batch_matched={})
     options = SearchOptions(margin=MARGIN, seed=seed)
-    search = Search(cast("Runner", drawn), cast("Budget", drawn), found, options)
+    search = Search(cast("Runner", drawn), found, options)
     return _played(search.run(), truth)
 
 

@@ -86,7 +86,7 @@ def replay(
         runner = Runner(
             engine, subject, study, folder=Path(folder), budget=budget, observer=observer
         )
-        findings = search(runner, budget, found, options).run()
+        findings = search(runner, found, options).run()
     tuner = time.process_time() - started
     # The finals may have taken what is kept for the profile.
     with_profile = budget.elapsed + reserved_seconds(options, runner.history)
