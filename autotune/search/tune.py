@@ -10,7 +10,7 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
-from autotune.engine.load import Load, together, warning
+from autotune.engine.load import together, warning
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
@@ -160,8 +160,7 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
         prepared, cut = session.begun(prepared)
         runner, search = session.search(prepared)
         findings = search.findings(cut) if cut else search.run()
-        patch = patch_of(findings.recommended, prepared.subject)
-        findings = replace(findings, patch=patch)
+        findings = replace(findings, patch=patch_of(findings.recommended, prepared.subject))
         if request.options.diagnose and findings.cut is None:
             try:
                 findings = tried(findings, runner, whole)
@@ -169,9 +168,7 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
             except INTERRUPTIONS as exc:
                 interruption(exc)  # What was found is handed over all the same.
         with uninterrupted():
-            load = together(runner.loads)
-            result = session.recommendation(prepared, findings, load, ready=ready)
-            return _saved(result, request, findings.cut)
+            return _saved(_result(prepared, findings, runner, ready), request, findings.cut)
     finally:
         with uninterrupted():
             study.flush()
@@ -230,50 +227,48 @@ class _Session:
             self.study.value = prepared.subject.scorer.value
         return prepared, None
 
-    def recommendation(
-        self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float
-    ) -> Result:
-        """Return what is handed over."""
-        request, subject = prepared.request, prepared.subject
-        decision, chosen = findings.decision, findings.recommended
-        chosen_by = choices(subject.machine, subject.facts)
-        program = render(chosen, subject.workload, subject.facts, subject.machine)
-        return Result(
-            configuration=chosen,
-            verdict=decision.verdict,
-            evidence=evidence(findings, subject.objective, load),
-            diagnosis=findings.diagnosis,
-            between=findings.between,
-            examples_per_second=findings.examples_per_second,
-            objective=request.options.objective,
-            value=findings.value,
-            best_distributed_speedup=decision.gain,
-            one_device=findings.baseline,
-            best_distributed=decision.challenger,
-            gain_over_yours=findings.gain_over_yours,
-            script=program.train,
-            launch=program.launch,
-            patch=findings.patch.text,
-            why_no_patch=findings.patch.why_not,
-            patch_speed=findings.patch_speed,
-            trials=tuple(self.study.trials),
-            compared=tuple(
-                each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
-                for each in findings.entries
-            ),
-            workload=subject.workload,
-            facts=subject.facts,
-            machine=subject.machine,
-            study=self.study.name,
-            seconds=self.whole.elapsed,
-            prepared_seconds=ready,
-            interrupted=findings.cut is not None,
-            certificate=findings.certificate,
-            space=request.space if isinstance(request.space, str) else None,
-            options=request.options,
-            margin=request.options.margin,
-            seed=request.options.seed,
-        )
+
+def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: float) -> Result:
+    request, subject, study = prepared.request, prepared.subject, runner.study
+    decision, chosen = findings.decision, findings.recommended
+    chosen_by = choices(subject.machine, subject.facts)
+    program = render(chosen, subject.workload, subject.facts, subject.machine)
+    return Result(
+        configuration=chosen,
+        verdict=decision.verdict,
+        evidence=evidence(findings, subject.objective, together(runner.loads)),
+        diagnosis=findings.diagnosis,
+        between=findings.between,
+        examples_per_second=findings.examples_per_second,
+        objective=request.options.objective,
+        value=findings.value,
+        best_distributed_speedup=decision.gain,
+        one_device=findings.baseline,
+        best_distributed=decision.challenger,
+        gain_over_yours=findings.gain_over_yours,
+        script=program.train,
+        launch=program.launch,
+        patch=findings.patch.text,
+        why_no_patch=findings.patch.why_not,
+        patch_speed=findings.patch_speed,
+        trials=tuple(study.trials),
+        compared=tuple(
+            each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
+            for each in findings.entries
+        ),
+        workload=subject.workload,
+        facts=subject.facts,
+        machine=subject.machine,
+        study=study.name,
+        seconds=runner.budget.elapsed,
+        prepared_seconds=ready,
+        interrupted=findings.cut is not None,
+        certificate=findings.certificate,
+        space=request.space if isinstance(request.space, str) else None,
+        options=request.options,
+        margin=request.options.margin,
+        seed=request.options.seed,
+    )
 
 
 def _sampler(options: SearchOptions) -> BaseSampler | None:
