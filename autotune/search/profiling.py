@@ -27,7 +27,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats.intervals import Noise, mean_rate
+from autotune.stats.intervals import mean_rate
 from autotune.strategies import strategy
 from autotune.trial import Trial
 
@@ -66,10 +66,9 @@ def tried(findings: Findings, runner: Runner, budget: Budget) -> Findings:
     chosen, costs = findings.recommended, runner.history.costs
     if findings.patch.text and costs.seconds(chosen) <= budget.left:
         findings = _with_patch(findings, runner)
-    between = None
     if costs.seconds(chosen) <= budget.left and not strategy(chosen.strategy).asynchronous:
-        between = runner.between_epochs(chosen)
-    return replace(findings, between=between)
+        findings = replace(findings, between=runner.between_epochs(chosen))
+    return findings
 
 
 def _with_patch(findings: Findings, runner: Runner) -> Findings:
@@ -129,7 +128,7 @@ class Profiler:
 
     def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
         noise, facts = self.runner.history.noise, self.runner.subject.facts
-        one, *challenger = (self._taken_apart(each, s, noise) for each, s in found.items())
+        one, *challenger = (self._taken_apart(each, s) for each, s in found.items())
         even = [
             break_even(each, seconds, gradient_bytes=facts.dense_gradient_bytes, noise=noise)
             for each, seconds in [*found.items()][1:]
@@ -138,28 +137,26 @@ class Profiler:
             one_device=one,
             distributed=challenger[0] if challenger else None,
             break_even=even[0] if even else None,
-            predicted=tuple(self._predicted(found, noise)),
+            predicted=tuple(self._predicted(found)),
             advice=advise(facts, self.candidates, self._rates()),
         )
 
-    def _taken_apart(
-        self, configuration: Configuration, seconds: Seconds, noise: Noise
-    ) -> Breakdown:
+    def _taken_apart(self, configuration: Configuration, seconds: Seconds) -> Breakdown:
         steps, trials = self._steps(configuration), self._trials(configuration)
         # By the last run that tells them.
         callbacks = [t.callback_seconds for t in trials if t.callback_seconds]
         found = breakdown(
             configuration,
             seconds,
-            noise,
+            self.runner.history.noise,
             otherwise=sum(steps) / len(steps),
             callbacks=callbacks[-1] if callbacks else (),
         )
         return found.model_copy(update={"straggler": self._straggler(configuration, seconds)})
 
-    def _predicted(self, found: Mapping[Configuration, Seconds], noise: Noise) -> list[Predicted]:
+    def _predicted(self, found: Mapping[Configuration, Seconds]) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""
-        subject = self.runner.subject
+        subject, noise = self.runner.subject, self.runner.history.noise
         worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
         if not worker_groups:
             return []
