@@ -34,10 +34,6 @@ class Start(NamedTuple):
     first_call: float
     """Of the first call, which traces and compiles."""
 
-    @property
-    def seconds(self) -> float:
-        return self.processes + self.first_call
-
 
 SMALL_START = Start(0.0, SMALL_CALL)
 """Of a small model, beside what every process takes."""
@@ -89,7 +85,7 @@ class Costs:
         """Return what a trial is expected to take beside its steps."""
         own = self._starts.get(_placement(configuration))
         if own:
-            return median(start.seconds for start in own)
+            return median(map(sum, own))
         late = self._late * configuration.processes
         return max(_processes(configuration) + late, 0.0) + self.first_call(configuration)
 

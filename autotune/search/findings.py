@@ -15,7 +15,7 @@ from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
 from autotune.reason import BudgetEnded, Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result.leaderboard import ITSELF, Entry
+from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
 from autotune.search.belief import Learner
 from autotune.search.history import History
@@ -87,7 +87,7 @@ class Drawn:
             return self._ratios[one, other]
         if not {one, other} <= self.logs.keys():
             return None
-        return ITSELF if one == other else interval_of(self.logs[one] - self.logs[other])
+        return interval_of(self.logs[one] - self.logs[other])
 
     def entries(self, scorer: Scorer, baseline: Configuration) -> Iterator[Entry]:
         """Yield the rows of the table, compared with the best single device.
@@ -117,7 +117,7 @@ def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evi
         quantity=objective.title,
         adjective=objective.adjective,
         value=f"{value} ({low} to {high})",
-        repeats=history.repeats,
+        repeats=sum(len(logs) - 1 for logs in history.repeated),
         load=load,
     )
 

@@ -82,11 +82,6 @@ class History:
         """log(score) of the runs of each configuration."""
         return [[*map(math.log, scores)] for scores in self._scores.values()]
 
-    @property
-    def repeats(self) -> int:
-        """How many runs repeated an earlier one, so that noise could be learned from them."""
-        return sum(len(scores) - 1 for scores in self._scores.values())
-
     def throughput(self, configuration: Configuration) -> Interval:
         """Return the examples per second of a configuration that has shown a speed."""
         mine = [t for t in self.trials if t.configuration == configuration and t.shown]
