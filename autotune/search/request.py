@@ -133,24 +133,19 @@ def check_names(request: TuningRequest) -> None:
     Raises:
         UsageError: Something is not; the text says what.
     """
-    for factory in request.workload.factories.values():
+    factories = request.workload.factories
+    for factory in factories.values():
         factory.check_name()
     objective_named(request.options.objective)
-    space, takes = named_space(request), _parameters(request.workload)
+    space = named_space(request)
+    # None where only an import tells.
+    takes = {role: each.parameters for role, each in factories.items() if role != "callbacks_fn"}
     if space is not None and None not in takes.values():
         check_own_axes(space, {name for names in takes.values() for name in names or ()})
-    for role, factory in request.workload.factories.items():
-        declared = takes.get(role)
-        for name, _ in factory.arguments:
+    for role, declared in takes.items():
+        for name, _ in factories[role].arguments:
             if declared is not None and name not in declared:
                 raise FactoryFailed(f"{role} has no parameter {name!r}.", hint(name, declared))
-
-
-def _parameters(workload: Workload) -> dict[str, tuple[str, ...] | None]:
-    """Return the parameters of each factory; None where only its import tells."""
-    if workload.script:
-        return {"script": ()}
-    return {"model_fn": workload.model.parameters, "dataset_fn": workload.dataset.parameters}
 
 
 def _check_storage(url: str) -> None:
