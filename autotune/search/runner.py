@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -286,19 +286,17 @@ class Certification:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._certificates: dict[Configuration, Certificate | None] = {}
-        self._attempts = Counter[Configuration]()
+        self._tried: dict[Configuration, list[Certificate | None]] = defaultdict(list)
 
     def certify(self, configuration: Configuration) -> bool:
         """Return whether a configuration may win, and look into it if nobody has."""
         if self._is_open(configuration):
-            self._attempts[family(configuration)] += 1
-            self._certificates[family(configuration)] = self._runner.certify(configuration)
+            self._tried[family(configuration)].append(self._runner.certify(configuration))
         return self.passed(configuration)
 
     def _is_open(self, configuration: Configuration) -> bool:
         """Whether nothing was found of it; what a lost host has ended is tried once more."""
-        tried = self.of(configuration) or self._attempts[family(configuration)] >= ATTEMPTS
+        tried = self.of(configuration) or len(self._tried[family(configuration)]) >= ATTEMPTS
         return not tried and not self._runner.history.ruled_out.rejected(configuration)
 
     def passed(self, configuration: Configuration) -> bool:
@@ -307,7 +305,7 @@ class Certification:
         return certificate is not None and not certificate.failures
 
     def of(self, configuration: Configuration) -> Certificate | None:
-        return self._certificates.get(family(configuration))
+        return next(reversed(self._tried[family(configuration)]), None)
 
     def seconds(self, configuration: Configuration) -> float:
         """Return the time that certifying is expected to take; none where nothing is left to do."""

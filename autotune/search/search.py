@@ -167,7 +167,6 @@ class Search:
         self._runner.run(configuration, stage, prunes=not whole)
 
     def _reference(self) -> Reference | None:
-        """Return what a run is compared with; None while there is nothing."""
         now = self._now
         if now is None:
             return None
