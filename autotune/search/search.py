@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from optuna.pruners import BasePruner
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import BaseSampler
 
 from autotune.config import Configuration
 from autotune.errors import Interrupted
@@ -27,10 +27,12 @@ from autotune.search.findings import Drawn, Findings, nothing_measured
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
+from autotune.search.sampler import PosteriorSampler
 from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption, uninterrupted
 from autotune.space import Candidates
 from autotune.space.origin import choices, origins
 from autotune.trial import SHOWN, Stage
+from autotune.value import Scalar
 
 LEAST_IMPROVEMENT = 0.0003
 """Expected gain in log(score) below which a run is not made to find something better."""
@@ -46,10 +48,7 @@ gives that is told."""
 
 
 class Search:
-    """One search over one space, with its own proposals and pruner where no others are given.
-
-    It proposes what is expected to raise the best most, for each second (knowledge gradient).
-    """
+    """One search over one space, with its own sampler and pruner where no others are given."""
 
     def __init__(
         self,
@@ -83,12 +82,15 @@ class Search:
         )
         self._now: Belief | None = None
         self._believed_of = 0
+        self._proposed: Configuration | None = None
+        """What the search's own sampler proposes."""
         self._reported: set[Configuration] = set()
         """What ran once more, to its end, because its figure is told beside the answer."""
-        self._proposes = sampler is None
-        pruner = pruner or SlowerThanOneDevice(self._reference)
-        # Without one, Optuna's is asked for nothing, as what runs is enqueued.
-        runner.study.use(sampler or RandomSampler(), pruner)
+        self._own_sampler = sampler is None
+        runner.study.use(
+            sampler or PosteriorSampler(self._parameters_proposed),
+            pruner or SlowerThanOneDevice(self._reference),
+        )
 
     # --- what is run
 
@@ -176,6 +178,10 @@ class Search:
         variance = own + worst
         return Reference(float(joint.mean[one]), math.sqrt(variance))
 
+    def _parameters_proposed(self) -> Mapping[str, Scalar]:
+        proposed = self._proposed
+        return self._runner.study.parameters.of(proposed) if proposed else {}
+
     # --- what is chosen
 
     def _next(self) -> Configuration | None:
@@ -193,14 +199,15 @@ class Search:
         compared = not now.several or any(each.distributed for each in self._history.tried)
         if compared and (arm := self._at_own_batch(now)) is not None:
             return arm
-        own = self._proposes
+        own = self._own_sampler
         value, explored = self._promising(now) if own else self._offered(decided=decided)
         if explored is not None:
             lost = self._lost(now, explored, decided=decided)
             # What a run takes of the probability of an answer counts as log(score). That is no
             # utility: the knowledge gradient promises too much to be weighed against one.
             if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, lost):
-                self._runner.study.propose(explored)
+                self._proposed = explored
+                self._runner.study.proposal()
                 return explored
         doubtful = self._batch_in_question(now, decided=decided) if compared else None
         if doubtful is not None:

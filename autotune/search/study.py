@@ -142,10 +142,6 @@ class Study:
         self.failure = f"the sampler proposed {PROPOSALS} configurations that cannot run"
         return None
 
-    def propose(self, configuration: Configuration) -> None:
-        """Let the pruner stop a run of it, whether a sampler proposed it or not."""
-        self._open = self.ask(configuration, prunes=True)
-
     def ask(self, configuration: Configuration, *, prunes: bool = False) -> Asked:
         """Return the trial of Optuna's that runs a configuration, proposed or not."""
         if self._open is not None and self._open.configuration == configuration:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
-
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
@@ -29,6 +27,7 @@ from autotune.search.opening import alone_in, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, calling, check, named_space
 from autotune.search.runner import Runner
+from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
 from autotune.search.stopping import (
     INTERRUPTIONS,
@@ -200,7 +199,7 @@ class _Session:
             runner,
             prepared.found,
             options,
-            sampler=request.sampler or _sampler(options),
+            sampler=request.sampler or sampler_named(options.sampler, options.seed),
             pruner=request.pruner,
         )
 
@@ -269,18 +268,6 @@ def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: floa
         margin=request.options.margin,
         seed=request.options.seed,
     )
-
-
-def _sampler(options: SearchOptions) -> BaseSampler | None:
-    """Return one of Optuna's samplers (`gp` needs torch), or None for the search's own, `auto`."""
-    match options.sampler:
-        case "tpe":
-            return TPESampler(seed=options.seed, multivariate=True, group=True)
-        case "random":
-            return RandomSampler(seed=options.seed)
-        case "gp":
-            return GPSampler(seed=options.seed)
-    return None
 
 
 def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:

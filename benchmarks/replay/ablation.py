@@ -19,13 +19,13 @@ from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
-from optuna.samplers import RandomSampler
 
 from autotune.result import Verdict
 from autotune.search import belief, kernel, search
 from autotune.search.bounds import Bounds
 from autotune.search.design import groups
 from autotune.search.posterior import WALKERS, Posterior
+from autotune.search.sampler import sampler_named
 from autotune.search.search import LEAST_IMPROVEMENT, Search
 from autotune.stats.intervals import t_quantile
 from benchmarks.page import page_of
@@ -112,7 +112,7 @@ def _begin(change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
 
 
 def _at_random() -> None:
-    _begin(lambda _: {"sampler": RandomSampler(seed=0)})
+    _begin(lambda _: {"sampler": sampler_named("random", 0)})
 
 
 def _without_matches() -> None:
