@@ -12,11 +12,13 @@ from statistics import median
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.search.bounds import Bounds
 from autotune.search.failures import chances
 from autotune.search.history import ROUGH, History
 from autotune.search.kernel import Kernel, Matrix
 from autotune.search.posterior import Joint, Posterior, Run, condensed
 from autotune.search.question import BatchPair, Entrants, Gain, admitted, gain_of
+from autotune.search.runner import Runner
 from autotune.trial import Trial, counting
 
 
@@ -103,16 +105,12 @@ class Believer:
     """Tells what is believed of the candidates of a search."""
 
     learner: Learner
+    runner: Runner
+    bounds: Bounds
     batch_matched: Mapping[Configuration, Configuration]
     """For distributed ones, one device at their global batch."""
     margin: float
     """Minimum gain of practical relevance, in log(score)."""
-    excluded: Callable[[Configuration], bool]
-    """Whether one cannot run, or is proved to be no better."""
-    is_own: Callable[[Configuration], bool]
-    """Whether one has the user's own global batch."""
-    has_hosts: Callable[[Configuration], bool]
-    """Whether the hosts are left that one needs."""
     default: Configuration
     """Is among the candidates in any case once it was measured."""
 
@@ -125,7 +123,7 @@ class Believer:
 
         Some more are candidates in any case, and only what is certified may be recommended.
         """
-        trials = self.learner.history.trials
+        trials, impossible = self.learner.history.trials, self.runner.why_impossible
         posterior, runs, row = self.learner.learn(), self.learner.runs, self.learner.row
         mean, sd = posterior.marginals()
         counts = Counter(t.configuration for t in trials if t.measured)
@@ -137,7 +135,7 @@ class Believer:
         joint = posterior.joint(rows)
         times = tuple(counts[c] for c in about)
         kinds = [[k for k, c in enumerate(about) if c.distributed is d] for d in (False, True)]
-        own = [self.is_own(c) for c in about]
+        own = [self.runner.subject.has_own_batch(c) for c in about]
         allowed, batches = admitted(joint, kinds, own, times)
         singles, several = ([k for k in kind if k in allowed] for kind in kinds)
         entrants = Entrants(
@@ -146,7 +144,7 @@ class Believer:
             runs=times,
             shown=sum(self.learner.pool[run.row].distributed for run in runs),
             modes=self._modes(trials, mean, float(joint.noise.max())),
-            may=[k for k in several if self.has_hosts(about[k]) and certified(about[k])],
+            may=[k for k in several if certified(about[k]) and not impossible(about[k])],
             wider=[k for k in kinds[0] if k not in allowed],
             other=[k for k in several if not own[k]],
             works=works[rows],
@@ -182,8 +180,8 @@ class Believer:
 
     def _best(self, figures: Matrix, rows: Sequence[int], count: int) -> list[int]:
         """Return the best of some rows that are not excluded."""
-        order = sorted(rows, key=lambda i: -figures[i])
-        return [*islice((i for i in order if not self.excluded(self.learner.pool[i])), count)]
+        pool, order = self.learner.pool, sorted(rows, key=lambda i: -figures[i])
+        return [*islice((i for i in order if not self.bounds.excludes(pool[i])), count)]
 
     def _modes(self, trials: Iterable[Trial], mean: Matrix, noise: float) -> tuple[int, int]:
         """Return how many runs of worker groups agree, and how many lie in another mode.

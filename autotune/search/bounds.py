@@ -23,12 +23,7 @@ from autotune.axis import AxisRole, Trend
 from autotune.checks.remedies import undivided
 from autotune.config import Configuration, axis_of
 from autotune.options import PROFILE_SHARE
-from autotune.reason import (
-    AllReduceBound,
-    OneDeviceBound,
-    PerformanceBound,
-    SharedInputBound,
-)
+from autotune.reason import AllReduceBound, OneDeviceBound, PerformanceBound, SharedInputBound
 from autotune.search.allreduce import Family, families, family, seconds_of_step
 from autotune.search.history import History, Observed
 from autotune.search.runner import Runner
@@ -75,6 +70,11 @@ class Bounds:
             or self._too_much_to_read(configuration, shown)
             or self._too_slow_alone(configuration, shown, best)
         )
+
+    def excludes(self, configuration: Configuration) -> bool:
+        """Whether a configuration fails, trains otherwise, or is proved to be no better."""
+        failing = configuration in self._history.ruled_out
+        return failing or self.why_not(configuration) is not None
 
     def note_allreduce(self, configuration: Configuration, seconds: float) -> None:
         """Take in how long a step takes in which the replicas only exchange their gradients.

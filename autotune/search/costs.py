@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
-from autotune.plan import Plan
-from autotune.search.design import own_default
-from autotune.space import Candidates
 from autotune.stats.windows import BLOCK_SECONDS
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -36,10 +33,6 @@ class Start(NamedTuple):
     """Until its processes train, and until they are gone."""
     first_call: float
     """Of the first call, which traces and compiles."""
-
-    @property
-    def seconds(self) -> float:
-        return self.processes + self.first_call
 
 
 SMALL_START = Start(0.0, SMALL_CALL)
@@ -65,11 +58,15 @@ class Costs:
         self._starts: dict[tuple[int, int], list[Start]] = defaultdict(list)
         late, calls = [], []
         for trial in ran:
-            configuration, start = trial.configuration, _start_of(trial)
+            configuration, call = trial.configuration, trial.first_step_seconds or 0.0
+            running = sum(window.seconds for window in trial.windows)
+            start = Start(max(trial.wall_seconds - running - call, 0.0), call)
             self._own[configuration].append(trial.wall_seconds)
             self._starts[_placement(configuration)].append(start)
             late.append((start.processes - _processes(configuration)) / configuration.processes)
-            calls.append(_alone(start.first_call, configuration))
+            # As it would have been on one device.
+            added = max(call - SMALL_CALL, 0.0)
+            calls.append(call - added + added / _copies(configuration))
         rates = [trial.examples_per_second or 0.0 for trial in ran]
         self._rate = median(rates) if rates else None
         # A slow disk or a full machine adds to the start of a process.
@@ -88,7 +85,7 @@ class Costs:
         """Return what a trial is expected to take beside its steps."""
         own = self._starts.get(_placement(configuration))
         if own:
-            return median(start.seconds for start in own)
+            return median(map(sum, own))
         late = self._late * configuration.processes
         return max(_processes(configuration) + late, 0.0) + self.first_call(configuration)
 
@@ -124,52 +121,24 @@ def _copies(configuration: Configuration) -> float:
     return 1 + 0.6 * (configuration.replicas_per_worker - 1)
 
 
-def _alone(first_call: float, configuration: Configuration) -> float:
-    """Return what a first call would have taken on one device."""
-    added = max(first_call - SMALL_CALL, 0.0)
-    return first_call - added + added / _copies(configuration)
-
-
 def _placement(configuration: Configuration) -> tuple[int, int]:
     """Return its processes, and the replicas of each: starts differ by these."""
     return configuration.processes, configuration.replicas_per_worker
 
 
-def _start_of(trial: Trial) -> Start:
-    running = sum(window.seconds for window in trial.windows)
-    first_call = trial.first_step_seconds or 0.0
-    return Start(max(trial.wall_seconds - running - first_call, 0.0), first_call)
-
-
-def with_times(
-    plan: Plan, candidates: Candidates, costs: Costs, prepared: float, options: SearchOptions
-) -> Plan:
-    """Return a plan with what its trials are expected to take, so many seconds from now."""
-    default = own_default(candidates.one_device, plan.facts, options)
-    challengers = [*{c.strategy: c for c in candidates.distributed[::-1]}.values()]
-    enough = with_profile(_seconds_to_verdict(default, challengers, costs), options)
-    every = [costs.seconds(each) for each in candidates.configurations]
-    return plan.model_copy(
-        update={
-            "exhaustive_seconds": sum(every),
-            "trial_seconds": costs.seconds(default),
-            "tracing_seconds": costs.first_call(default),
-            "enough_seconds": prepared + enough if challengers else None,
-        }
-    )
-
-
-def _seconds_to_verdict(
-    default: Configuration, challengers: list[Configuration], costs: Costs
+def seconds_to_verdict(
+    default: Configuration, several: Sequence[Configuration], costs: Costs, options: SearchOptions
 ) -> float:
-    """Return what it takes to try every strategy once and to compare the best in turns.
+    """Return the budget in which every strategy is tried once and the best are compared in turns.
 
     Beside each challenger one device runs once more, at the challenger's global batch.
     """
     one = costs.seconds(default)
-    challenger = max(map(costs.seconds, challengers), default=0.0)
-    explored = one + sum(costs.seconds(each) + one for each in challengers)
-    return explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
+    challengers = [costs.seconds(c) for c in {c.strategy: c for c in several[::-1]}.values()]
+    challenger = max(challengers)
+    explored = one + sum(each + one for each in challengers)
+    seconds = explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
+    return with_profile(seconds, options)
 
 
 def with_profile(seconds: float, options: SearchOptions) -> float:

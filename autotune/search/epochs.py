@@ -73,17 +73,6 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     )
 
 
-def lasting(before: Sequence[Window], pace: float, epoch: Epoch) -> float:
-    """Return the share of a pace, in steps per second, that lasts once what was ready is used up.
-
-    The windows are those of the run up to where the pace was read.
-    """
-    steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
-    if not epoch.steady_rate or drained(steps, seconds, epoch):
-        return 1.0
-    return min(epoch.steady_rate / pace, 1.0)
-
-
 def _lengths(seen: InputPass | None, batch: int) -> Lengths:
     if seen is None or not seen.lengths:
         return Lengths()
@@ -96,7 +85,7 @@ def trial_of(
     stage: Stage,
     configuration: Configuration,
     result: RunResult,
-    turn: int | None,
+    turn: int | None = None,
     epoch: Epoch = UNKNOWN,
 ) -> Trial:
     start = steady_from(result.windows, epoch)
@@ -122,14 +111,14 @@ def _least(
     windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
 ) -> float:
     """Return the share of a rate that is left if what was not seen is as the input showed."""
-    before = windows[: len(windows) - len(shown)]
-    lasts = lasting(before, reading.steps_per_second, epoch)
-    return min(_with_pause(shown, reading, epoch), lasts)
-
-
-def _with_pause(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
-    """Return the share of a rate that is left if an unseen end costs what the input showed."""
+    before, pace = windows[: len(windows) - len(shown)], reading.steps_per_second
+    steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
+    least = 1.0
+    if epoch.steady_rate and not drained(steps, seconds, epoch):
+        # What was ready before the steps that were read is used up at some time.
+        least = min(epoch.steady_rate / pace, 1.0)
     if any(each.ends for each in shown) or math.isinf(epoch.steps):
-        return 1.0
-    seconds = epoch.steps / reading.steps_per_second
-    return seconds / (seconds + epoch.pause)
+        return least
+    # No end was seen.
+    whole = epoch.steps / pace
+    return min(whole / (whole + epoch.pause), least)

@@ -35,15 +35,14 @@ def still_known(trials: Iterable[Trial]) -> list[Trial]:
 class RuledOut:
     """What cannot run, and what was certified not to train as one device does."""
 
-    def __init__(self, trials: Iterable[Trial]) -> None:
+    def __init__(self, trials: Sequence[Trial]) -> None:
         by_strategy: dict[str, list[Trial]] = defaultdict(list)
-        every = tuple(trials)
-        for trial in every:
+        for trial in trials:
             by_strategy[trial.configuration.strategy].append(trial)
-        self._full = [t.configuration for t in every if t.outcome is Outcome.OUT_OF_MEMORY]
-        self._rejected = {family(t.configuration) for t in every if t.outcome is Outcome.REJECTED}
+        self._full = [t.configuration for t in trials if t.outcome is Outcome.OUT_OF_MEMORY]
+        self._rejected = {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
-        in_vain = Counter(trial.configuration for trial in _in_vain(every))
+        in_vain = Counter(trial.configuration for trial in _in_vain(trials))
         self._failed = {each for each, times in in_vain.items() if times >= ATTEMPTS}
 
     def __contains__(self, configuration: Configuration) -> bool:

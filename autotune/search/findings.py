@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.checks.certificate import Certificate
@@ -15,14 +15,13 @@ from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
 from autotune.reason import BudgetEnded, Outcome
 from autotune.reason.sentences import reason_text
-from autotune.result.leaderboard import ITSELF, Entry
+from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
 from autotune.search.belief import Learner
 from autotune.search.history import History
-from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, SURE_NONE, interval_of
 from autotune.search.stopping import Interruption
-from autotune.space import why_alone
+from autotune.space import ONE_DEVICE, Candidates, why_alone
 from autotune.stats.intervals import Interval
 from autotune.text import at_least
 from autotune.trial import Stage, Trial, sustained
@@ -43,12 +42,7 @@ class Findings:
     """How many times as good as the user's own settings it is."""
     history: History
     facts: WorkloadFacts
-    distributable: int
-    """Distributed configurations that can run."""
-    asked: bool
-    """Whether any distributed one was to be compared, whether it can run or not."""
-    excluded: frozenset[Configuration]
-    """Those that can run as well, and are not compared."""
+    candidates: Candidates
     certificate: Certificate | None
     """What was checked of the recommended configuration; None for one device."""
     cut: Interruption | None = None
@@ -69,57 +63,47 @@ class Findings:
         return next(mine).examples_per_second
 
 
-@dataclass(frozen=True)
 class Drawn:
-    """Scores of all that has shown a speed, drawn from their posterior."""
+    """Scores of all that has shown a speed, drawn from the posterior of all trials so far.
 
-    logs: Mapping[Configuration, Matrix]
-    """Draws of log(score), the best first."""
-    ratios: Mapping[tuple[Configuration, Configuration], Interval]
-    """Ratios of two that the answer tells: a table of other draws would differ in their digits."""
+    Some ratios were told with the answer: a table of other draws would differ in their digits.
+    """
+
+    def __init__(
+        self, learner: Learner, ratios: Mapping[tuple[Configuration, Configuration], Interval]
+    ) -> None:
+        posterior = learner.learn()
+        rows = [*dict.fromkeys(run.row for run in learner.runs)]
+        draws = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
+        order = draws.mean(0)
+        best_first = sorted(range(len(rows)), key=lambda k: -order[k])
+        self._learner, self._ratios = learner, ratios
+        self.logs = {learner.pool[rows[k]]: draws[:, k] for k in best_first}
+        """Draws of log(score), the best first."""
 
     def ratio(self, one: Configuration, other: Configuration) -> Interval | None:
         """Return how many times better one is; None where one of them has shown nothing."""
-        if (one, other) in self.ratios:
-            return self.ratios[one, other]
+        if (one, other) in self._ratios:
+            return self._ratios[one, other]
         if not {one, other} <= self.logs.keys():
             return None
-        return ITSELF if one == other else interval_of(self.logs[one] - self.logs[other])
+        return interval_of(self.logs[one] - self.logs[other])
 
+    def entries(self, scorer: Scorer, baseline: Configuration) -> Iterator[Entry]:
+        """Yield the rows of the table, compared with the best single device.
 
-def drawn(
-    learner: Learner, ratios: Mapping[tuple[Configuration, Configuration], Interval]
-) -> Drawn:
-    """Draw from the posterior of all trials so far."""
-    posterior = learner.learn()
-    rows = [*dict.fromkeys(run.row for run in learner.runs)]
-    draws = posterior.joint(rows, lasting=True).draw(DRAWS, 0, range(len(rows)))
-    order = draws.mean(0)
-    best_first = sorted(range(len(rows)), key=lambda k: -order[k])
-    return Drawn({learner.pool[rows[k]]: draws[:, k] for k in best_first}, ratios)
-
-
-def entries_of(
-    shown: Drawn, learner: Learner, scorer: Scorer, baseline: Configuration
-) -> tuple[Entry, ...]:
-    """Return the rows of the table, compared with the best single device.
-
-    The scorer tells examples per second from scores.
-    """
-    history, found = learner.history, []
-    for c, logs in shown.logs.items():
-        runs = [each for each in learner.counting if each.configuration == c]
-        rate = sustained(interval_of(logs - scorer.log_offset(c)), runs)
-        found.append(
-            Entry(
+        The scorer tells examples per second from scores.
+        """
+        rejected = self._learner.history.ruled_out.rejected
+        for c, logs in self.logs.items():
+            runs = [each for each in self._learner.counting if each.configuration == c]
+            yield Entry(
                 configuration=c,
-                examples_per_second=rate,
-                speedup=shown.ratio(c, baseline),
-                outcome=Outcome.REJECTED if history.ruled_out.rejected(c) else runs[-1].outcome,
+                examples_per_second=sustained(interval_of(logs - scorer.log_offset(c)), runs),
+                speedup=self.ratio(c, baseline),
+                outcome=Outcome.REJECTED if rejected(c) else runs[-1].outcome,
                 runs=len(runs),
             )
-        )
-    return tuple(found)
 
 
 def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evidence:
@@ -133,7 +117,7 @@ def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evi
         quantity=objective.title,
         adjective=objective.adjective,
         value=f"{value} ({low} to {high})",
-        repeats=history.repeats,
+        repeats=sum(len(logs) - 1 for logs in history.repeated),
         load=load,
     )
 
@@ -162,16 +146,16 @@ def _open(findings: Findings) -> VerdictOutcome:
 
 
 def _without_comparison(findings: Findings) -> VerdictOutcome:
-    trials = [t for t in findings.history.trials if t.configuration not in findings.excluded]
-    if not findings.distributable and why_alone(findings.facts):
-        return VerdictOutcome.MODEL_ALONE
-    if not findings.distributable:
-        if any(each.distributed for each in findings.excluded):
+    found = findings.candidates
+    if not found.distributed:
+        if why_alone(findings.facts):
+            return VerdictOutcome.MODEL_ALONE
+        if any(each.distributed for each in found.excluded):
             return VerdictOutcome.OTHER_BATCHES
-        return (
-            VerdictOutcome.NOT_DISTRIBUTABLE if findings.asked else VerdictOutcome.ONLY_ONE_DEVICE
-        )
-    if any(trial.outcome is Outcome.REJECTED for trial in trials):
+        asked = any(limit.strategy != ONE_DEVICE for limit in found.limits)
+        return VerdictOutcome.NOT_DISTRIBUTABLE if asked else VerdictOutcome.ONLY_ONE_DEVICE
+    rejected = (t for t in findings.history.trials if t.outcome is Outcome.REJECTED)
+    if any(t.configuration not in found.excluded for t in rejected):
         return VerdictOutcome.REJECTED
     slower = _was_slower(findings)
     if slower is None:

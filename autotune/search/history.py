@@ -41,14 +41,15 @@ class History:
         start: Start = SMALL_START,
     ) -> None:
         self.score = score
-        self._trials: list[Trial] = []
+        self.trials: list[Trial] = []
+        """All of them, oldest first."""
         self._scores: dict[Configuration, list[float]] = defaultdict(list)
         self._start = start
         for trial in trials:
             self.add(trial)
 
     def add(self, trial: Trial) -> None:
-        self._trials.append(trial)
+        self.trials.append(trial)
         score = self.score(trial)
         if trial.measured and score:
             self._scores[trial.configuration].append(score)
@@ -56,20 +57,15 @@ class History:
             self.__dict__.pop(derived, None)
 
     @property
-    def trials(self) -> Sequence[Trial]:
-        """All trials, oldest first."""
-        return tuple(self._trials)
-
-    @property
     def ran(self) -> int:
         """How many of them took any time."""
-        return sum(trial.wall_seconds > 0 for trial in self._trials)
+        return sum(trial.wall_seconds > 0 for trial in self.trials)
 
     @property
     def tried(self) -> set[Configuration]:
         """Configurations with an outcome of their own, or none in `ATTEMPTS` attempts."""
-        lost = Counter(trial.configuration for trial in self._trials if trial.interrupted)
-        own = {trial.configuration for trial in self._trials if not trial.interrupted}
+        lost = Counter(trial.configuration for trial in self.trials if trial.interrupted)
+        own = {trial.configuration for trial in self.trials if not trial.interrupted}
         return own | {c for c, times in lost.items() if times >= ATTEMPTS}
 
     def scores(self, configuration: Configuration) -> Sequence[float]:
@@ -86,21 +82,16 @@ class History:
         """log(score) of the runs of each configuration."""
         return [[*map(math.log, scores)] for scores in self._scores.values()]
 
-    @property
-    def repeats(self) -> int:
-        """How many runs repeated an earlier one, so that noise could be learned from them."""
-        return sum(len(scores) - 1 for scores in self._scores.values())
-
     def throughput(self, configuration: Configuration) -> Interval:
         """Return the examples per second of a configuration that has shown a speed."""
-        mine = [t for t in self._trials if t.configuration == configuration and t.shown]
+        mine = [t for t in self.trials if t.configuration == configuration and t.shown]
         rates = [rate for t in counting(mine) if (rate := t.examples_per_second)]
         return mean_rate(rates, self.noise)
 
     @cached_property
     def observed(self) -> Mapping[Configuration, Observed]:
         """The throughput of every configuration that ran long enough to show one."""
-        shown = [t for t in self._trials if t.shown and t.examples_per_second]
+        shown = [t for t in self.trials if t.shown and t.examples_per_second]
         logs: dict[Configuration, list[float]] = defaultdict(list)
         for trial in counting(shown):
             logs[trial.configuration].append(math.log(trial.examples_per_second or 1.0))
@@ -121,8 +112,8 @@ class History:
 
     @cached_property
     def ruled_out(self) -> RuledOut:
-        return RuledOut(self._trials)
+        return RuledOut(self.trials)
 
     @cached_property
     def costs(self) -> Costs:
-        return Costs(self._trials, self._start)
+        return Costs(self.trials, self._start)

@@ -19,9 +19,10 @@ from autotune.config import Configuration
 from autotune.engine.folder import flocked
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Objective
-from autotune.search.parameters import KEPT, RECORD, frozen, root_cause
+from autotune.search.parameters import RECORD, Parameters, frozen, root_cause
 from autotune.search.request import Subject, TuningRequest
 from autotune.search.study import Notify, Study
+from autotune.space import Space
 from autotune.trial import Trial
 
 FACTORIES = "factories"
@@ -53,14 +54,11 @@ def alone_in(folder: Path) -> Iterator[None]:
 def open_study(
     request: TuningRequest,
     subject: Subject,
-    identity: Mapping[str, str],
+    space: Space,
     pool: Sequence[Configuration],
     notify: Notify,
 ) -> Study:
     """Return a new study, or the one to go on with.
-
-    The identity names what must be equal for two searches to share a study, each with its
-    fingerprint; an empty one is not known, and so equals every other.
 
     Raises:
         StudyMismatch: The study does not exist, exists already, or is of something else.
@@ -69,6 +67,7 @@ def open_study(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     given = request.storage or f"sqlite:///{(request.out / 'study.db').resolve()}"
     named, base, scorer = request.study, _plain(subject.workload.name), subject.scorer
+    identity = _identity(request, subject, space)
     try:
         storage = _database(given) if isinstance(given, str) else given
         names = optuna.get_all_study_names(storage)
@@ -77,7 +76,7 @@ def open_study(
             _check_identity(study, identity)
         else:
             study = _new(storage, [named] if named else _free(names, base), scorer.objective)
-            study.set_user_attr(RECORD, dict(identity))
+            study.set_user_attr(RECORD, identity)
         return Study(study, pool, notify, scorer.value)
     except (SQLAlchemyError, OptunaError, ImportError, ValueError, RuntimeError) as exc:
         named = given if isinstance(given, str) else type(given).__name__
@@ -90,8 +89,7 @@ def open_study(
 def made_for(storage: str, name: str) -> str:
     """Return what a study was made for, as JSON for `restore`."""
     study = optuna.load_study(study_name=name, storage=storage)
-    attributes = {key: study.user_attrs[key] for key in KEPT if key in study.user_attrs}
-    return json.dumps({"direction": study.direction.name.lower(), **attributes})
+    return json.dumps({"direction": study.direction.name.lower(), **study.user_attrs})
 
 
 def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> None:
@@ -101,11 +99,12 @@ def restore(storage: str, name: str, purpose: str, trials: Sequence[Trial]) -> N
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     attributes = json.loads(purpose)
-    study = optuna.create_study(study_name=name, storage=storage, direction=attributes["direction"])
-    for key in KEPT:
-        if key in attributes:
-            study.set_user_attr(key, attributes[key])
-    study.add_trials([frozen(each, each.examples_per_second) for each in trials])
+    direction = attributes.pop("direction")
+    study = optuna.create_study(study_name=name, storage=storage, direction=direction)
+    for key, value in attributes.items():
+        study.set_user_attr(key, value)
+    parameters = Parameters()  # Each search declares its own.
+    study.add_trials([frozen(each, each.examples_per_second, parameters) for each in trials])
 
 
 def _database(url: str) -> RDBStorage:
@@ -124,6 +123,23 @@ def _existing(storage: BaseStorage, names: Sequence[str], name: str) -> optuna.S
             f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
         )
     return optuna.load_study(study_name=name, storage=storage)
+
+
+def _identity(request: TuningRequest, subject: Subject, space: Space) -> dict[str, str]:
+    """Return what must be equal for two searches to share a study, each with its fingerprint.
+
+    An empty one is not known, and so equals every other.
+    """
+    return {
+        FACTORIES: subject.workload.identity,
+        "workload": subject.workload.fingerprint(subject.facts),
+        "number of examples": str(subject.facts.certain("examples") or ""),
+        "number of input files": str(subject.facts.certain("file_shards") or ""),
+        "machine": subject.machine.fingerprint,
+        "space": space.identity,
+        "set of bounds": request.options.bounds,
+        "objective": request.options.objective,
+    }
 
 
 def _check_identity(study: optuna.Study, identity: Mapping[str, str]) -> None:

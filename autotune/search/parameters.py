@@ -24,16 +24,17 @@ RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""
 LEARNING = "learning"
 """Key of the user attribute that holds what was found of other batch sizes."""
-KEPT = (RECORD, LEARNING)
-"""Keys of a study's user attributes that go with it to another database."""
 STRATEGY = "strategy"
 
 
 class Parameters:
-    """The parameters that stand for the configurations of a pool, with what a study declares."""
+    """The parameters that stand for the configurations of a pool.
+
+    The domains that earlier trials of a study have are kept, as Optuna never lets them change.
+    """
 
     def __init__(
-        self, pool: Sequence[Configuration], declared: Mapping[str, CategoricalDistribution]
+        self, pool: Sequence[Configuration] = (), earlier: Sequence[FrozenTrial] = ()
     ) -> None:
         values: dict[str, dict[str, dict[Scalar, None]]] = defaultdict(lambda: defaultdict(dict))
         for each in pool:
@@ -52,7 +53,11 @@ class Parameters:
                 choices[name].update(values[strategy][name])
         self.distributions = {
             name: CategoricalDistribution(tuple(found)) for name, found in choices.items()
-        } | dict(declared)
+        }
+        for trial in earlier:
+            for name, domain in trial.distributions.items():
+                if isinstance(domain, CategoricalDistribution):
+                    self.distributions[name] = domain
         self._known = {_key(self.of(each)): each for each in pool}
 
     def of(self, configuration: Configuration) -> dict[str, Scalar]:
@@ -89,12 +94,6 @@ def _key(parameters: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, repr(value)) for name, value in parameters.items())
 
 
-def declared(trials: Sequence[FrozenTrial]) -> dict[str, CategoricalDistribution]:
-    """Return the domains that a study has already, which Optuna never lets change."""
-    each = (domain for trial in trials for domain in trial.distributions.items())
-    return {name: domain for name, domain in each if isinstance(domain, CategoricalDistribution)}
-
-
 def state_of(trial: Trial, value: float | None) -> TrialState:
     if trial.outcome is Outcome.PRUNED:
         return TrialState.PRUNED
@@ -104,7 +103,7 @@ def state_of(trial: Trial, value: float | None) -> TrialState:
 def frozen(
     trial: Trial,
     value: float | None,
-    parameters: Parameters | None = None,
+    parameters: Parameters,
     shown: Mapping[int, float] | None = None,
 ) -> FrozenTrial:
     """Return a trial as the database keeps it, with its value by the objective.
@@ -112,13 +111,12 @@ def frozen(
     What it has shown on its way is by half seconds.
     """
     value = value if trial.measured else None
-    params = parameters.of(trial.configuration) if parameters else {}
-    domains = {name: parameters.distributions[name] for name in params} if parameters else {}
+    params = parameters.of(trial.configuration)
     made = create_trial(
         state=state_of(trial, value),
         value=value,
         params=params,
-        distributions=dict(domains),
+        distributions={name: parameters.distributions[name] for name in params},
         user_attrs={
             "stage": str(trial.stage),
             "outcome": str(trial.outcome),

@@ -27,7 +27,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats.intervals import Noise, mean_rate
+from autotune.stats.intervals import mean_rate
 from autotune.strategies import strategy
 from autotune.trial import Trial
 
@@ -66,10 +66,9 @@ def tried(findings: Findings, runner: Runner, budget: Budget) -> Findings:
     chosen, costs = findings.recommended, runner.history.costs
     if findings.patch.text and costs.seconds(chosen) <= budget.left:
         findings = _with_patch(findings, runner)
-    between = None
     if costs.seconds(chosen) <= budget.left and not strategy(chosen.strategy).asynchronous:
-        between = runner.between_epochs(chosen)
-    return replace(findings, between=between)
+        findings = replace(findings, between=runner.between_epochs(chosen))
+    return findings
 
 
 def _with_patch(findings: Findings, runner: Runner) -> Findings:
@@ -98,12 +97,13 @@ class Profiler:
     runner: Runner
     budget: Budget
     candidates: Candidates
-    _broken: set[Variant] = field(default_factory=set, init=False)
     _own: dict[Configuration, tuple[float, ...]] = field(default_factory=dict, init=False)
 
     def run(self, findings: Findings) -> Findings:
         """Return the findings with the diagnosis, None where there was no time."""
-        made = self._made([findings.baseline, *_challenger(findings)])
+        several = (e.configuration for e in findings.entries if e.configuration.distributed)
+        challenger = findings.decision.challenger or next(several, None)
+        made = self._made([findings.baseline, *([challenger] if challenger else [])])
         diagnosis = self._diagnosis(made) if any(made.values()) else None
         return replace(findings, diagnosis=diagnosis)
 
@@ -111,20 +111,24 @@ class Profiler:
         """Make every experiment once, as far as the time goes, the most telling first."""
         facts = self.runner.subject.facts
         made: dict[Configuration, dict[Experiment, float]] = {each: {} for each in compared}
-        timed: dict[Variant, float] = {}
+        timed: dict[Variant, float | None] = {}
         first = [(each, one) for each in compared for one in telling(each)]
         later = [(each, one) for each in compared for one in further(each, facts)]
         for configuration, experiment in first + later:
             what = variant(configuration, experiment)
             # Without the step itself there is nothing to compare with.
             known = made[configuration] or experiment is Experiment.STEP
-            if what and known and (seconds := timed.get(what) or self._seconds(what)):
-                timed[what] = made[configuration][experiment] = seconds
+            if what is None or not known:
+                continue
+            if what not in timed:
+                timed[what] = self._seconds(what)
+            if seconds := timed[what]:
+                made[configuration][experiment] = seconds
         return made
 
     def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
         noise, facts = self.runner.history.noise, self.runner.subject.facts
-        one, *challenger = (self._taken_apart(each, s, noise) for each, s in found.items())
+        one, *challenger = (self._taken_apart(each, s) for each, s in found.items())
         even = [
             break_even(each, seconds, gradient_bytes=facts.dense_gradient_bytes, noise=noise)
             for each, seconds in [*found.items()][1:]
@@ -133,28 +137,26 @@ class Profiler:
             one_device=one,
             distributed=challenger[0] if challenger else None,
             break_even=even[0] if even else None,
-            predicted=tuple(self._predicted(found, noise)),
+            predicted=tuple(self._predicted(found)),
             advice=advise(facts, self.candidates, self._rates()),
         )
 
-    def _taken_apart(
-        self, configuration: Configuration, seconds: Seconds, noise: Noise
-    ) -> Breakdown:
+    def _taken_apart(self, configuration: Configuration, seconds: Seconds) -> Breakdown:
         steps, trials = self._steps(configuration), self._trials(configuration)
         # By the last run that tells them.
         callbacks = [t.callback_seconds for t in trials if t.callback_seconds]
         found = breakdown(
             configuration,
             seconds,
-            noise,
+            self.runner.history.noise,
             otherwise=sum(steps) / len(steps),
             callbacks=callbacks[-1] if callbacks else (),
         )
         return found.model_copy(update={"straggler": self._straggler(configuration, seconds)})
 
-    def _predicted(self, found: Mapping[Configuration, Seconds], noise: Noise) -> list[Predicted]:
+    def _predicted(self, found: Mapping[Configuration, Seconds]) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""
-        subject = self.runner.subject
+        subject, noise = self.runner.subject, self.runner.history.noise
         worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
         if not worker_groups:
             return []
@@ -207,29 +209,16 @@ class Profiler:
 
     def _seconds(self, what: Variant) -> float | None:
         """Return the seconds of a step; None without the time for it, or if it fails."""
-        affordable = self.runner.history.costs.seconds(what.configuration) <= self.budget.left
-        # Whether a trial that needs no more memory had too little.
-        full = self.runner.history.ruled_out.too_large(what.configuration)
-        if what in self._broken or not affordable or (full and what.only_bytes is None):
+        configuration, history = what.configuration, self.runner.history
+        if history.costs.seconds(configuration) > self.budget.left:
             return None
-        seconds = self._measured(what)
-        if seconds is None:
-            self._broken.add(what)
-        return seconds
-
-    def _measured(self, what: Variant) -> float | None:
-        configuration = what.configuration
         if what.only_bytes is not None:
             return self.runner.allreduce_seconds(configuration, what.only_bytes)
+        # One that needs no more memory had too little.
+        if history.ruled_out.too_large(configuration):
+            return None
         result = self.runner.without_trial(configuration, held=what.held, exchanges=what.exchanges)
         seconds = seconds_of_step(result)
         if seconds and not what.exchanges:
             self._own[configuration] = result.step_seconds
         return seconds
-
-
-def _challenger(findings: Findings) -> list[Configuration]:
-    """Return the best distributed configuration that showed a speed, in a list if there is one."""
-    if findings.decision.challenger is not None:
-        return [findings.decision.challenger]
-    return [e.configuration for e in findings.entries if e.configuration.distributed][:1]

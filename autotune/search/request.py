@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
+from autotune.config import Configuration
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
@@ -19,6 +20,7 @@ from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
+from autotune.strategies import update_batch
 from autotune.text import hint
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
@@ -84,6 +86,11 @@ class Subject:
         """Tells how good a trial is."""
         return Scorer(objective=self.objective, facts=self.facts, machine=self.machine)
 
+    def has_own_batch(self, configuration: Configuration) -> bool:
+        """Whether it has the user's own global batch, or nobody tells batches apart."""
+        learning = self.facts.learning
+        return learning is None or update_batch(configuration) == learning.batch
+
 
 def calling(workload: Workload) -> Preparing:
     """Return what is told while a workload is inspected."""
@@ -126,24 +133,19 @@ def check_names(request: TuningRequest) -> None:
     Raises:
         UsageError: Something is not; the text says what.
     """
-    for factory in request.workload.factories.values():
+    factories = request.workload.factories
+    for factory in factories.values():
         factory.check_name()
     objective_named(request.options.objective)
-    space, takes = named_space(request), _parameters(request.workload)
+    space = named_space(request)
+    # None where only an import tells.
+    takes = {role: each.parameters for role, each in factories.items() if role != "callbacks_fn"}
     if space is not None and None not in takes.values():
         check_own_axes(space, {name for names in takes.values() for name in names or ()})
-    for role, factory in request.workload.factories.items():
-        declared = takes.get(role)
-        for name, _ in factory.arguments:
+    for role, declared in takes.items():
+        for name, _ in factories[role].arguments:
             if declared is not None and name not in declared:
                 raise FactoryFailed(f"{role} has no parameter {name!r}.", hint(name, declared))
-
-
-def _parameters(workload: Workload) -> dict[str, tuple[str, ...] | None]:
-    """Return the parameters of each factory; None where only its import tells."""
-    if workload.script:
-        return {"script": ()}
-    return {"model_fn": workload.model.parameters, "dataset_fn": workload.dataset.parameters}
 
 
 def _check_storage(url: str) -> None:

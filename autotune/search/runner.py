@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections import Counter
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from autotune.checks.certificate import Certificate
@@ -14,55 +15,52 @@ from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
-from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, TrialRequest
+from autotune.engine.tasks.train import (
+    BetweenEpochs,
+    BetweenEpochsRequest,
+    LearningRequest,
+    TrialRequest,
+    trial_request,
+)
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.options import SCRIPT_SEED
-from autotune.program import render
+from autotune.options import PROFILE_SHARE, SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import allreduce_request, seconds_of_step
-from autotune.search.costs import REFERENCE_RUNS, expected_start
+from autotune.search.costs import REFERENCE_RUNS, STARTING, expected_start
 from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
 
 
+@dataclass
 class Runner:
-    """Makes trials, one at a time, and keeps each in a study.
+    """Makes trials, one at a time, and keeps each in a study."""
 
-    The budget bounds how long a phase may take. The processes of each may hold `most_memory` GiB,
-    or most of what is free.
-    """
+    engine: Engine
+    subject: Subject
+    study: Study
+    _: KW_ONLY
+    folder: Path
+    budget: Budget
+    """Bounds how long a phase may take."""
+    observer: Observer
+    most_memory: float | None = None
+    """GiB that the processes of each may hold; None takes most of what is free."""
+    loads: list[Load] = field(default_factory=list, init=False)
+    """What other programs took of the machine during each run."""
+    history: History = field(init=False)
+    _lost_hosts: tuple[str, ...] = field(default=(), init=False)
 
-    def __init__(  # noqa: PLR0913 - each comes from another part
-        self,
-        engine: Engine,
-        subject: Subject,
-        study: Study,
-        *,
-        folder: Path,
-        budget: Budget,
-        observer: Observer,
-        most_memory: float | None = None,
-    ) -> None:
-        self.engine = engine
-        self.subject = subject
-        self.study = study
-        self._folder = folder
-        self.budget = budget
-        self._most_memory = None if most_memory is None else int(most_memory * 2**30)
-        self._observer = observer
-        self.loads: list[Load] = []
-        """What other programs took of the machine during each run."""
-        self._scripts: dict[tuple[Configuration, bool], str] = {}
-        self._lost_hosts: tuple[str, ...] = ()
-        start = expected_start(subject.facts)
-        self.history = History(still_known(study.trials), subject.scorer, start)
+    def __post_init__(self) -> None:
+        start = expected_start(self.subject.facts)
+        self.history = History(still_known(self.study.trials), self.subject.scorer, start)
 
     def run(
         self,
@@ -74,7 +72,7 @@ class Runner:
     ) -> Trial:
         """Run a configuration once and save the trial, in a round where these take turns."""
         number = len(self.study.trials)
-        self._observer(
+        self.observer(
             TrialStarted(
                 number=number,
                 stage=stage,
@@ -87,12 +85,12 @@ class Runner:
         asked = self.study.ask(configuration, prunes=prunes)
         watch = MeasureWatch(
             score=lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
-            report=asked.report,
+            report=partial(self.study.report, asked),
             left=self._left_to_measure,
             epoch=epoch,
             ahead=PATIENCE_IN_REPEATS if stage is Stage.REPEAT else PATIENCE,
         )
-        folder = self._folder / f"{number:04d}"
+        folder = self.folder / f"{number:04d}"
         # A trial that was interrupted leaves its folder and no record.
         shutil.rmtree(folder, ignore_errors=True)
         result = self.engine.execute(self._request(configuration, folder), watch)
@@ -122,12 +120,12 @@ class Runner:
         return TooFewHosts(needed=needed, left=left) if needed > left else None
 
     def notify(self, text: str) -> None:
-        self._observer(Notice(text=text))
+        self.observer(Notice(text=text))
 
     def allreduce_seconds(self, configuration: Configuration, gradient_bytes: int) -> float | None:
         """Return the seconds in which its replicas exchange gradients; None if not measured."""
         replicas = configuration.replicas
-        self._observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
+        self.observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
         with tempfile.TemporaryDirectory() as folder:
             path, limits = Path(folder) / "exchange", self._limits(configuration)
             request = allreduce_request(configuration, self.subject, path, gradient_bytes, limits)
@@ -140,14 +138,14 @@ class Runner:
 
         Where the batch is held, every step gets the same one, from memory.
         """
-        self._observer(Preparing(what="Profiling the step time"))
+        self.observer(Preparing(what="Profiling the step time"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return self.engine.execute(replace(request, exchanges=exchanges), MeasureWatch())
 
     def changed(self, configuration: Configuration, program: str) -> RunResult:
         """Run another program than a configuration's own, for as long as it takes to time it."""
-        self._observer(Preparing(what="Running the changed script"))
+        self.observer(Preparing(what="Running the changed script"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
             return self.engine.execute(
@@ -157,22 +155,43 @@ class Runner:
 
     def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
         """Measure what a configuration's program does between two epochs; None if it cannot be."""
-        self._observer(Preparing(what="Timing validation and checkpoints"))
+        self.observer(Preparing(what="Timing validation and checkpoints"))
         # Where its user would have the checkpoints: disks differ.
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             trial = self._request(configuration, Path(folder) / "run")
             left = max(self.budget.unspent, 0.0)
             limits = replace(trial.limits, window=left, whole=left)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
 
+    def learn(self, configuration: Configuration, *, seed: int) -> Learning:
+        """Look at what an example teaches at other batch sizes than one device's own."""
+        batch, first_call = configuration.global_batch, self.history.costs.first_call(configuration)
+        # With all that it takes to start: step and gradient are compiled.
+        seconds = min(10.0, PROFILE_SHARE * self.budget.unspent - STARTING - 2 * first_call)
+        if seconds < 2.0:  # There would be too few gradients.
+            return Learning(batch=batch, refused=Unpredictable.NO_TIME)
+        self.observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
+        trials, subject = self.folder.parent, self.subject
+        trials.mkdir(parents=True, exist_ok=True)
+        trial = trial_request(
+            configuration,
+            subject.workload,
+            subject.facts,
+            subject.machine,
+            Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
+            seed=seed,
+            limits=Limits(whole=PROFILE_SHARE * self.budget.whole),
+        )
+        return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
+
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.
 
         None if the budget ended before that was found, or a host was lost.
         """
-        self._observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
+        self.observer(Preparing(what=f"Certifying {strategy(configuration.strategy).title}"))
         subject = self.subject
         candidate = Candidate(
             configuration=configuration,
@@ -195,19 +214,13 @@ class Runner:
                 reason=Uncertified(findings=certificate.failures),
                 wall_seconds=certificate.seconds,
             )
-            self._keep_unmeasured(configuration, Stage.REPEAT, ended)
+            self._keep(trial_of(len(self.study.trials), Stage.REPEAT, configuration, ended))
         return certificate
 
     def skip(self, configuration: Configuration, reason: Reason) -> None:
         """Save that a configuration was not run, and why."""
         ended = RunResult(outcome=Outcome.SKIPPED, reason=reason)
-        self._keep_unmeasured(configuration, Stage.EXPLORE, ended)
-
-    def _keep_unmeasured(
-        self, configuration: Configuration, stage: Stage, ended: RunResult
-    ) -> None:
-        number = len(self.study.trials)
-        self._keep(trial_of(number, stage, configuration, ended, turn=None))
+        self._keep(trial_of(len(self.study.trials), Stage.EXPLORE, configuration, ended))
 
     def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
@@ -218,7 +231,7 @@ class Runner:
         else:
             self.study.tell(asked, trial)
         self.history.add(trial)
-        self._observer(TrialEnded(trial=trial, elapsed=self.budget.elapsed))
+        self.observer(TrialEnded(trial=trial, elapsed=self.budget.elapsed))
         return trial
 
     def _notify_lost_hosts(self) -> None:
@@ -232,12 +245,12 @@ class Runner:
         self, configuration: Configuration, folder: Path, *, held: bool = False
     ) -> TrialRequest:
         subject = self.subject
-        return TrialRequest(
-            configuration=configuration,
-            script=self._script(configuration, held=held),
-            workload=subject.workload,
-            roles=strategy(configuration.strategy).roles(configuration, subject.machine),
-            folder=folder,
+        return trial_request(
+            configuration,
+            subject.workload,
+            subject.facts,
+            subject.machine,
+            folder,
             seed=SCRIPT_SEED,
             held=held,
             fill=None if held else fill_of(configuration, subject),
@@ -252,7 +265,8 @@ class Runner:
         is known without it.
         """
         grace = 15.0
-        usual, costs = Limits(memory=self._most_memory), self.history.costs
+        memory = None if self.most_memory is None else int(self.most_memory * 2**30)
+        usual, costs = Limits(memory=memory), self.history.costs
         whole = max(self.budget.unspent, 0) + grace
         if self.history.baseline is None and math.isfinite(whole):
             return replace(usual, start=whole, first_step=whole, window=whole)
@@ -266,34 +280,23 @@ class Runner:
             window=min(usual.window + costs.call(configuration), most),
         )
 
-    def _script(self, configuration: Configuration, *, held: bool = False) -> str:
-        """Return the program; repeats and profiles run the same few again and again."""
-        subject, known = self.subject, (configuration, held)
-        if known not in self._scripts:
-            self._scripts[known] = render(
-                configuration, subject.workload, subject.facts, subject.machine, held=held
-            ).train
-        return self._scripts[known]
-
 
 class Certification:
     """Certifies what is about to win; what the history holds as wrong is not tried again."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._certificates: dict[Configuration, Certificate | None] = {}
-        self._attempts = Counter[Configuration]()
+        self._tried: dict[Configuration, list[Certificate | None]] = defaultdict(list)
 
     def certify(self, configuration: Configuration) -> bool:
         """Return whether a configuration may win, and look into it if nobody has."""
         if self._is_open(configuration):
-            self._attempts[family(configuration)] += 1
-            self._certificates[family(configuration)] = self._runner.certify(configuration)
+            self._tried[family(configuration)].append(self._runner.certify(configuration))
         return self.passed(configuration)
 
     def _is_open(self, configuration: Configuration) -> bool:
         """Whether nothing was found of it; what a lost host has ended is tried once more."""
-        tried = self.of(configuration) or self._attempts[family(configuration)] >= ATTEMPTS
+        tried = self.of(configuration) or len(self._tried[family(configuration)]) >= ATTEMPTS
         return not tried and not self._runner.history.ruled_out.rejected(configuration)
 
     def passed(self, configuration: Configuration) -> bool:
@@ -302,7 +305,7 @@ class Certification:
         return certificate is not None and not certificate.failures
 
     def of(self, configuration: Configuration) -> Certificate | None:
-        return self._certificates.get(family(configuration))
+        return next(reversed(self._tried[family(configuration)]), None)
 
     def seconds(self, configuration: Configuration) -> float:
         """Return the time that certifying is expected to take; none where nothing is left to do."""

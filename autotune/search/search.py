@@ -23,15 +23,14 @@ from autotune.search.bounds import Bounds, time_exchanges, time_without_input
 from autotune.search.costs import FEW_ROUNDS, with_profile
 from autotune.search.design import groups, nearest_first, own_default, plain
 from autotune.search.failures import HOPELESS
-from autotune.search.findings import Findings, drawn, entries_of, nothing_measured
+from autotune.search.findings import Drawn, Findings, nothing_measured
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
 from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption, uninterrupted
-from autotune.space import ONE_DEVICE, Candidates
+from autotune.space import Candidates
 from autotune.space.origin import choices, origins
-from autotune.strategies import update_batch
 from autotune.trial import SHOWN, Stage
 from autotune.value import Scalar
 
@@ -75,11 +74,10 @@ class Search:
         self._learner = Learner(runner.history, pool)
         self._believer = Believer(
             learner=self._learner,
+            runner=runner,
+            bounds=self._bounds,
             batch_matched=matched,
             margin=self._margin,
-            excluded=self._excluded,
-            is_own=self._has_own_batch,
-            has_hosts=lambda each: runner.why_impossible(each) is None,
             default=self._default,
         )
         self._now: Belief | None = None
@@ -141,7 +139,8 @@ class Search:
     def _run_initial_design(self) -> None:
         """Make the runs that no model is needed for, and time what bounds rest on."""
         for each in self._first():
-            if each not in self._history.tried and not self._excluded(each) and self._affords(each):
+            known = each in self._history.tried or self._bounds.excludes(each)
+            if not known and self._affords(each):
                 self._try(each)
         if self._several and self._history.baseline:
             for timed in (time_exchanges, time_without_input):
@@ -170,7 +169,6 @@ class Search:
         self._runner.run(configuration, stage, prunes=not whole)
 
     def _reference(self) -> Reference | None:
-        """Return what a run is compared with; None while there is nothing."""
         now = self._now
         if now is None:
             return None
@@ -222,10 +220,6 @@ class Search:
             self._now, self._believed_of = self._believer.belief(), count
         return self._now
 
-    def _has_own_batch(self, configuration: Configuration) -> bool:
-        learning = self._runner.subject.facts.learning
-        return learning is None or update_batch(configuration) == learning.batch
-
     def _at_own_batch(self, now: Belief) -> Configuration | None:
         """Return the own batch with the settings of another one that seems better, once.
 
@@ -257,7 +251,7 @@ class Search:
     def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
         """Return what another sampler proposes, and what that is taken to be worth."""
         pool = self._learner.row
-        offered = self._runner.study.proposal(lambda c: c not in pool or self._excluded(c))
+        offered = self._runner.study.proposal(lambda c: c not in pool or self._bounds.excludes(c))
         if offered is None:
             return 0.0, None
         now = self._believer.belief(also=[offered])
@@ -352,11 +346,6 @@ class Search:
         failing = configuration in self._history.ruled_out
         return not failing and self._runner.why_impossible(configuration) is None
 
-    def _excluded(self, configuration: Configuration) -> bool:
-        """Whether a configuration fails, trains otherwise, or is proved to be no better."""
-        failing = configuration in self._history.ruled_out
-        return failing or self._bounds.why_not(configuration) is not None
-
     # --- what is said at the end
 
     def _close(self) -> None:
@@ -401,12 +390,12 @@ class Search:
     def _once(self, reported: Configuration) -> Configuration | None:
         """Return what runs once more, and to its end; None where it is excluded."""
         self._reported.add(reported)
-        return None if self._excluded(reported) else reported
+        return None if self._bounds.excludes(reported) else reported
 
     def _own_arm(self, chosen: Configuration) -> Configuration | None:
         """Return the same settings at the own batch, if they can run, so that the ratio is told."""
         learning = self._runner.subject.facts.learning
-        if learning is None or self._has_own_batch(chosen):
+        if learning is None or self._runner.subject.has_own_batch(chosen):
             return None
         arm = own_arm(chosen, learning.batch)
         return arm if arm in self._learner.row else None
@@ -435,9 +424,7 @@ class Search:
         recommended = many if likely and many is not None else self._alone(now)
         scorer = self._runner.subject.scorer
         ratio = None if many is None else interval_of(gain.draws)
-        ratios = {(many, now.one): ratio} if many and ratio else {}
-        shown = drawn(self._learner, ratios)
-        limited = any(limit.strategy != ONE_DEVICE for limit in self._candidates.limits)
+        shown = Drawn(self._learner, {(many, now.one): ratio} if many and ratio else {})
         return Findings(
             recommended=recommended,
             decision=Decision(
@@ -453,14 +440,12 @@ class Search:
             ),
             baseline=now.one,
             default=self._default,
-            entries=entries_of(shown, self._learner, scorer, now.one),
+            entries=tuple(shown.entries(scorer, now.one)),
             value=scorer.values(interval_of(shown.logs[recommended])),
             gain_over_yours=shown.ratio(recommended, self._default),
             history=self._history,
             facts=self._runner.subject.facts,
-            distributable=len(self._several),
-            asked=limited or bool(self._several),
-            excluded=frozenset(self._candidates.excluded),
+            candidates=self._candidates,
             certificate=self._certification.of(recommended),
             cut=cut,
         )
@@ -469,7 +454,7 @@ class Search:
         """Return what is best on one device; the own settings where it gains next to nothing."""
         means = {now.configurations[k]: now.joint.mean[k] for k in now.ran}
         own, best = self._default, now.one
-        kept = own in means and not self._excluded(own) and means[best] - means[own] < ENOUGH
+        kept = own in means and not self._bounds.excludes(own) and means[best] - means[own] < ENOUGH
         return own if kept else best
 
     @property

@@ -143,6 +143,7 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
     return Stop(Outcome.UNSTABLE, NotStationary(seconds=seconds))
 
 
+@dataclass
 class Budget:
     """Time that a search may still spend.
 
@@ -150,46 +151,42 @@ class Budget:
     zero, in seconds since 1970. Some seconds are held for others.
     """
 
-    def __init__(
-        self,
-        options: SearchOptions,
-        now: Callable[[], float],
-        began: float,
-        held: Callable[[], float] = lambda: 0.0,
-        zero: float | None = None,
-    ) -> None:
-        # One for all parts of a search, which would otherwise place their runs differently in time.
-        # To the second: fractions would be rounded differently from search to search.
-        self.zero = float(round(time.time() - now())) if zero is None else zero
-        self._options = options
-        self._now = now
-        self._began = began
-        self._held = held
+    options: SearchOptions
+    now: Callable[[], float]
+    began: float
+    held: Callable[[], float] = lambda: 0.0
+    zero: float = math.nan
 
-    def within(self, held: Callable[[], float]) -> Budget:
-        """Return the budget of those who may spend all but some seconds, as many as are kept."""
-        return Budget(self._options, self._now, self._began, held, self.zero)
+    def __post_init__(self) -> None:
+        # One for all parts of a search, which would otherwise place their runs differently in time.
+        if math.isnan(self.zero):
+            # To the second: fractions would be rounded differently from search to search.
+            self.zero = float(round(time.time() - self.now()))
 
     def take_held(self) -> bool:
         """Take the seconds that are kept for others, for good; return whether there were any."""
-        held, self._held = self._held(), lambda: 0.0
+        held, self.held = self.held(), lambda: 0.0
         return held > 0
 
     @property
     def elapsed(self) -> float:
         """Seconds since the search began."""
-        return self._now() - self._began
+        return self.now() - self.began
 
     @property
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
-        return self.unspent - self._held()
+        return self.unspent - self.held()
 
     @property
     def unspent(self) -> float:
         """Seconds left with those that are kept for others; infinite without a bound."""
-        whole = self._options.budget
-        return math.inf if whole is None else whole - self.elapsed
+        return self.whole - self.elapsed
+
+    @property
+    def whole(self) -> float:
+        """Seconds in all; infinite without a bound."""
+        return math.inf if self.options.budget is None else self.options.budget
 
 
 def interruption(error: Interruption) -> Interruption:

@@ -15,9 +15,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import optuna
 from optuna.exceptions import OptunaError
@@ -29,15 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
-from autotune.search.parameters import (
-    LEARNING,
-    RECORD,
-    Parameters,
-    declared,
-    frozen,
-    root_cause,
-    state_of,
-)
+from autotune.search.parameters import LEARNING, RECORD, Parameters, frozen, root_cause, state_of
 from autotune.search.pruner import CLIMB, ERROR, SlowerThanOneDevice
 from autotune.search.stopping import Shown
 from autotune.stats.gradients import Learning
@@ -55,27 +46,13 @@ Notify = Callable[[str], None]
 """Is given sentences that the user should know."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """A trial that Optuna was asked for, while it runs."""
 
     trial: optuna.trial.Trial
     configuration: Configuration
     prunes: bool
     """Whether the pruner may stop it."""
-    study: Study
-
-    def report(self, shown: Shown) -> float | None:
-        """Note what the run has shown so far.
-
-        Returns:
-            None, or, if it is to be stopped, an upper bound of its share of one device's score.
-        """
-        minimizes = self.trial.study.direction is StudyDirection.MINIMIZE
-        self.trial.set_user_attr(ERROR, shown.error)
-        self.trial.set_user_attr(CLIMB, shown.climb)
-        self.trial.report(1 / shown.score if minimizes else shown.score, shown.step)
-        return self.study.bound_of(self.trial) if self.prunes else None
 
 
 class Study:
@@ -95,7 +72,7 @@ class Study:
         self.value = value
         """What Optuna is told of a trial; replaced where more is learned before the first one."""
         earlier = kept.trials if kept else []
-        self.parameters = Parameters(pool, declared(earlier))
+        self.parameters = Parameters(pool, earlier)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._live = optuna.create_study(direction=kept.direction if kept else "maximize")
         self._live.add_trials([each for each in earlier if each.state.is_finished()])
@@ -107,12 +84,13 @@ class Study:
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
         self._saving: Future[None] | None = None
         self._unsaved: deque[FrozenTrial] = deque()
-        self._trials = [
+        self.trials = [
             # An earlier version may have kept more.
             Trial.model_validate(each.user_attrs[RECORD], extra="ignore")
             for each in earlier
             if RECORD in each.user_attrs
         ]
+        """All of them, oldest first."""
 
     def use(self, sampler: BaseSampler, pruner: BasePruner) -> None:
         """Let these propose and prune."""
@@ -135,11 +113,6 @@ class Study:
             if self._kept:
                 self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
 
-    @property
-    def trials(self) -> Sequence[Trial]:
-        """All trials, oldest first."""
-        return tuple(self._trials)
-
     def proposal(
         self, refused: Callable[[Configuration], bool] = lambda _: False
     ) -> Configuration | None:
@@ -158,7 +131,7 @@ class Study:
                 if found is None:
                     self._live.tell(trial, state=TrialState.FAIL)
                     continue
-                self._open = Asked(trial=trial, configuration=found, prunes=True, study=self)
+                self._open = Asked(trial, found, prunes=True)
             if not refused(self._open.configuration):
                 return self._open.configuration
             known = True
@@ -177,46 +150,54 @@ class Study:
         self._live.enqueue_trial(dict(self.parameters.of(configuration)))
         trial = self._live.ask()
         self.parameters.suggested(trial)
-        return Asked(trial=trial, configuration=configuration, prunes=prunes, study=self)
+        return Asked(trial, configuration, prunes)
 
     def tell(self, asked: Asked, trial: Trial) -> None:
         value = self.value(trial) if trial.measured else None
         self._live.tell(asked.trial, value, state_of(trial, value))
         self.append(trial, self._live.trials[asked.trial.number].intermediate_values)
 
-    def bound_of(self, trial: optuna.trial.Trial) -> float | None:
-        """Return an upper bound of a trial's share of one device's score, if it is to be stopped.
+    def report(self, asked: Asked, shown: Shown) -> float | None:
+        """Note what a run has shown so far.
 
-        Of a pruner that says none it is one.
+        Returns:
+            None, or, if it is to be stopped, an upper bound of its share of one device's score. Of
+            a pruner that says none it is one.
         """
-        if self.failure or not self._guarded(trial.should_prune, "pruner"):
+        trial, minimizes = asked.trial, self._live.direction is StudyDirection.MINIMIZE
+        trial.set_user_attr(ERROR, shown.error)
+        trial.set_user_attr(CLIMB, shown.climb)
+        trial.report(1 / shown.score if minimizes else shown.score, shown.step)
+        asks = asked.prunes and not self.failure
+        if not asks or not self._guarded(trial.should_prune, "pruner"):
             return None
         pruner = self._live.pruner
         return math.exp(pruner.bound) if isinstance(pruner, SlowerThanOneDevice) else 1.0
 
     def _guarded(self, call: Callable[[], T], role: str) -> T | None:
         """Return what somebody's code answers; None, and a failure, where it does not."""
-        answers: list[T] = []
-        errors: list[BaseException] = []
+        answer = Future[T]()
 
         def ask() -> None:
             try:
-                answers.append(call())
+                answer.set_result(call())
             except Exception as exc:  # noqa: BLE001 - it may raise anything
-                errors.append(exc)
+                answer.set_exception(exc)
 
-        thread = threading.Thread(target=ask, daemon=True)
-        thread.start()
-        thread.join(ANSWER_SECONDS)
-        if answers:
-            return answers[0]
-        why = f"raised {errors[0]!r}" if errors else f"did not answer in {ANSWER_SECONDS:g} s"
-        self.failure = f"the {role} {why}"
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            error = answer.exception(ANSWER_SECONDS)
+        except TimeoutError:
+            self.failure = f"the {role} did not answer in {ANSWER_SECONDS:g} s"
+            return None
+        if error is None:
+            return answer.result()
+        self.failure = f"the {role} raised {error!r}"
         return None
 
     def append(self, trial: Trial, shown: Mapping[int, float] | None = None) -> None:
         """Take in a trial that has ended; it is saved in the background, in its turn."""
-        self._trials.append(trial)
+        self.trials.append(trial)
         if self._kept is None:
             return
         self._unsaved.append(frozen(trial, self.value(trial), self.parameters, shown))
@@ -237,7 +218,7 @@ class Study:
             error = self._wait()
         if self._unsaved and error:
             self._notify(
-                f"{len(self._unsaved)} of {len(self._trials)} trials could not be saved in the "
+                f"{len(self._unsaved)} of {len(self.trials)} trials could not be saved in the "
                 f"study ({root_cause(error)}); --resume will not include them."
             )
 

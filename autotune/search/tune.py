@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
-from autotune.engine.load import Load, together, warning
+from autotune.engine.load import together, warning
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
@@ -20,11 +20,10 @@ from autotune.reason import Rule, RuleKind
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
-from autotune.search.costs import Costs, expected_start, with_times
+from autotune.search.costs import Costs, expected_start, seconds_to_verdict
 from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence
-from autotune.search.learning import foreknown, learned
-from autotune.search.opening import FACTORIES, alone_in, open_study
+from autotune.search.opening import alone_in, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
 from autotune.search.request import Subject, TuningRequest, calling, check, named_space
 from autotune.search.runner import Runner
@@ -40,7 +39,7 @@ from autotune.search.stopping import (
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
-from autotune.stats.gradients import Learning
+from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -50,20 +49,34 @@ __all__ = ["TuningRequest", "dry_run", "tune"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Prepared:
+    request: TuningRequest
+    """With options that the workload can be trained with."""
     subject: Subject
     space: Space
     found: Candidates
-    plan: Plan
-    fingerprint: str
-    """Of the workload as it was then; its files may be edited while the search runs."""
-    options: SearchOptions
-    seconds: float
-    """What the preparation took."""
 
-    def predicted(self, trials: Sequence[Trial] = ()) -> Plan:
-        """Return the plan with what trials let expect of the time."""
-        costs = Costs(trials, expected_start(self.subject.facts))
-        return with_times(self.plan, self.found, costs, self.seconds, self.options)
+    def plan(self, spent: float, trials: Sequence[Trial] = ()) -> Plan:
+        """Return the plan after so many seconds, with what trials let expect of the time."""
+        subject, found, options = self.subject, self.found, self.request.options
+        costs = Costs(trials, expected_start(subject.facts))
+        default = own_default(found.one_device, subject.facts, options)
+        several = found.distributed
+        enough = seconds_to_verdict(default, several, costs, options) if several else None
+        legal = [each.strategy for each in found.configurations]
+        names = dict.fromkeys([*legal, *(limit.strategy for limit in found.limits)])
+        return Plan(
+            workload=subject.workload.name,
+            machine=subject.machine,
+            space=self.space.name,
+            objective=options.objective,
+            facts=subject.facts,
+            strategies=tuple(_strategy_plan(name, found) for name in names),
+            budget_seconds=options.budget,
+            exhaustive_seconds=costs.total(found.configurations),
+            trial_seconds=costs.seconds(default),
+            tracing_seconds=costs.first_call(default),
+            enough_seconds=None if enough is None else spent + enough,
+        )
 
     @property
     def weighs(self) -> bool:
@@ -74,7 +87,19 @@ class _Prepared:
     def default(self) -> Configuration:
         """One device with the user's own batch, or the closest that can run; plainly compiled."""
         pool = self.found.one_device
-        return plain(own_default(pool, self.subject.facts, self.options), pool)
+        return plain(own_default(pool, self.subject.facts, self.request.options), pool)
+
+    def foreknown(self, known: Learning | None) -> Learning | None:
+        """Return what is known of other batch sizes without a look; None where one is needed.
+
+        What an earlier session of the same search has found is not looked for again.
+        """
+        batch, fixed = self.default.global_batch, self.request.options.global_batch is not None
+        if fixed or self.subject.objective.batches is not Batches.WEIGHED:
+            return Learning(batch=batch)
+        if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
+            return known.model_copy(update={"seconds": 0.0})
+        return None
 
     def knowing(self, learning: Learning) -> _Prepared:
         """Return it with what is known of other batch sizes, and only those that it compares."""
@@ -82,9 +107,7 @@ class _Prepared:
         subject = replace(self.subject, facts=facts)
         rule = Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch)
         found = self.found.only(subject.scorer.compares, rule)
-        plan = _plan(subject, self.space, found, self.options)
-        seconds = self.seconds + learning.seconds
-        return replace(self, subject=subject, found=found, plan=plan, seconds=seconds)
+        return replace(self, subject=subject, found=found)
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -93,7 +116,9 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     Raises:
         UsageError: Workload, space or options are wrong.
     """
-    return _prepare(request, engine, observer).predicted()
+    began = engine.now()
+    prepared = _prepare(request, engine, observer)
+    return prepared.plan(engine.now() - began)
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -111,30 +136,30 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     check(request)
     prepared = _prepare(request, engine, observer)
     with alone_in(request.out):
-        return _tune(request, prepared, engine, observer, began)
+        return _tune(prepared, engine, observer, began)
 
 
-def _tune(
-    request: TuningRequest, prepared: _Prepared, engine: Engine, observer: Observer, began: float
-) -> Result:
-    request = request.model_copy(update={"options": prepared.options})
-    study = _open(request, prepared, observer)
-    learning = foreknown(request, prepared.subject, prepared.default, study.learning)
+def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float) -> Result:
+    request, subject, found = prepared.request, prepared.subject, prepared.found
+    pool = (*found.configurations, *found.batch_matched.values())
+    study = open_study(
+        request, subject, prepared.space, pool, lambda text: observer(Notice(text=text))
+    )
+    learning = prepared.foreknown(study.learning)
     if learning and prepared.weighs:
         prepared = prepared.knowing(learning)
     ready = engine.now() - began
     kept = tuple(study.trials)
-    observer(Planned(plan=prepared.predicted(kept), kept=kept))
+    observer(Planned(plan=prepared.plan(ready, kept), kept=kept))
     if busy := warning(engine.load()):
         observer(Notice(text=busy))
     whole = Budget(request.options, engine.now, began)
-    session = _Session(request, engine, study, whole, observer)
+    session = _Session(engine, study, whole, observer)
     try:
         prepared, cut = session.begun(prepared)
         runner, search = session.search(prepared)
         findings = search.findings(cut) if cut else search.run()
-        patch = patch_of(findings.recommended, prepared.subject)
-        findings = replace(findings, patch=patch)
+        findings = replace(findings, patch=patch_of(findings.recommended, prepared.subject))
         if request.options.diagnose and findings.cut is None:
             try:
                 findings = tried(findings, runner, whole)
@@ -142,9 +167,7 @@ def _tune(
             except INTERRUPTIONS as exc:
                 interruption(exc)  # What was found is handed over all the same.
         with uninterrupted():
-            load = together(runner.loads)
-            result = session.recommendation(prepared, findings, load, ready=ready)
-            return _saved(result, request, findings.cut)
+            return _saved(_result(prepared, findings, runner, ready), request, findings.cut)
     finally:
         with uninterrupted():
             study.flush()
@@ -154,7 +177,6 @@ def _tune(
 class _Session:
     """What makes the trials of a search."""
 
-    request: TuningRequest
     engine: Engine
     study: Study
     whole: Budget
@@ -162,24 +184,23 @@ class _Session:
 
     def search(self, prepared: _Prepared) -> tuple[Runner, Search]:
         """Return a search that goes on from all trials of the study."""
-        options = self.request.options
-        budget = self.whole.within(lambda: reserved_seconds(options, runner.history))
+        request, options = prepared.request, prepared.request.options
+        budget = replace(self.whole, held=lambda: reserved_seconds(options, runner.history))
         runner = Runner(
             self.engine,
             prepared.subject,
             self.study,
-            folder=self.request.out / "trials" / self.study.name,
+            folder=request.out / "trials" / self.study.name,
             budget=budget,
             observer=self.observer,
             most_memory=options.max_memory,
         )
-        sampler, pruner = self.request.sampler, self.request.pruner
         return runner, Search(
             runner,
             prepared.found,
             options,
-            sampler=sampler or sampler_named(options.sampler, options.seed),
-            pruner=pruner,
+            sampler=request.sampler or sampler_named(options.sampler, options.seed),
+            pruner=request.pruner,
         )
 
     def begun(self, prepared: _Prepared) -> tuple[_Prepared, Interruption | None]:
@@ -191,15 +212,7 @@ class _Session:
             try:
                 runner, search = self.search(prepared)
                 search.begin()
-                learning = learned(
-                    self.request,
-                    prepared.subject,
-                    prepared.default,
-                    self.engine,
-                    self.observer,
-                    first_call=runner.history.costs.first_call(prepared.default),
-                    left=self.whole.left,
-                )
+                learning = runner.learn(prepared.default, seed=prepared.request.options.seed)
                 known = prepared.knowing(learning)
                 if not learning.refused and known.found.excluded:
                     out = "where the gradients do not tell what an example teaches"
@@ -213,50 +226,48 @@ class _Session:
             self.study.value = prepared.subject.scorer.value
         return prepared, None
 
-    def recommendation(
-        self, prepared: _Prepared, findings: Findings, load: Load | None, *, ready: float
-    ) -> Result:
-        """Return what is handed over."""
-        request, subject = self.request, prepared.subject
-        decision, chosen = findings.decision, findings.recommended
-        chosen_by = choices(subject.machine, subject.facts)
-        program = render(chosen, subject.workload, subject.facts, subject.machine)
-        return Result(
-            configuration=chosen,
-            verdict=decision.verdict,
-            evidence=evidence(findings, subject.objective, load),
-            diagnosis=findings.diagnosis,
-            between=findings.between,
-            examples_per_second=findings.examples_per_second,
-            objective=request.options.objective,
-            value=findings.value,
-            best_distributed_speedup=decision.gain,
-            one_device=findings.baseline,
-            best_distributed=decision.challenger,
-            gain_over_yours=findings.gain_over_yours,
-            script=program.train,
-            launch=program.launch,
-            patch=findings.patch.text,
-            why_no_patch=findings.patch.why_not,
-            patch_speed=findings.patch_speed,
-            trials=tuple(self.study.trials),
-            compared=tuple(
-                each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
-                for each in findings.entries
-            ),
-            workload=subject.workload,
-            facts=subject.facts,
-            machine=subject.machine,
-            study=self.study.name,
-            seconds=self.whole.elapsed,
-            prepared_seconds=ready,
-            interrupted=findings.cut is not None,
-            certificate=findings.certificate,
-            space=request.space if isinstance(request.space, str) else None,
-            options=request.options,
-            margin=request.options.margin,
-            seed=request.options.seed,
-        )
+
+def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: float) -> Result:
+    request, subject, study = prepared.request, prepared.subject, runner.study
+    decision, chosen = findings.decision, findings.recommended
+    chosen_by = choices(subject.machine, subject.facts)
+    program = render(chosen, subject.workload, subject.facts, subject.machine)
+    return Result(
+        configuration=chosen,
+        verdict=decision.verdict,
+        evidence=evidence(findings, subject.objective, together(runner.loads)),
+        diagnosis=findings.diagnosis,
+        between=findings.between,
+        examples_per_second=findings.examples_per_second,
+        objective=request.options.objective,
+        value=findings.value,
+        best_distributed_speedup=decision.gain,
+        one_device=findings.baseline,
+        best_distributed=decision.challenger,
+        gain_over_yours=findings.gain_over_yours,
+        script=program.train,
+        launch=program.launch,
+        patch=findings.patch.text,
+        why_no_patch=findings.patch.why_not,
+        patch_speed=findings.patch_speed,
+        trials=tuple(study.trials),
+        compared=tuple(
+            each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
+            for each in findings.entries
+        ),
+        workload=subject.workload,
+        facts=subject.facts,
+        machine=subject.machine,
+        study=study.name,
+        seconds=runner.budget.elapsed,
+        prepared_seconds=ready,
+        interrupted=findings.cut is not None,
+        certificate=findings.certificate,
+        space=request.space if isinstance(request.space, str) else None,
+        options=request.options,
+        margin=request.options.margin,
+        seed=request.options.seed,
+    )
 
 
 def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> Result:
@@ -270,7 +281,7 @@ def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> 
 
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
-    began, named = engine.now(), named_space(request)
+    named = named_space(request)
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
@@ -289,13 +300,10 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     found = candidates(space, machine, facts, options, divided=divided)
     subject = Subject(workload=workload, facts=facts, machine=machine, objective=objective)
     return _Prepared(
+        request=request.model_copy(update={"options": options}),
         subject=subject,
         space=space,
         found=found,
-        plan=_plan(subject, space, found, options),
-        fingerprint=workload.fingerprint(facts),
-        options=options,
-        seconds=engine.now() - began,
     )
 
 
@@ -317,21 +325,6 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
     return options.model_copy(update={"global_batch": only})
 
 
-def _plan(subject: Subject, space: Space, found: Candidates, options: SearchOptions) -> Plan:
-    legal = [c.strategy for c in found.configurations]
-    limited = [limit.strategy for limit in found.limits]
-    names = dict.fromkeys(legal + limited)
-    return Plan(
-        workload=subject.workload.name,
-        machine=subject.machine,
-        space=space.name,
-        objective=options.objective,
-        facts=subject.facts,
-        strategies=tuple(_strategy_plan(name, found) for name in names),
-        budget_seconds=options.budget,
-    )
-
-
 def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
     mine = [c for c in found.configurations if c.strategy == name]
     axes = dict.fromkeys(axis for configuration in mine for axis in configuration.values())
@@ -347,19 +340,3 @@ def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
         ),
         limits=tuple(limit for limit in found.limits if limit.strategy == name),
     )
-
-
-def _open(request: TuningRequest, prepared: _Prepared, observer: Observer) -> Study:
-    subject, found = prepared.subject, prepared.found
-    identity = {
-        FACTORIES: subject.workload.identity,
-        "workload": prepared.fingerprint,
-        "number of examples": str(subject.facts.certain("examples") or ""),
-        "number of input files": str(subject.facts.certain("file_shards") or ""),
-        "machine": subject.machine.fingerprint,
-        "space": prepared.space.identity,
-        "set of bounds": request.options.bounds,
-        "objective": request.options.objective,
-    }
-    pool = (*found.configurations, *found.batch_matched.values())
-    return open_study(request, subject, identity, pool, lambda text: observer(Notice(text=text)))

@@ -85,6 +85,7 @@ class Drawn:
     def __init__(self, truth: dict[Configuration, float], machine: Disturbance, runs: int) -> None:
         self.history = History([])
         self.study = Study(pool=list(truth))
+        self.budget = self
         self.subject = SUBJECT
         self.budget = self
         self._runs = runs

@@ -24,9 +24,11 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import nobody
 from autotune.machine import Machine
-from autotune.objective import objective_named
-from autotune.search.learning import learned
-from autotune.search.request import Subject, TuningRequest
+from autotune.options import SearchOptions
+from autotune.search.request import Subject
+from autotune.search.runner import Runner
+from autotune.search.stopping import Budget
+from autotune.search.study import Study
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples, warm_up_examples
 from autotune.stats.gradients import Learning
 from autotune.workload import Workload, factory_from_text
@@ -139,17 +141,16 @@ def predict(name: str) -> tuple[Machine, Learning]:
     workload = Workload.model_validate(factories)
     with LocalEngine() as engine, tempfile.TemporaryDirectory() as folder:
         machine = engine.machine()
-        request = TuningRequest(workload=workload, out=Path(folder))
         subject = Subject(
             workload=workload,
             facts=engine.execute(InspectionRequest(workload)),
             machine=machine,
-            objective=objective_named(request.options.objective),
         )
-        known = learned(
-            request, subject, Configuration(), engine, nobody, first_call=0.0, left=math.inf
+        budget = Budget(SearchOptions(budget=None), engine.now, engine.now())
+        runner = Runner(
+            engine, subject, Study(), folder=Path(folder) / "mine", budget=budget, observer=nobody
         )
-        return machine, known
+        return machine, runner.learn(Configuration(), seed=0)
 
 
 def compare(name: str, learning: Learning) -> list[Row]:

@@ -25,6 +25,7 @@ ORDINARY = {
     "autotune/library": {"post": "what dataclasses call a method, `__post_init__`"},
     "autotune/search": {
         "matched": "the word of the field, in `batch_matched`",
+        "post": "what dataclasses call a method, `__post_init__`",
         "tell": "to give Optuna a result, as in ask and tell",
     },
     "autotune/space": {"matched": "the word of the field, in `batch_matched`"},

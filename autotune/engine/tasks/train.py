@@ -105,15 +105,18 @@ def trial_request(
     facts: WorkloadFacts,
     machine: Machine,
     folder: Path,
+    *,
+    held: bool = False,
     **more: Any,
 ) -> TrialRequest:
     """Return the request for a run of a configuration's own program."""
     return TrialRequest(
         configuration=configuration,
-        script=render(configuration, workload, facts, machine).train,
+        script=render(configuration, workload, facts, machine, held=held).train,
         workload=workload,
         roles=strategy(configuration.strategy).roles(configuration, machine),
         folder=folder,
+        held=held,
         **more,
     )
 

@@ -16,6 +16,7 @@ from autotune.result import Verdict
 from autotune.result.leaderboard import Leaderboard
 from autotune.result.verdict import Decision, VerdictOutcome
 from autotune.search.findings import Findings, outcome
+from autotune.space import Candidates
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.trial import Stage
 
@@ -34,8 +35,7 @@ def found(verdict: Verdict, *distributed: tuple[Outcome, float | None]) -> Verdi
         "decision": Decision(verdict=verdict),
         "history": SimpleNamespace(trials=trials),
         "entries": tuple(Leaderboard(trials).rows()),
-        "distributable": 1,
-        "excluded": frozenset(),
+        "candidates": Candidates(configurations=(ALONE, PAIR), limits=(), batch_matched={}),
         "facts": FAKE_FACTS,
     }
     return outcome(cast(Findings, SimpleNamespace(**known)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import pytest
@@ -16,8 +17,8 @@ from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.epochs import trial_of
 from autotune.search.pruner import Reference, SlowerThanOneDevice
-from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, MeasureWatch
-from autotune.search.study import Asked, Study
+from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, MeasureWatch, Shown
+from autotune.search.study import Study
 from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.trial import Stage, Trial
 
@@ -43,11 +44,11 @@ def windows(
             since, steps, ends = now, 0, 0
 
 
-def asked() -> Asked:
-    """A trial whose pruner compares it with one device at `RATE`."""
+def beside_one_device() -> Callable[[Shown], float | None]:
+    """Report to a pruner that compares a trial with one device at `RATE`."""
     study = Study(pool=[ONE])
     study.use(RandomSampler(), SlowerThanOneDevice(lambda: Reference(math.log(RATE), 0.05)))
-    return study.ask(ONE, prunes=True)
+    return partial(study.report, study.ask(ONE, prunes=True))
 
 
 def timed(
@@ -56,12 +57,11 @@ def timed(
     epoch: Epoch = UNKNOWN,
     call: int = 1,
     ahead: float = PATIENCE,
-    beside_one_device: bool = False,
+    report: Callable[[Shown], float | None] | None = None,
     seed: int = 0,
     noise: float = 0.03,
 ) -> Trial:
     """Return the record of a run that takes this course until its watch stops it."""
-    report = asked().report if beside_one_device else None
     watch = MeasureWatch(report=report, epoch=epoch, ahead=ahead)
     seen: list[Window] = []
     for window in windows(course, epoch=epoch, call=call, seed=seed, noise=noise):
@@ -142,7 +142,7 @@ def test_an_end_beyond_the_run_is_bounded_by_the_input_alone() -> None:
 
 def test_a_ramp_is_not_pruned() -> None:
     trials = [
-        timed(moving(0.4, tau=3, end=1.2), beside_one_device=True, seed=s) for s in range(RUNS)
+        timed(moving(0.4, tau=3, end=1.2), report=beside_one_device(), seed=s) for s in range(RUNS)
     ]
     assert {trial.outcome for trial in trials} == {Outcome.MEASURED}
     assert min(trial.examples_per_second or 0 for trial in trials) > RATE

@@ -22,16 +22,16 @@ POOL = [*ALONE, *TWO]
 
 def test_each_configuration_has_parameters_of_its_own() -> None:
     """And they lead back to it; a sampler may also combine what the machine cannot run."""
-    parameters = Parameters(POOL, {})
+    parameters = Parameters(POOL)
     shown = [parameters.of(each) for each in POOL]
     assert [parameters.suggested(FixedTrial(dict(each))) for each in shown] == POOL
-    some = Parameters([ALONE[0], ALONE[3]], {})
+    some = Parameters([ALONE[0], ALONE[3]])
     assert some.suggested(FixedTrial({"per_replica_batch": 64, "xla": False})) is None
 
 
 def test_what_one_strategy_has_is_asked_of_it_alone() -> None:
     """The reduction is no parameter of one device, nor its batch one of two."""
-    parameters = Parameters(POOL, {})
+    parameters = Parameters(POOL)
     assert parameters.of(ALONE[0]).keys() == {"strategy", "per_replica_batch", "xla"}
     assert parameters.of(TWO[0]).keys() == {"strategy", "reduction"}
 
