@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic_core import to_json
 
 from autotune.cli.console import log, show, table, write_out
 from autotune.cli.options import Json, SettingsFile
 from autotune.errors import UsageError
-from autotune.installed import check_service
 
 if TYPE_CHECKING:
     from autotune.api.identity import Scope
@@ -172,6 +170,8 @@ def service_database(settings: Path | None) -> Iterator[Database]:
 
 def _unchanged(settings: Path | None) -> Database:
     """Return the database that there is; nothing is made here."""
+    from autotune.installed import check_service
+
     check_service()
     from sqlalchemy import make_url
 
@@ -191,6 +191,8 @@ def _unchanged(settings: Path | None) -> Database:
 
 
 def _as_json(found: object) -> str:
+    from pydantic_core import to_json
+
     return to_json(found, indent=2).decode() + "\n"
 
 

@@ -11,7 +11,6 @@ from autotune.cli import options as take
 from autotune.cli.console import log, write_out
 from autotune.cli.run import OUT, Folder
 from autotune.errors import UsageError
-from autotune.installed import check_service
 
 REPORT = "report.html"
 
@@ -67,6 +66,8 @@ def ui(
 
     It needs the packages of the service: the extra `service`.
     """
+    from autotune.installed import check_service
+
     check_service()
     from autotune.api.errors import SettingsError
     from autotune.api.http.local import show

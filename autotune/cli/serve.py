@@ -19,7 +19,6 @@ import typer
 from autotune.cli.console import log, write_out
 from autotune.cli.options import SettingsFile
 from autotune.errors import UsageError
-from autotune.installed import check_service
 
 Host = Annotated[str, typer.Option(help="Host name or address to bind to.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to; 0 picks a free one.")]
@@ -58,6 +57,8 @@ def serve(
     settings: SettingsFile = None,
 ) -> None:
     """Run the API and a worker, which processes one job at a time, until Ctrl-C or SIGTERM."""
+    from autotune.installed import check_service
+
     check_service()
     if part is PartName.WORKER:
         if (host, port, no_keys) != (LOCAL_HOST, USUAL_PORT, False):
