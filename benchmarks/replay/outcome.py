@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from autotune.errors import NothingMeasured
 from autotune.options import MARGIN
 from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
@@ -95,7 +96,11 @@ def scored(job: Job) -> Scored:
     among = None
     if job.scenario.known:
         among = {world.fastest(distributed=each) for each in (False, True)}
-    result = replay(world, job.scenario.budget(world), job.seed, among)
+    budget = job.scenario.budget(world)
+    try:
+        result = replay(world, budget, job.seed, among)
+    except NothingMeasured:
+        return _nothing(job, world, budget / world.exhaustive_seconds)
     findings = result.findings
     said, right = _said(result)
     near = [
@@ -120,6 +125,27 @@ def scored(job: Job) -> Scored:
         gain_covered=_gain_covered(result),
         rate_covered=covers(findings.examples_per_second, world.rates[findings.recommended]),
         residuals=squared_residuals(findings.history.repeated),
+    )
+
+
+def _nothing(job: Job, world: World, cost: float) -> Scored:
+    """Return what a search is worth that had no time for another trial when the first had failed."""
+    return Scored(
+        job=job,
+        configurations=len(world.table.configurations),
+        share=0.0,
+        cost=cost,
+        trials=1,
+        verdict=Verdict.UNDECIDED,
+        pruned_near=0,
+        kept_near=0,
+        skipped=0,
+        wrong_skips=0,
+        said=0.0,
+        right=False,
+        gain_covered=None,
+        rate_covered=None,
+        residuals=(0.0, 0),
     )
 
 
