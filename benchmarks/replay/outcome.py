@@ -129,7 +129,7 @@ def scored(job: Job) -> Scored:
 
 
 def _nothing(job: Job, world: World, cost: float) -> Scored:
-    """Return what a search is worth that had no time for another trial when the first had failed."""
+    """Return what a search is worth whose first trial failed, and left no time for another."""
     return Scored(
         job=job,
         configurations=len(world.table.configurations),
