@@ -244,18 +244,8 @@ class Runner:
     def _request(
         self, configuration: Configuration, folder: Path, *, held: bool = False
     ) -> TrialRequest:
-        subject = self.subject
-        return trial_request(
-            configuration,
-            subject.workload,
-            subject.facts,
-            subject.machine,
-            folder,
-            seed=SCRIPT_SEED,
-            held=held,
-            fill=None if held else fill_of(configuration, subject),
-            limits=self._limits(configuration),
-        )
+        limits = self._limits(configuration)
+        return request_of(configuration, self.subject, folder, held=held, limits=limits)
 
     def _limits(self, configuration: Configuration) -> Limits:
         """Return what each phase may take: more where more was seen, and hardly more than is left.
@@ -279,6 +269,28 @@ class Runner:
             first_step=min(usual.first_step + first_call, most),
             window=min(usual.window + costs.call(configuration), most),
         )
+
+
+def request_of(
+    configuration: Configuration,
+    subject: Subject,
+    folder: Path,
+    *,
+    held: bool = False,
+    limits: Limits | None = None,
+) -> TrialRequest:
+    """Return the request for a run of a configuration, in a search or apart from any."""
+    return trial_request(
+        configuration,
+        subject.workload,
+        subject.facts,
+        subject.machine,
+        folder,
+        seed=SCRIPT_SEED,
+        held=held,
+        fill=None if held else fill_of(configuration, subject),
+        limits=limits or Limits(),
+    )
 
 
 class Certification:

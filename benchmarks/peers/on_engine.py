@@ -11,9 +11,9 @@ from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.search.epochs import epoch_of, trial_of
 from autotune.search.request import Subject
+from autotune.search.runner import request_of
 from autotune.search.stopping import MeasureWatch
 from autotune.trial import Stage, Trial
-from benchmarks.alone import request_alone
 from benchmarks.peers.job import Job
 
 
@@ -45,7 +45,7 @@ class OnEngine:
         job = self._job
         subject = Subject(workload=job.workload, facts=job.facts, machine=job.machine)
         epoch = epoch_of(configuration, subject)
-        request = request_alone(configuration, subject, folder)
+        request = request_of(configuration, subject, folder)
         result = self._engine.execute(request, MeasureWatch(epoch=epoch))
         return trial_of(0, Stage.REPEAT, configuration, result, None, epoch)
 

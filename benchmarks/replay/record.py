@@ -33,10 +33,10 @@ from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import nearest
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
+from autotune.search.runner import request_of
 from autotune.search.stopping import MeasureWatch
 from autotune.space import candidates
 from autotune.stats.windows import read, steady_from
-from benchmarks.alone import request_alone
 from benchmarks.replay.characters import CHARACTERS, Character, character
 from benchmarks.replay.table import EXCHANGE, Run, Table, packed, run_of, unpacked, write
 
@@ -124,7 +124,7 @@ class Recording:
                     draft.write(json.dumps(packed(run)) + "\n")
 
     def _run(self, configuration: Configuration, turn: int, folder: Path) -> Run:
-        request = request_alone(configuration, self._subject, folder)
+        request = request_of(configuration, self._subject, folder)
         watch = MeasureWatch(epoch=epoch_of(configuration, self._subject))
         return run_of(configuration, turn, self._engine.execute(request, watch))
 

@@ -29,11 +29,11 @@ from autotune.reason import Completed, Outcome
 from autotune.search.design import nearest
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
+from autotune.search.runner import request_of
 from autotune.search.stopping import PATIENCE, SETTLE_SECONDS
 from autotune.space import candidates
 from autotune.stats.windows import Epoch, read, steady_from
 from autotune.strategies import in_short
-from benchmarks.alone import request_alone
 from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.replay.characters import character
 
@@ -104,7 +104,7 @@ def _measured(name: str, engine: Engine, rounds: int) -> list[Arm]:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
             for arm in shuffle.sample(arms, len(arms)):
-                request = request_alone(arm, subject, Path(folder) / f"{number}-{arms.index(arm)}")
+                request = request_of(arm, subject, Path(folder) / f"{number}-{arms.index(arm)}")
                 epoch = epoch_of(arm, subject)
                 result = engine.execute(request, _long_watch(epoch))
                 readings[arm] += _read(result, epoch)
