@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
-from autotune.engine.interrupts import interruptible
+from autotune.engine.interrupts import interruptible, uninterrupted
 from autotune.errors import UsageError
 from autotune.events import Event, Observer, as_notices, nobody
 from autotune.options import SearchOptions, usage_error
@@ -228,7 +228,6 @@ class Tuner:
             with warnings.catch_warnings():
                 # Of tqdm, which Optuna imports; in a notebook it says nothing about this search.
                 warnings.filterwarnings("ignore", "IProgress not found")
-                from autotune.search.stopping import uninterrupted  # noqa: PLC0415 - see above
                 from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
             with interruptible(engine) as running:

@@ -1,4 +1,7 @@
-"""Ctrl-C ends what an engine runs, also where Python drops the exception that it raises."""
+"""When Ctrl-C counts: it ends what an engine runs, and comes too late for a result being made.
+
+Signals interrupt the main thread alone; elsewhere nothing of this does anything.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,8 @@ class Interruptible:
 @contextmanager
 def interruptible(engine: Engine) -> Iterator[Engine]:
     """Let Ctrl-C end what an engine runs inside this block, unless the caller handles it."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    is_handled = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    if is_handled or not _is_main_thread():
         yield engine
         return
     wrapped = Interruptible(engine)
@@ -67,3 +70,24 @@ def interruptible(engine: Engine) -> Iterator[Engine]:
         yield cast("Engine", wrapped)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[list[int]]:
+    """Let Ctrl-C and SIGTERM come too late where a result is being made; give those that came."""
+    came: list[int] = []
+    if not _is_main_thread():
+        yield came
+        return
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for each in before:
+            signal.signal(each, lambda number, _: came.append(number))
+        yield came
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler or signal.SIG_DFL)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -11,6 +11,7 @@ from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
 from autotune.config import Configuration
+from autotune.engine.interrupts import uninterrupted
 from autotune.errors import Interrupted
 from autotune.options import SearchOptions
 from autotune.reason import Outcome, PerformanceBound
@@ -28,7 +29,7 @@ from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption, uninterrupted
+from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption
 from autotune.space import Candidates
 from autotune.space.origin import choices, origins
 from autotune.trial import SHOWN, Stage

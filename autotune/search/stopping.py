@@ -6,11 +6,8 @@ What interrupts a search is no reason to lose what it has found.
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -194,20 +191,3 @@ def interruption(error: Interruption) -> Interruption:
     if isinstance(error, OSError) and not is_of_a_folder(error):
         raise error
     return error
-
-
-@contextmanager
-def uninterrupted() -> Iterator[list[int]]:
-    """Let Ctrl-C and SIGTERM come too late where a result is being made; give those that came."""
-    came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield came  # Signals interrupt the main thread alone.
-        return
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        for each in before:
-            signal.signal(each, lambda number, _: came.append(number))
-        yield came
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler or signal.SIG_DFL)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
+from autotune.engine.interrupts import uninterrupted
 from autotune.engine.load import together, warning
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import UsageError
@@ -34,7 +35,6 @@ from autotune.search.stopping import (
     Budget,
     Interruption,
     interruption,
-    uninterrupted,
 )
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for

@@ -87,8 +87,10 @@ class Factory(Value):
         text = self.source.text if self.source else None
         if self.source is None and self.root is not None:
             text = _text_in(self.module, self.root)
+        if text is None:
+            return None
         try:
-            tree = ast.parse(text or "")
+            tree = ast.parse(text)
         except (SyntaxError, ValueError):
             return None
         bound = bound_names(tree)

@@ -110,7 +110,7 @@ def fit_calls(path: Path) -> tuple[FitCall, ...]:
 def _fits(tree: ast.Module) -> list[tuple[MethodCall, bool]]:
     """Return the calls of a method `fit`, each with whether it surely is none of Keras's."""
     # Here, as only scripts need it.
-    from autotune.calls import ScriptNames  # noqa: PLC0415
+    from autotune.calls import ScriptNames  # noqa: PLC0415 - see above
 
     names = ScriptNames(tree)
     return [(each, names.is_other(each.receiver)) for each in names.method_calls(FIT)]
