@@ -25,7 +25,7 @@ import numpy as np
 from autotune.result import Verdict
 from benchmarks.page import page_of, parser_of
 from benchmarks.replay.characters import character
-from benchmarks.replay.goals import NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
+from benchmarks.replay.goals import DEFAULT, NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
 from benchmarks.replay.outcome import Job, Scenario, Scored, scored, world_in
 from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
@@ -95,7 +95,7 @@ def _goals(results: Sequence[Scored]) -> Iterator[str]:
 def _tables(results: Sequence[Scored]) -> Iterator[str]:
     yield (
         "| table | configurations | runs of the best | noise | true gain | share of the best, "
-        "median and lowest | in 5 or 15 % of a pass | trials | verdicts |"
+        "median and lowest | in 5 or 15 % of a pass | trials in 180 s | verdicts |"
     )
     yield "| --- | ---: | ---: | ---: | ---: | --- | --- | ---: | --- |"
     for name in dict.fromkeys(each.job.table for each in results):
@@ -103,14 +103,16 @@ def _tables(results: Sequence[Scored]) -> Iterator[str]:
 
 
 def _cells(name: str, results: Sequence[Scored]) -> Iterator[str]:
-    recorded = [each for each in results if each.job.scenario == RECORDED]
-    soon = [each for each in results if each.job.scenario == SOON]
+    recorded, soon, whole = (
+        [each for each in results if each.job.scenario == scenario]
+        for scenario in (RECORDED, SOON, DEFAULT)
+    )
     world = world_in(name, RECORDED)
     gain = world.best_of(distributed=True) / world.best_of(distributed=False) - 1
     yield from (name, f"{len(world.table.configurations)}", f"{_runs_of_the_best(world)}")
     yield from (f"{world.noise:.1%}", f"{gain:.1%}", _shares(recorded), _shares(soon))
-    yield f"{np.median([each.trials for each in recorded]):.0f}"
-    said = {v: sum(each.verdict is v for each in recorded) for v in Verdict}
+    yield f"{np.median([each.trials for each in whole]):.0f}"
+    said = {v: sum(each.verdict is v for each in whole) for v in Verdict}
     yield ", ".join(f"{v!s} {count}" for v, count in said.items() if count)
 
 
