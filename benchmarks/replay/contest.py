@@ -18,6 +18,7 @@ import numpy as np
 from autotune.config import Configuration
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
+from autotune.errors import NothingMeasured
 from autotune.options import SearchOptions
 from autotune.search.epochs import epoch_of, trial_of
 from autotune.search.stopping import MeasureWatch
@@ -136,7 +137,10 @@ def _held(contestant: Entered, world: World) -> Incumbents:
 
 
 def _own(world: World, seconds: float, seed: int) -> list[Entry]:
-    result = replay(world, seconds, seed)
+    try:
+        result = replay(world, seconds, seed)
+    except NothingMeasured:
+        return []
     log = [
         _entry(
             each.elapsed,
