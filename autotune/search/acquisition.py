@@ -54,12 +54,6 @@ def assurance(joint: Joint, one: int, many: int, margin: float, rounds: float) -
     return float(np.mean(np.minimum(ndtr(more) + ndtr(less), 1.0)))
 
 
-def beats(joint: Joint, k: int, other: int, margin: float = 0.0) -> float:
-    """Return the probability that one is better than another by more than a margin."""
-    mean, sd = joint.gap(k, other)
-    return float(np.mean(ndtr((mean - margin) / sd)))
-
-
 def variance_reduction(joint: Joint, many: int, one: int, k: int) -> float:
     """Return by how much a run of `k` lowers the variance of log(many / one)."""
     c = joint.covariance

@@ -57,6 +57,22 @@ class Belief:
         """The best measured distributed one."""
         return None if self.gain.many is None else self.configurations[self.gain.many]
 
+    def in_question(self, margin: float) -> tuple[int, int]:
+        """Return who stands for one device and who for several: who leads, and who may beat it.
+
+        What did not run may be what leaves an answer open, while those that did are told apart. The
+        margin is in log(score).
+        """
+        several = self.several if self.gain.many is None else [self.gain.many]
+        one, many = self.gain.one, max(several, key=lambda k: self.joint.mean[k])
+
+        def hope(k: int, leader: int, more: float = 0.0) -> float:
+            return self.works[k] * self.joint.beats(k, leader, more)
+
+        if self.gain.leads:
+            return max(self.singles, key=lambda k: hope(k, many)), many
+        return one, max(self.several, key=lambda k: hope(k, one, margin))
+
 
 class Learner:
     """Learns the posterior of a pool of configurations from the trials of a search."""

@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from autotune.search.kernel import Kernel, Matrix
 from autotune.stats.intervals import EXPECTED
@@ -126,6 +127,11 @@ class Joint:
         variance = c[:, one, one] + c[:, other, other] - 2 * c[:, one, other]
         sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         return self.means[:, one] - self.means[:, other], sd
+
+    def beats(self, one: int, other: int, margin: float = 0.0) -> float:
+        """Return the probability that one is better than another by more than a margin."""
+        mean, sd = self.gap(one, other)
+        return float(np.mean(ndtr((mean - margin) / sd)))
 
     def draw(self, count: int, seed: int, known: Sequence[int]) -> Matrix:
         """Draw log scores of all of them: about `count` rows; some positions were measured.

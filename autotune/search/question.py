@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from autotune.result import Verdict
 from autotune.search.kernel import Matrix
@@ -117,17 +116,11 @@ def admitted(
         best = max(measured or mine, key=lambda k: joint.mean[k])
         faster = [k for k in others if joint.mean[k] > joint.mean[best]]
         known = all(sum(runs[k] for k in side) >= FEWEST for side in (others, mine))
-        sure = [k for k in faster if known and _is_significantly_faster(joint, k, best)]
+        sure = [k for k in faster if known and joint.beats(k, best) >= SURE_BATCH]
         allowed.update(sure)
         if faster and not sure and question is None:
             question = BatchPair(max(faster, key=lambda k: joint.mean[k]), best, known)
     return allowed, question
-
-
-def _is_significantly_faster(joint: Joint, one: int, other: int) -> bool:
-    """Whether it is with 97.5 %, all that an example teaches less there included."""
-    mean, sd = joint.gap(one, other)
-    return float(np.mean(ndtr(mean / sd))) >= SURE_BATCH
 
 
 class Entrants(NamedTuple):

@@ -18,7 +18,7 @@ from autotune.reason import Outcome, PerformanceBound
 from autotune.result import Verdict
 from autotune.result.batches import own_arm
 from autotune.result.verdict import Decision
-from autotune.search.acquisition import assurance, beats, improvement, variance_reduction
+from autotune.search.acquisition import assurance, improvement, variance_reduction
 from autotune.search.belief import Belief, Believer, Learner
 from autotune.search.bounds import Bounds, time_exchanges, time_without_input
 from autotune.search.costs import FEW_ROUNDS, with_profile
@@ -290,28 +290,11 @@ class Search:
         return before - self._assured(now, min(after / each, (trials - 1) / 2))
 
     def _assured(self, now: Belief, rounds: float) -> float:
-        return assurance(now.joint, *self._in_question(now), self._margin, rounds)
+        return assurance(now.joint, *now.in_question(self._margin), self._margin, rounds)
 
     def _round_seconds(self, now: Belief) -> float:
-        return self._history.costs.total([now.configurations[k] for k in self._in_question(now)])
-
-    def _in_question(self, now: Belief) -> tuple[int, int]:
-        """Return who stands for one device and who for several: who leads, and who may beat it.
-
-        What did not run may be what leaves an answer open, while those that did are told apart.
-        """
-        many, one = self._leader(now), now.gain.one
-        if now.gain.leads:
-            return max(now.singles, key=lambda k: now.works[k] * beats(now.joint, k, many)), many
-        return one, max(
-            now.several, key=lambda k: now.works[k] * beats(now.joint, k, one, self._margin)
-        )
-
-    @staticmethod
-    def _leader(now: Belief) -> int:
-        """Return the best measured distributed configuration, or the best that may run."""
-        several = now.several if now.gain.many is None else [now.gain.many]
-        return max(several, key=lambda k: now.joint.mean[k])
+        both = [now.configurations[k] for k in now.in_question(self._margin)]
+        return self._history.costs.total(both)
 
     def _asked_again(self, now: Belief) -> Configuration | None:
         """Return the run that tells most about the gain, for its time."""
@@ -480,7 +463,7 @@ class Search:
         """Return the further seconds that are likely to give an answer; None beyond a day."""
         if not now.several:
             return None
-        made = min(now.runs[k] for k in self._in_question(now))
+        made = min(now.runs[k] for k in now.in_question(self._margin))
         rounds = max(FEW_ROUNDS - made, 1.0)
         while self._assured(now, rounds) < LIKELY:
             rounds *= 1.5

@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from autotune.config import Configuration
 from autotune.result import Verdict
+from autotune.search.belief import Belief
 from autotune.search.posterior import Joint
 from autotune.search.question import Entrants, Gain, admitted, gain_of, interval_of
 
@@ -156,3 +158,27 @@ def test_one_distributed_run_of_the_own_batch_holds_no_other_back() -> None:
     mine, known = [True, True, False], joint([0.0, 2.0, 1.9], [0.1, 0.1, 0.1])
     assert other in admitted(known, [[one], [own, other]], mine, [2, 1, 2])[0]
     assert other not in admitted(known, [[one], [own, other]], mine, [2, 2, 2])[0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "untried", "asked"),
+    [
+        (0.15, [0.02, 0.2, 0.02, 0.02], (1, 2)),  # one device may yet beat who leads
+        (-0.15, [0.02, 0.02, 0.02, 0.2], (0, 3)),  # several may yet beat one device
+        (0.15, [0.02, 0.02, 0.02, 0.2], (0, 2)),
+    ],
+)
+def test_what_did_not_run_may_leave_an_answer_open(
+    gain: float, untried: list[float], asked: tuple[int, int]
+) -> None:
+    """Of each kind one was measured; the second one of each was not."""
+    shown, works = joint([0.0, -0.05, gain, gain - 0.05], untried), (1.0,) * 4
+    runs = (3, 0, 3, 0)
+    found = gain_of(shown, entrants([0, 1], [2, 3], runs), MARGIN)
+    each = [
+        Configuration(strategy=name, replicas_per_worker=replicas, per_replica_batch=batch)
+        for name, replicas in (("one_device", 1), ("mirrored", 2))
+        for batch in (32, 64)
+    ]
+    belief = Belief(joint=shown, configurations=tuple(each), runs=runs, works=works, gain=found)
+    assert belief.in_question(MARGIN) == asked
