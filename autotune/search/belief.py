@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from statistics import median
 
@@ -32,6 +33,8 @@ class Belief:
     works: tuple[float, ...]
     """How likely a run of each is to be measured."""
     gain: Gain
+    margin: float
+    """Minimum gain of practical relevance, in log(score)."""
     batches: BatchPair | None = None
     """What another batch than the user's own depends on; None where nothing does."""
 
@@ -57,21 +60,17 @@ class Belief:
         """The best measured distributed one."""
         return None if self.gain.many is None else self.configurations[self.gain.many]
 
-    def in_question(self, margin: float) -> tuple[int, int]:
-        """Return who stands for one device and who for several: who leads, and who may beat it.
+    @cached_property
+    def in_question(self) -> tuple[int, int]:
+        """Who stands for one device and who for several: who leads, and who may beat it.
 
-        What did not run may be what leaves an answer open, while those that did are told apart. The
-        margin is in log(score).
+        What did not run may be what leaves an answer open, while those that did are told apart.
         """
-        several = self.several if self.gain.many is None else [self.gain.many]
-        one, many = self.gain.one, max(several, key=lambda k: self.joint.mean[k])
-
-        def hope(k: int, leader: int, more: float = 0.0) -> float:
-            return self.works[k] * self.joint.beats(k, leader, more)
-
-        if self.gain.leads:
-            return max(self.singles, key=lambda k: hope(k, many)), many
-        return one, max(self.several, key=lambda k: hope(k, one, margin))
+        one, many = self.gain.one, self.gain.many
+        if many is not None and self.gain.leads:
+            return max(self.singles, key=lambda k: self.works[k] * self.joint.beats(k, many)), many
+        hope = {k: self.works[k] * self.joint.beats(k, one, self.margin) for k in self.several}
+        return one, max(hope, key=lambda k: hope[k])
 
 
 class Learner:
@@ -171,6 +170,7 @@ class Believer:
             runs=times,
             works=tuple(works[rows].tolist()),
             gain=gain_of(joint, entrants, self.margin),
+            margin=self.margin,
             batches=batches,
         )
 

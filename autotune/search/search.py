@@ -71,14 +71,13 @@ class Search:
         offset = subject.scorer.log_offset
         self._bounds = Bounds(runner.history, subject.facts, options.margin, offset)
         self._certification = Certification(runner)
-        self._margin = math.log1p(options.margin)
         self._learner = Learner(runner.history, pool)
         self._believer = Believer(
             learner=self._learner,
             runner=runner,
             bounds=self._bounds,
             batch_matched=matched,
-            margin=self._margin,
+            margin=math.log1p(options.margin),
             default=self._default,
         )
         self._now: Belief | None = None
@@ -290,10 +289,10 @@ class Search:
         return before - self._assured(now, min(after / each, (trials - 1) / 2))
 
     def _assured(self, now: Belief, rounds: float) -> float:
-        return assurance(now.joint, *now.in_question(self._margin), self._margin, rounds)
+        return assurance(now.joint, *now.in_question, now.margin, rounds)
 
     def _round_seconds(self, now: Belief) -> float:
-        both = [now.configurations[k] for k in now.in_question(self._margin)]
+        both = [now.configurations[k] for k in now.in_question]
         return self._history.costs.total(both)
 
     def _asked_again(self, now: Belief) -> Configuration | None:
@@ -463,7 +462,7 @@ class Search:
         """Return the further seconds that are likely to give an answer; None beyond a day."""
         if not now.several:
             return None
-        made = min(now.runs[k] for k in now.in_question(self._margin))
+        made = min(now.runs[k] for k in now.in_question)
         rounds = max(FEW_ROUNDS - made, 1.0)
         while self._assured(now, rounds) < LIKELY:
             rounds *= 1.5

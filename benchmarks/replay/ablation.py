@@ -30,7 +30,7 @@ from autotune.search.search import LEAST_IMPROVEMENT, Search
 from autotune.stats.intervals import t_quantile
 from benchmarks.page import page_of
 from benchmarks.replay.goals import DEFAULT, EQUAL, FASTER, SOON
-from benchmarks.replay.outcome import Job, Scored, scored
+from benchmarks.replay.outcome import Job, Scored, scored, within
 from benchmarks.replay.score import jobs_of, options_of, tables_of
 from benchmarks.share import Share
 
@@ -166,7 +166,7 @@ def _head() -> Iterator[str]:
 
 def _row(part: str, found: Mapping[str, Sequence[Scored]]) -> str:
     mine = found[part]
-    recorded, faster, equal, soon = (_of(mine, scenario) for scenario in SCENARIOS)
+    recorded, faster, equal, soon = (within(mine, scenario) for scenario in SCENARIOS)
     cells = [
         part,
         _count(recorded, lambda each: each.verdict is not Verdict.UNDECIDED),
@@ -174,14 +174,10 @@ def _row(part: str, found: Mapping[str, Sequence[Scored]]) -> str:
         _count(faster, _distributes),
         _count(equal, _distributes),
         f"{fmean(each.share for each in soon):.1%}",
-        "" if part == WHOLE else _change(soon, _of(found[WHOLE], SOON)),
+        "" if part == WHOLE else _change(soon, within(found[WHOLE], SOON)),
         f"{np.quantile([each.share for each in soon], 0.1):.1%}",
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _of(results: Sequence[Scored], scenario: object) -> list[Scored]:
-    return [each for each in results if each.job.scenario == scenario]
 
 
 def _distributes(each: Scored) -> bool:

@@ -12,7 +12,7 @@ from statistics import fmean
 import numpy as np
 
 from autotune.result import Verdict
-from benchmarks.replay.outcome import Scenario, Scored
+from benchmarks.replay.outcome import Scenario, Scored, within
 from benchmarks.share import Share
 
 DECISION_SECONDS = 180.0
@@ -130,9 +130,9 @@ class Goal:
 def goals(results: Sequence[Scored]) -> Iterator[Goal]:
     """Yield every goal of the search."""
     for scenario, worst in ((SOON, 0.90), (SOON_RAW, None), (RECORDED, 0.95), (RAW, None)):
-        yield from _shares(_of(results, scenario), scenario, worst)
-    yield from _shares(_of(results, DEFAULT), DEFAULT, 0.90, median=0.995)
-    yield from _answers(_of(results, DEFAULT), _of(results, KNOWN_AS_RECORDED))
+        yield from _shares(within(results, scenario), scenario, worst)
+    yield from _shares(within(results, DEFAULT), DEFAULT, 0.90, median=0.995)
+    yield from _answers(within(results, DEFAULT), within(results, KNOWN_AS_RECORDED))
     yield _rate("wrong 'distribute' when equal", _said(results, Verdict.DISTRIBUTE, EQUAL), 0.01)
     # One wrong verdict in a thousand is no question for so few searches, wherever it may lie.
     yield _rate("the same when 5 % slower", _said(results, Verdict.DISTRIBUTE, SLOWER), 0.01)
@@ -217,7 +217,7 @@ def _coverage(
 
 
 def _said(results: Sequence[Scored], verdict: Verdict, *scenarios: Scenario) -> ByTable:
-    mine = [each for scenario in scenarios for each in _of(results, scenario)]
+    mine = [each for scenario in scenarios for each in within(results, scenario)]
     return _by_table(mine, lambda e: [float(e.verdict is verdict)])
 
 
@@ -226,13 +226,9 @@ def _measured_noise(results: Sequence[Scored], table: str) -> float:
 
     The windows of a run scatter as well, and a short run sees few of them.
     """
-    mine = [each.residuals for each in _of(results, FASTER) if each.job.table == table]
+    mine = [each.residuals for each in within(results, FASTER) if each.job.table == table]
     squares, degrees = map(sum, zip(*mine, strict=True))
     return math.sqrt(squares / degrees) if degrees else math.inf
-
-
-def _of(results: Sequence[Scored], scenario: Scenario) -> list[Scored]:
-    return [each for each in results if each.job.scenario == scenario]
 
 
 def _by_table(results: Sequence[Scored], figures: Callable[[Scored], Sequence[float]]) -> ByTable:

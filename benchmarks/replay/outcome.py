@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -88,6 +89,11 @@ class Scored:
     residuals: tuple[float, int]
     """Of log(score) of repeated runs, each configuration around its own mean: the sum of squares,
     and its degrees of freedom."""
+
+
+def within(results: Iterable[Scored], scenario: Scenario) -> list[Scored]:
+    """Return the searches of one scenario."""
+    return [each for each in results if each.job.scenario == scenario]
 
 
 def scored(job: Job) -> Scored:

@@ -26,7 +26,7 @@ from autotune.result import Verdict
 from benchmarks.page import page_of, parser_of
 from benchmarks.replay.characters import character
 from benchmarks.replay.goals import DEFAULT, NOT_MEASURED, RECORDED, SCENARIOS, SOON, goals
-from benchmarks.replay.outcome import Job, Scenario, Scored, scored, world_in
+from benchmarks.replay.outcome import Job, Scenario, Scored, scored, within, world_in
 from benchmarks.replay.table import FOLDER
 from benchmarks.replay.world import World
 
@@ -103,10 +103,7 @@ def _tables(results: Sequence[Scored]) -> Iterator[str]:
 
 
 def _cells(name: str, results: Sequence[Scored]) -> Iterator[str]:
-    recorded, soon, whole = (
-        [each for each in results if each.job.scenario == scenario]
-        for scenario in (RECORDED, SOON, DEFAULT)
-    )
+    recorded, soon, whole = (within(results, scenario) for scenario in (RECORDED, SOON, DEFAULT))
     world = world_in(name, RECORDED)
     gain = world.best_of(distributed=True) / world.best_of(distributed=False) - 1
     yield from (name, f"{len(world.table.configurations)}", f"{_runs_of_the_best(world)}")

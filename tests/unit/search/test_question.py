@@ -180,5 +180,12 @@ def test_what_did_not_run_may_leave_an_answer_open(
         for name, replicas in (("one_device", 1), ("mirrored", 2))
         for batch in (32, 64)
     ]
-    belief = Belief(joint=shown, configurations=tuple(each), runs=runs, works=works, gain=found)
-    assert belief.in_question(MARGIN) == asked
+    belief = Belief(
+        joint=shown,
+        configurations=tuple(each),
+        runs=runs,
+        works=works,
+        gain=found,
+        margin=MARGIN,
+    )
+    assert belief.in_question == asked
