@@ -30,7 +30,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[-- ARGUMENTS]",
-            help="Of train.py, such as -- --epochs 20 --resume; -- --help lists them.",
+            help="Of train.py, such as -- --epochs 20; -- --help lists them.",
             show_default=False,
         ),
     ] = None,
@@ -49,7 +49,8 @@ def run(
 ) -> None:
     """Train with what was recommended, by all workers that it takes.
 
-    Each line is prefixed by its worker. Ctrl-C ends all of them.
+    Each line is prefixed by its worker. Each epoch is saved: Ctrl-C ends the training, and the same
+    command goes on from there.
     """
     words = arguments or []
     if str(folder).startswith("-"):  # autotune run -- --epochs 20

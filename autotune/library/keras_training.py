@@ -71,7 +71,6 @@ def parse_arguments(
     epochs: int | None = None,
     steps: float | None = None,
     verbose: int | None = 2,
-    resumes: bool = False,
 ) -> argparse.Namespace:
     """Read the command line of a program.
 
@@ -82,7 +81,6 @@ def parse_arguments(
         epochs: The default; None where the training has a number of its own.
         steps: The default of an epoch, rounded up; None where it is known later.
         verbose: Likewise, as `Model.fit` has it.
-        resumes: Whether it saves after each epoch, and goes on from there, unless told otherwise.
     """
     folder = str(Path(program).resolve().with_name("checkpoints"))
     own = "that of the script"
@@ -110,14 +108,22 @@ def parse_arguments(
         metavar="FOLDER",
         nargs="?",
         const=folder,
-        default=folder if resumes else None,
-        help="save after each epoch, and go on from there; default: checkpoints beside this program"
-        + (", unless --no-resume says otherwise" if resumes else ""),
+        default="",
+        help="where each epoch is saved, and gone on from; default: checkpoints beside this program",
     )
-    add("--no-resume", dest="resume", action="store_const", const=None, help=argparse.SUPPRESS)
+    add(
+        *("--no-resume",),
+        dest="resume",
+        action="store_const",
+        const=None,
+        help="neither save epochs nor go on from saved ones",
+    )
     add("--save", metavar="FILE.keras", help="where to save the trained model")
     args = parser.parse_args(argv)
     args.checkpoints = []
+    args.must_save = bool(args.resume)
+    if args.resume == "":
+        args.resume = folder
     if args.save is not None and not args.save.endswith(".keras"):
         parser.error("--save needs a name that ends in .keras")
     for option in ("save", "history"):
@@ -153,9 +159,27 @@ def callbacks_of(
     if folder:
         # The last one, so that what the others do at the end of an epoch is saved with it.
         found.append((checkpoints or Checkpoints)(folder))
-        found[-1].stays = bool(args.save)
+        found[-1].stays, found[-1].must = bool(args.save), args.must_save
         args.checkpoints.append(found[-1])
+        _SAVING.append(found[-1])
     return found
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a program, which Ctrl-C ends with a line that says what is saved, and with status 130.
+
+    Raises:
+        SystemExit: Ctrl-C has ended it.
+    """
+    try:
+        main()
+    except KeyboardInterrupt:
+        kept = [(max(each.saved()), each.root) for each in _SAVING if each.saved()]
+        said = "no epoch is saved"
+        for epochs, folder in kept[-1:]:
+            said = f"epoch {epochs} is saved in {folder}, where the same command goes on"
+        print(f"\nStopped: {said}.", file=sys.stderr, flush=True)
+        raise SystemExit(130) from None
 
 
 def _was_killed(folder: Path) -> bool:
@@ -205,6 +229,10 @@ def _function(name: str) -> Callable[[], Iterable[keras.callbacks.Callback]]:
     return found
 
 
+_SAVING: list[Any] = []
+"""What saves in this process."""
+
+
 class Checkpoints(keras.callbacks.Callback):
     """Saves the weights of model and optimizer after each epoch, and goes on from there.
 
@@ -219,11 +247,17 @@ class Checkpoints(keras.callbacks.Callback):
 
     stays = False
     """Whether they are kept until `remove`."""
+    must = True
+    """Whether a training ends that cannot be saved."""
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()
         self.root = Path(folder)
         self.waits = 0
+        self.fails = False
+        if any(self.root.rglob("*.weights.h5")):
+            # Not otherwise: whoever has this method makes Keras wait for each call.
+            self.on_train_batch_end = self.restore_late
 
     @property
     def leads(self) -> bool:
@@ -258,7 +292,7 @@ class Checkpoints(keras.callbacks.Callback):
         elif epoch:
             self.model._initial_epoch = self.waits = epoch
 
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+    def restore_late(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Restore a model that has its variables only now."""
         if self.waits:
             epoch, self.waits = self.waits, 0
@@ -283,14 +317,19 @@ class Checkpoints(keras.callbacks.Callback):
             spread_random_streams(self.model, restored=True)
         self.model._initial_epoch = epoch
         if self.leads:
-            print(f"Going on after epoch {epoch}, from {self.root}.", flush=True)
+            print(
+                f"Going on after epoch {epoch}, from {self.root}; remove it to begin anew.",
+                flush=True,
+            )
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Save.
 
         Raises:
-            SystemExit: It could not be written; what was saved before is kept.
+            SystemExit: It could not be written, and must be; what was saved before is kept.
         """
+        if self.fails:
+            return
         self.model.built = True
         path = self.path(epoch + 1)
         draft = path.with_name(f"draft-{path.name}")
@@ -300,11 +339,14 @@ class Checkpoints(keras.callbacks.Callback):
             draft.replace(path)
             for old in sorted(self.saved())[:-2]:
                 self.path(old).unlink()
-        except OSError as exc:
-            raise SystemExit(
-                f"The checkpoint {path} could not be written: {exc}. Make room there, or name "
-                "another folder by --resume."
-            ) from exc
+        except Exception as exc:
+            # A model of yours may be one that Keras cannot save.
+            why = f"The checkpoint {path} could not be written: {exc}."
+            if self.must:
+                room = "Make room there, or name another folder by --resume."
+                raise SystemExit(f"{why} {room}") from exc
+            self.fails = True
+            print(f"{why} The training goes on without.", flush=True)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Remove what was saved, and have a later `fit` begin at its own first epoch."""
@@ -400,10 +442,36 @@ class Validation(keras.callbacks.Callback):
             logs.update({f"val_{name}": value for name, value in found.items()})
 
 
-def shorten_last_calls(model: keras.Model, steps: int) -> None:
+class Calls(keras.callbacks.CallbackList):
+    """Callbacks that are told of no more steps than an epoch has.
+
+    Keras counts as many as `steps_per_execution` in each call, also in a shorter last one.
+    """
+
+    def __init__(self, callbacks: list[keras.callbacks.Callback], **training: Any) -> None:
+        shown = training["verbose"] != 0
+        super().__init__(callbacks, add_history=True, add_progbar=shown, **training)
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Tell what the last step was."""
+        super().on_train_batch_end(min(batch, self.params["steps"] - 1), logs)
+
+
+def in_calls(
+    model: keras.Model, callbacks: list[keras.callbacks.Callback], steps: int, **training: Any
+) -> Calls:
     """Have the last call of an epoch of so many steps run only those that are left.
 
     Keras would let it run all of `steps_per_execution`, and read on into the next epoch.
+
+    Args:
+        model: Made ready for `fit`.
+        callbacks: Of that.
+        steps: Of an epoch.
+        training: `epochs` and `verbose`, as `fit` is given them.
+
+    Returns:
+        The callbacks to give to `fit` in place of these.
     """
     each = model.steps_per_execution
     whole, rest = divmod(steps, each)
@@ -424,6 +492,7 @@ def shorten_last_calls(model: keras.Model, steps: int) -> None:
 
     model.train_function = train_function
     model.steps_per_execution = each
+    return Calls(callbacks, model=model, steps=steps, **training)
 
 
 def spread_random_streams(model: keras.Model, *, restored: bool = False) -> None:

@@ -34,8 +34,8 @@ import keras, numpy as np, tensorflow as tf
 from keras_input import batches_of, full_batches, read_by_python, validation_of
 from keras_notebook import code_of_notebook
 from keras_script import Script
-from keras_training import cache_in_file, callbacks_of, logical_cpus, parse_arguments
-from keras_training import scaled, shorten_last_calls, spread_random_streams
+from keras_training import cache_in_file, callbacks_of, in_calls, logical_cpus, parse_arguments
+from keras_training import run, scaled, spread_random_streams
 """)
 """What the templates use; a program imports those that it looks up."""
 _OF_TRAINING: Mapping[Training, Sequence[Import]] = {
@@ -126,7 +126,7 @@ def _used(names: Collection[str], training: Training = "fit") -> set[Import]:
 
 def _arguments(steps: str, *, several: bool, script: bool) -> str:
     given = ["argv", "__file__", "__doc__", "verbose=None" if script else f"epochs={EPOCHS}"]
-    given += ["resumes=True"] if several else [] if script else [f"steps={steps}"]
+    given += [] if several or script else [f"steps={steps}"]
     return call("parse_arguments", given, before="args = ", indent=4)
 
 
@@ -252,9 +252,9 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 def _callbacks(
     configuration: Configuration, workload: Workload, known: Learning | None, training: Training
 ) -> dict[str, object]:
-    """Return the callbacks as an argument of `fit`, or as lines before it.
+    """Return the callbacks as an argument of `fit`, and the lines before it that make them.
 
-    The lines scale the learning rate as is `known` of it; None leaves it as it is.
+    The learning rate is scaled as is `known` of it; None leaves it as it is.
     """
     saves = ", Checkpoints" if training == "loop" and configuration.workers > 1 else ""
     turn = ", turn=len(script.calls)" if workload.script else ""
@@ -265,22 +265,26 @@ def _callbacks(
     elif workload.callbacks is not None:
         fixed = [f"{name}={literal(value)}" for name, value in workload.callbacks.arguments]
         given = [call("*callbacks_fn", fixed, indent=8), *given]
-    deeper = 4 if workload.script else 0
-    if known is None:
-        every = _listed("callbacks=", given, 8, deeper)
-        return {"every": "", "scaled": "", "callbacks": every}
-    batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)
-    arguments = [
-        *("model", "every", "LEARNING_RATE_FACTOR", f"batch={batch}", f"usual_batch={known.batch}"),
-        f"warm_up=({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})",
-        *(["steps_per_call=STEPS_PER_EXECUTION"] * (configuration.steps_per_execution > 1)),
-        *(["workers=workers"] * (training == "coordinator")),
-    ]
-    return {
-        "every": _listed("every = ", given, 4, deeper),
-        "scaled": call("scaled", arguments, before="every = ", indent=4, deeper=deeper),
-        "callbacks": "callbacks=every",
-    }
+    deeper, several = 4 if workload.script else 0, configuration.steps_per_execution > 1
+    changes = []
+    if known:
+        batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)
+        learning = ["LEARNING_RATE_FACTOR", f"batch={batch}", f"usual_batch={known.batch}"]
+        learning += [f"warm_up=({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})"]
+        learning += ["steps_per_call=STEPS_PER_EXECUTION"] * several
+        learning += ["workers=workers"] * (training == "coordinator")
+        changes.append(("scaled", learning))
+    if several and training == "fit":
+        of = "" if workload.script else "args."
+        steps = "steps" if workload.script else "args.steps_per_epoch"
+        changes.append(("in_calls", [steps, f"epochs={of}epochs", f"verbose={of}verbose"]))
+    if not changes:
+        return {"before_fit": [], "callbacks": _listed("callbacks=", given, 8, deeper)}
+    lines = [_listed("every = ", given, 4, deeper)]
+    for function, rest in changes:
+        arguments = ["model", "every", *rest]
+        lines.append(call(function, arguments, before="every = ", indent=4, deeper=deeper))
+    return {"before_fit": lines, "callbacks": "callbacks=every"}
 
 
 def _listed(before: str, items: Sequence[str], indent: int, deeper: int) -> str:

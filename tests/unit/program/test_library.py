@@ -75,7 +75,7 @@ def asked(
     loggers = SimpleNamespace(CSVLogger=lambda file, append: (file, append))
 
     class Saving(type(Path())):
-        stays = None
+        stays = must = None
 
     callbacks_of = of_library(
         "keras_training",
@@ -83,11 +83,13 @@ def asked(
         _was_killed=of_library("keras_training", "_was_killed", re=re),
         Checkpoints=Saving,
         Path=Path,
+        _SAVING=[],
         json=json,
         keras=SimpleNamespace(callbacks=loggers),
         os=SimpleNamespace(environ={**os.environ, **environment}),
     )
     args = SimpleNamespace(callbacks=[], history=history, resume=folder, save=None, checkpoints=[])
+    args.must_save = False
     found: list[Any] = callbacks_of(args, turn=turn)
     return found
 

@@ -166,6 +166,7 @@ def run(processes: list[Process]) -> int:
             started.append(each)
         return wait(started)
     except KeyboardInterrupt:
+        print("\nStopped: the same command goes on from the last saved epoch.", file=sys.stderr)
         return 130
     finally:
         for each in started:

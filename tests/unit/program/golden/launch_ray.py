@@ -141,7 +141,11 @@ def main() -> int:
     in_job = "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
     ray.init("auto", runtime_env=None if in_job else {"working_dir": str(here)})
     # Ray ends all processes with this one.
-    return wait(start([str(program.relative_to(here)), *sys.argv[1:]]))
+    try:
+        return wait(start([str(program.relative_to(here)), *sys.argv[1:]]))
+    except KeyboardInterrupt:
+        print("\nStopped: with --resume, the same command goes on from the last saved epoch.")
+        return 130
 
 
 if __name__ == "__main__":

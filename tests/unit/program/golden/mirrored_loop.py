@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from keras_multiworker import fit, save
-from keras_training import add_folder, callbacks_of, logical_cpus, parse_arguments
+from keras_training import add_folder, callbacks_of, logical_cpus, parse_arguments, run
 
 add_folder(__file__, "programs", "toy")
 
@@ -53,4 +53,4 @@ def main(argv=None, callbacks=()):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

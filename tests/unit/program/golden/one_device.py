@@ -7,7 +7,7 @@ Run: python train.py --epochs 20
 import keras
 import tensorflow as tf
 
-from keras_training import add_folder, callbacks_of, parse_arguments, save
+from keras_training import add_folder, callbacks_of, parse_arguments, run, save
 
 add_folder(__file__, "programs", "toy")
 
@@ -42,4 +42,4 @@ def main(argv=None, callbacks=()):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

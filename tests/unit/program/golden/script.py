@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_input import batches_of
 from keras_script import Script
-from keras_training import callbacks_of, parse_arguments, save
+from keras_training import callbacks_of, parse_arguments, run, save
 
 script = Script(__file__, "programs/whole.py", ["--units", "8"], fit=12)
 
@@ -75,4 +75,4 @@ def main(argv=None, callbacks=()):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

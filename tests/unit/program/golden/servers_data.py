@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from keras_servers import fit, serve_unless_chief
-from keras_training import add_folder, callbacks_of, parse_arguments, save
+from keras_training import add_folder, callbacks_of, parse_arguments, run, save
 
 add_folder(__file__, "programs", "toy")
 
@@ -37,7 +37,7 @@ def make_dataset(worker, workers):
 
 
 def main(argv=None, callbacks=()):
-    args = parse_arguments(argv, __file__, __doc__, epochs=10, resumes=True)
+    args = parse_arguments(argv, __file__, __doc__, epochs=10)
     # Workers and servers stay in this call.
     cluster = serve_unless_chief()
     workers = cluster.cluster_spec().num_tasks("worker")
@@ -59,4 +59,4 @@ def main(argv=None, callbacks=()):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

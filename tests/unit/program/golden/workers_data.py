@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from keras_multiworker import Checkpoints, check_same_software, fit, save, warn_of_other_size
-from keras_training import add_folder, callbacks_of, parse_arguments
+from keras_training import add_folder, callbacks_of, parse_arguments, run
 
 add_folder(__file__, "programs", "toy")
 
@@ -38,7 +38,7 @@ def make_dataset(global_batch):
 
 
 def main(argv=None, callbacks=()):
-    args = parse_arguments(argv, __file__, __doc__, epochs=10, resumes=True)
+    args = parse_arguments(argv, __file__, __doc__, epochs=10)
     # The same on all workers, which must start from equal weights and shuffle alike.
     keras.utils.set_random_seed(args.seed)
     strategy = make_strategy()
@@ -62,4 +62,4 @@ def main(argv=None, callbacks=()):
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
