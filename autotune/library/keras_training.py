@@ -109,7 +109,7 @@ def parse_arguments(
         nargs="?",
         const=folder,
         default="",
-        help="where each epoch is saved, and gone on from; default: checkpoints beside this program",
+        help="where each epoch is saved, and gone on from; default: checkpoints, beside this file",
     )
     add(
         *("--no-resume",),

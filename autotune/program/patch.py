@@ -7,6 +7,7 @@ of the script stays as it is, character by character.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import unified_diff
@@ -19,8 +20,10 @@ from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
 from autotune.program.text import fill_in, literal
 from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, update_batch
 from autotune.strategies.mirrored import OPERATIONS
+from autotune.text import plural
 from autotune.workload import FitData, FitFacts, WorkloadFacts
 
 _WRITTEN = {
@@ -37,8 +40,16 @@ class Patch(NamedTuple):
     """To be applied by `patch -p1` or `git apply` in the folder where autotune ran."""
     why_not: str = ""
     """One sentence; empty where there is a text, or where nothing has to be changed."""
+    before: str = ""
+    """The script as it is."""
     changed: str = ""
     """The script with the change."""
+    ran: str = "It was not run."
+    """What came of running it, as a sentence."""
+    differs: str = ""
+    """What is not as in the program that was timed, as a sentence; empty where nothing is."""
+    gain: Interval | None = None
+    """How many times as good as the script as it is; None where that was not measured."""
 
 
 TENSORFLOW = "import tensorflow as tf"
@@ -56,6 +67,7 @@ def patch_for(
     """Return how a script trains as a configuration says; its path is from where autotune ran."""
     try:
         _check(configuration, facts)
+        configuration, differs = _dividing(text, configuration, facts)
         module = MetadataWrapper(cst.parse_module(text))
         edit = _Edit(configuration, facts, module, gpus=bool(machine.gpus))
         changed = module.visit(edit).code
@@ -65,18 +77,18 @@ def patch_for(
     except cst.ParserSyntaxError:
         return Patch(why_not="The script cannot be parsed.")
     if changed == text:
-        return NO_PATCH
+        return Patch(why_not=differs)
     one, other = (each.splitlines(keepends=True) for each in (text, changed))
     lines = unified_diff(one, other, f"a/{path}", f"b/{path}")
-    return Patch(text="".join(map(_ended, lines)), changed=changed)
+    return Patch("".join(map(_ended, lines)), before=text, changed=changed, differs=differs)
 
 
-def program_of(path: str, arguments: Sequence[str], changed: str, fit: FitFacts) -> str:
-    """Return a program that trains as a changed script does, for a trial.
+def program_of(path: str, arguments: Sequence[str], text: str, fit: FitFacts) -> str:
+    """Return a program that trains as a script with this text does, for a trial.
 
-    The call of `fit` is that before the change.
+    The call of `fit` is that before a change.
     """
-    script = {"path": path, "arguments": tuple(arguments), "text": changed}
+    script = {"path": path, "arguments": tuple(arguments), "text": text}
     return fill_in("changed.py.j2", {"script": script, "fit": fit})
 
 
@@ -94,7 +106,7 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused("The script does not call fit by its name.")
     if facts.eager and not configuration.run_eagerly:
         raise _Refused("The script asks for eager execution, which would stay.")
-    if fit.data is FitData.DATASET and fit.steps and other_batch:
+    if fit.steps and other_batch:
         raise _Refused("The steps of an epoch are reckoned by the script from its own batch.")
     if fit.own_strategy:
         raise _Refused("The script makes a strategy of its own.")
@@ -107,6 +119,36 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
     if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:
         raise _Refused("Python code makes the batches of the script.")
+
+
+def _dividing(
+    text: str, configuration: Configuration, facts: WorkloadFacts
+) -> tuple[Configuration, str]:
+    """Return a configuration whose calls divide the script's epochs, and what differs so.
+
+    Keras tells its callbacks of a whole last call, and of data without end it trains as many steps.
+    """
+    wanted = configuration.steps_per_execution
+    steps = _steps(text, configuration, facts) if wanted > 1 else wanted
+    if steps is None:
+        raise _Refused("Steps per call must divide those of an epoch, which are not known.")
+    known = (each for each in range(1, 2 * wanted + 1) if steps % each == 0)
+    found = min(known, key=lambda each: abs(math.log(each / wanted)))
+    if found == wanted:
+        return configuration, ""
+    differs = f"It has {plural(found, 'step')} per call: {wanted} do not divide an epoch's {steps}."
+    return configuration.but(steps_per_execution=found), differs
+
+
+def _steps(text: str, configuration: Configuration, facts: WorkloadFacts) -> int | None:
+    """Return the steps of an epoch of the changed script; None where nobody knows them."""
+    fit, other_batch = facts.fit or FitFacts(), configuration.global_batch != facts.usual_batch
+    if fit.steps:
+        return fit.steps
+    examples: int | None = facts.certain("examples")
+    if examples is None or (other_batch and (fit.partial or "drop_remainder" in text)):
+        return None
+    return math.ceil(examples / configuration.global_batch)
 
 
 class _Edit(cst.CSTTransformer):

@@ -14,6 +14,7 @@ from autotune.program import cluster_files
 from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.saved import SavedConfiguration
 from autotune.result.verdict import Evidence
+from autotune.stats.intervals import Interval
 from autotune.trial import Trial
 from autotune.value import Value
 
@@ -40,9 +41,11 @@ class ResultData(SavedConfiguration):
     """What to change in the user's own script instead, for `patch -p1`; empty where nothing is."""
     why_no_patch: str = ""
     """Why a script cannot be changed so, as a sentence."""
-    patch_speed: float | None = None
-    """Examples per second of the changed script, as a multiple of what is recommended, in one run;
-    None where it was not timed."""
+    patch_notes: tuple[str, ...] = ()
+    """What came of running the changed script, and what in it is not as in `train.py`."""
+    patch_gain: Interval | None = None
+    """How many times as good as the script as it is the changed one is, of one run each; None where
+    that was not measured."""
     trials: tuple[Trial, ...]
     """All trials, in the order in which they ran."""
     compared: tuple[Entry, ...]
@@ -93,7 +96,7 @@ class ResultData(SavedConfiguration):
         return {
             "train.py": self.script,
             **modules_for(self.script),
-            "train.patch": self.patch or None,
+            "train.patch": "".join(f"# {each}\n" for each in self.patch_notes) + self.patch or None,
             "launch.py": self.launch,
             **cluster_files(self.configuration, self.machine),
         }

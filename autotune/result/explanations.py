@@ -145,9 +145,8 @@ def _program(result: ResultData) -> Iterator[str]:
         yield f"The program makes {text}."
     if result.why_no_patch:
         yield f"There is no train.patch. {result.why_no_patch}"
-    elif result.patch_speed:
-        speed = f"{result.patch_speed:.2f} times as many examples per second as train.py"
-        yield f"The script with train.patch ran once, with {speed}."
+    elif result.patch:
+        yield f"Your script with train.patch: {' '.join(result.patch_notes)}"
 
 
 def _certificate(result: ResultData) -> Iterator[str]:

@@ -30,7 +30,7 @@ MEANINGS: Mapping[str, str] = {
     "keras_script.py": "what train.py imports: runs the script",
     "keras_notebook.py": "what train.py imports: reads the notebook",
     "keras_input.py": "what train.py imports: makes datasets of what `fit` takes",
-    "train.patch": "the same as a change of your script (`patch -p1 < train.patch`)",
+    "train.patch": "a change of your script to these settings (`patch -p1 < train.patch`)",
     "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
     "launch.slurm": "starts them on several machines with Slurm",
     "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",

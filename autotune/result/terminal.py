@@ -215,7 +215,8 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
     if view.failures:
         parts += [*_failures(view), Text()]
     if result.patch:
-        parts += [*_patch(result.patch), Text()]
+        # As the file has it.
+        parts += [*_patch(result.programs()["train.patch"] or ""), Text()]
     elif result.why_no_patch and not verbose:
         parts += [Text(f"No train.patch: {result.why_no_patch}", style="dim"), Text()]
     if "train.py" in missing:

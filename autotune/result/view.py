@@ -32,6 +32,7 @@ from autotune.text import (
     roughly,
     sentence,
     share,
+    times,
 )
 from autotune.trial import Stage, Trial
 
@@ -292,8 +293,9 @@ class ResultView:
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
             yield NextStep("Train:", f"python {shlex.quote(str(program))}", self._epochs())
         if "train.patch" in files:
-            speed = result.patch_speed
-            remark = f"  # {speed:.2f} times as fast as train.py" if speed else ""
+            gain, adjective = result.patch_gain, result.evidence.adjective
+            known = gain and f"{times(gain)} as {adjective} as your script"
+            remark = f"  # {known or ' '.join(result.patch_notes[:1])}"
             patch = f"patch -p1 < {shlex.quote(str(files['train.patch']))}"
             yield NextStep("Or:", patch, remark)
         if "report.html" in files:

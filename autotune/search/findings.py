@@ -50,9 +50,7 @@ class Findings:
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes; found out last, if there is time."""
     patch: Patch = NO_PATCH
-    """What to change in the user's script."""
-    patch_speed: float | None = None
-    """Examples per second of the changed script, as a multiple; found out likewise."""
+    """What to change in the user's script; what that gains is found out likewise."""
     between: BetweenEpochs | None = None
     """What the recommended program does between two epochs, likewise."""
 

@@ -16,6 +16,7 @@ from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_ev
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
 from autotune.config import Configuration
+from autotune.engine.base import RunResult
 from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
@@ -27,9 +28,13 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats.intervals import mean_rate
+from autotune.stats.intervals import Interval, mean_rate, unpaired_ratio
 from autotune.strategies import strategy
+from autotune.text import times
 from autotune.trial import Trial
+from autotune.workload import own_settings
+
+BROKEN = {Outcome.FAILED, Outcome.CRASHED, Outcome.OUT_OF_MEMORY, Outcome.HUNG}
 
 
 def reserved_seconds(options: SearchOptions, history: History) -> float:
@@ -64,30 +69,47 @@ def tried(findings: Findings, runner: Runner, budget: Budget) -> Findings:
     What there is no time for is left out.
     """
     chosen, costs = findings.recommended, runner.history.costs
-    if findings.patch.text and costs.seconds(chosen) <= budget.left:
-        findings = _with_patch(findings, runner)
+    findings = replace(findings, patch=_tried(findings, runner, budget))
     if costs.seconds(chosen) <= budget.left and not strategy(chosen.strategy).asynchronous:
         findings = replace(findings, between=runner.between_epochs(chosen))
     return findings
 
 
-def _with_patch(findings: Findings, runner: Runner) -> Findings:
-    """Run the changed script once; one that does not train is not delivered."""
-    chosen, subject = findings.recommended, runner.subject
-    script, fit = subject.workload.script, subject.facts.fit
-    if script is None or fit is None:
-        return findings
-    program = program_of(script.path, script.arguments, findings.patch.changed, fit)
-    result = runner.changed(chosen, program)
-    if result.outcome is Outcome.FAILED:
-        why = f"The changed script does not train: {reason_text(result.reason)}"
-        return replace(findings, patch=Patch(why_not=why))
-    seconds = seconds_of_step(result)
-    # Its cache fills while it trains, as that of a trial does before.
-    if seconds is None or chosen.cache != "off":
-        return findings
-    rate = chosen.global_batch / seconds
-    return replace(findings, patch_speed=rate / findings.examples_per_second.value)
+def _tried(findings: Findings, runner: Runner, budget: Budget) -> Patch:
+    """Run the changed script and the script as it is, once each; return what comes of the patch.
+
+    One that does not train, or that gains nothing, is not delivered.
+    """
+    patch, chosen, subject = findings.patch, findings.recommended, runner.subject
+    script, fit, seconds = subject.workload.script, subject.facts.fit, runner.history.costs.seconds
+    if not patch.text or script is None or fit is None:
+        return patch
+    if seconds(chosen) > budget.left:
+        return patch._replace(ran="It was not run: no time was left.")
+    result = runner.other(chosen, program_of(script.path, script.arguments, patch.changed, fit))
+    if result.outcome in BROKEN and budget.left > 0:
+        return Patch(why_not=f"The changed script does not train: {reason_text(result.reason)}")
+    own, gain, fills = own_settings(subject.facts), None, chosen.cache != "off"
+    if not fills and seconds(own) <= budget.left:
+        before = runner.other(own, program_of(script.path, script.arguments, patch.before, fit))
+        scores = [_score(runner, *each) for each in ((chosen, result), (own, before))]
+        gain = unpaired_ratio(scores[0], scores[1]) if scores[0] and scores[1] else None
+    if gain is None:
+        # The cache of a trial is filled before.
+        why = "its cache fills in the first epoch" if fills else "no time was left"
+        return patch._replace(ran=f"It ran once; its gain over your script was not timed: {why}.")
+    said = f"{times(gain)} as {subject.objective.adjective} as your script"
+    if gain.value <= 1:
+        return Patch(why_not=f"The changed script was only {said}.")
+    return patch._replace(ran=f"It was {said}; both ran once.", gain=gain)
+
+
+def _score(runner: Runner, configuration: Configuration, result: RunResult) -> Interval | None:
+    """Return how good a run was, as one of many would be; None where it was not timed."""
+    took = seconds_of_step(result)
+    rate = configuration.global_batch / took if took else None
+    score = runner.subject.scorer.of_rate(configuration, rate)
+    return mean_rate([score], runner.history.noise) if score else None
 
 
 @dataclass

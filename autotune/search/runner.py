@@ -143,13 +143,13 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run", held=held)
             return self.engine.execute(replace(request, exchanges=exchanges), MeasureWatch())
 
-    def changed(self, configuration: Configuration, program: str) -> RunResult:
+    def other(self, configuration: Configuration, program: str) -> RunResult:
         """Run another program than a configuration's own, for as long as it takes to time it."""
-        self.observer(Preparing(what="Running the changed script"))
+        self.observer(Preparing(what="Running the script with and without the change"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run")
             return self.engine.execute(
-                replace(request, script=program, fill=None),
+                replace(request, script=program, fill=None, own_calls=True),
                 MeasureWatch(epoch=epoch_of(configuration, self.subject)),
             )
 

@@ -229,7 +229,7 @@ class _Session:
 
 def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: float) -> Result:
     request, subject, study = prepared.request, prepared.subject, runner.study
-    decision, chosen = findings.decision, findings.recommended
+    decision, chosen, patch = findings.decision, findings.recommended, findings.patch
     chosen_by = choices(subject.machine, subject.facts)
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
@@ -247,9 +247,10 @@ def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: floa
         gain_over_yours=findings.gain_over_yours,
         script=program.train,
         launch=program.launch,
-        patch=findings.patch.text,
-        why_no_patch=findings.patch.why_not,
-        patch_speed=findings.patch_speed,
+        patch=patch.text,
+        patch_notes=tuple(filter(None, (patch.ran, patch.differs))) if patch.text else (),
+        patch_gain=patch.gain,
+        why_no_patch=patch.why_not,
         trials=tuple(study.trials),
         compared=tuple(
             each.model_copy(update={"origins": origins(each.configuration, chosen_by)})

@@ -39,7 +39,7 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
 
     Args:
         report: Where events go.
-        per_call: Steps of a call of the training step.
+        per_call: Steps of a call of the training step; None where the model says it.
         callbacks: Tells the seconds of each callback since the last time.
     """
 
@@ -48,13 +48,14 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
     def __init__(
         self,
         report: EventWriter,
-        per_call: int = 1,
+        per_call: int | None = 1,
         callbacks: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         super().__init__()
         self._callbacks = callbacks
         self._report = report
-        self._per_call = per_call
+        self._per_call = per_call or 1
+        self._asks = per_call is None
         self._lock = threading.Lock()
         self._total = 0
         self._steps = 0
@@ -67,6 +68,8 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         with self._lock:
             if not self._begun:
                 self._begun = True
+                if self._asks:
+                    self._per_call = self.model.steps_per_execution
                 self._report.write(events.TRAIN_BEGIN)
                 self._since = time.monotonic()
 

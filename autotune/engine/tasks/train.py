@@ -53,6 +53,8 @@ class TrialRequest(Task[RunResult]):
     exchanges: bool = True
     """Whether replicas exchange their gradients. Without, each trains by itself: no training that
     anybody wants, but one that shows what the exchange adds to a step."""
+    own_calls: bool = False
+    """Whether the program says by itself how many steps a call has."""
     fill: Fill | None = None
     """What is read before the training; None where nothing is cached."""
     limits: Limits = field(default_factory=Limits)
@@ -64,7 +66,7 @@ class TrialRequest(Task[RunResult]):
             "fill": self.fill and asdict(self.fill),
             "exchanges": self.exchanges,
             "batch": self.configuration.global_batch,
-            "steps_per_call": self.configuration.steps_per_execution,
+            "steps_per_call": None if self.own_calls else self.configuration.steps_per_execution,
         }
 
     def prepare(self, folder: TrialFolder) -> None:

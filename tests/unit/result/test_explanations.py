@@ -45,6 +45,6 @@ def test_slow_callbacks_and_accumulated_gradients_are_told() -> None:
     assert any(each.startswith("An update sees 3 batches") for each in found)
 
 
-def test_the_speed_of_a_changed_script_is_told() -> None:
-    found = changed(patch="a change", patch_speed=0.97).reasons
-    assert any("train.patch ran once, with 0.97 times" in line for line in found)
+def test_what_a_changed_script_gains_is_told() -> None:
+    found = changed(patch="a change", patch_notes=("It was not run: no time was left.",)).reasons
+    assert "Your script with train.patch: It was not run: no time was left." in found
