@@ -77,7 +77,8 @@ def patch_for(
     except cst.ParserSyntaxError:
         return Patch(why_not="The script cannot be parsed.")
     if changed == text:
-        return Patch(why_not=differs)
+        none = "No number near these steps per call divides the steps of an epoch."
+        return Patch(why_not=none if differs else "")
     one, other = (each.splitlines(keepends=True) for each in (text, changed))
     lines = unified_diff(one, other, f"a/{path}", f"b/{path}")
     return Patch("".join(map(_ended, lines)), before=text, changed=changed, differs=differs)
@@ -136,7 +137,8 @@ def _dividing(
     found = min(known, key=lambda each: abs(math.log(each / wanted)))
     if found == wanted:
         return configuration, ""
-    differs = f"It has {plural(found, 'step')} per call: {wanted} do not divide an epoch's {steps}."
+    calls = f"Its calls have {plural(found, 'step')}"
+    differs = f"{calls}, because {wanted} do not divide the {steps} of an epoch."
     return configuration.but(steps_per_execution=found), differs
 
 

@@ -83,8 +83,8 @@ def applied(script: str, patch: str) -> str:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('    loss="mse",\n)', '    loss="mse",\n    steps_per_execution=8,\n)'),
-        ('    loss="mse"\n)', '    loss="mse",\n    steps_per_execution=8\n)'),
+        ('    loss="mse",\n)', '    loss="mse",\n    steps_per_execution=2,\n)'),
+        ('    loss="mse"\n)', '    loss="mse",\n    steps_per_execution=2\n)'),
         ("model.fit(x, y, epochs=3)", "model.fit(x, y, epochs=3, batch_size=64)\n"),
         ("model.fit(x, y, 32)", "model.fit(x, y, 64)\n"),
         ("model.fit(x, y, batch_size=SIZE)", "model.fit(x, y, batch_size=64)\n"),
@@ -94,7 +94,7 @@ def test_batch_and_steps_are_arguments(before: str, after: str) -> None:
     """Each in the place of the script's own, or behind the last; all else stays as it is."""
     place = "model.fit(x, y, epochs=3)" if ".fit" in before else '    loss="mse",\n)'
     _, text = patched(
-        ARRAYS.replace(place, before), ONE.but(per_replica_batch=64, steps_per_execution=8)
+        ARRAYS.replace(place, before), ONE.but(per_replica_batch=64, steps_per_execution=2)
     )
     assert after in text
     assert "# kept as it is" in text
@@ -149,6 +149,7 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
     ("script", "facts", "why"),
     [
         (DATASET, {"steps": 10}, "steps of an epoch"),
+        (ARRAYS, {"steps": 10, "data": FitData.ARRAYS}, "steps of an epoch"),
         (DATASET, {"own_strategy": OwnStrategy()}, "strategy of its own"),
         (
             DATASET.replace("train = read", "train = other.batch(4)\n    train = read"),
@@ -162,10 +163,50 @@ def test_what_cannot_be_written_is_told(script: str, chosen: Configuration, why:
             "another place",
         ),
     ],
-    ids=["steps that follow the batch", "strategy", "twice", "elsewhere", "data that validate"],
+    ids=[
+        "steps that follow the batch",
+        "of arrays",
+        "strategy",
+        "twice",
+        "elsewhere",
+        "data that validate",
+    ],
 )
 def test_no_other_batch_is_changed(script: str, facts: dict[str, object], why: str) -> None:
-    found, _ = patched(script, ONE.but(per_replica_batch=64), FitData.DATASET, **facts)
+    given = {"data": FitData.DATASET, **facts}
+    found, _ = patched(script, ONE.but(per_replica_batch=64), **given)
+    assert why in found.why_not
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked", "written"), [(40, 32, 40), (40, 8, 8), (1875, 8, 5), (1875, 32, 25)]
+)
+def test_steps_per_call_divide_those_of_an_epoch(steps: int, asked: int, written: int) -> None:
+    """By the nearest number; where that is another one the patch says so."""
+    found, text = patched(ARRAYS, ONE.but(steps_per_execution=asked), steps=steps)
+    assert f"steps_per_execution={written}," in text
+    assert (f"{asked} do not divide the {steps}" in found.differs) is (asked != written)
+
+
+@pytest.mark.parametrize(
+    ("script", "fit", "batch", "why"),
+    [
+        (ARRAYS, {"steps": 59}, 32, "No number near"),
+        (DATASET, {"data": FitData.DATASET, "partial": True}, 64, "not known"),
+        (
+            DATASET.replace("batch(32)", "batch(32, drop_remainder=True)"),
+            {"data": FitData.DATASET},
+            64,
+            "not known",
+        ),
+    ],
+    ids=["prime", "partial batches", "dropped remainder"],
+)
+def test_no_steps_per_call_are_written_that_may_not_divide(
+    script: str, fit: dict[str, object], batch: int, why: str
+) -> None:
+    found, _ = patched(script, ONE.but(per_replica_batch=batch, steps_per_execution=8), **fit)
+    assert not found.text
     assert why in found.why_not
 
 
@@ -197,27 +238,30 @@ print("updates:", int(model.optimizer.iterations.numpy()), replicas)
 """
 
 
+ENDLESS = "train.repeat(), steps_per_epoch=8"
 SERIAL = {"per_replica_batch": 128, "steps_per_execution": 2, "intra_op_parallelism_threads": 1}
 
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("data", "kind", "chosen", "replicas"),
+    ("data", "kind", "chosen", "updates"),
     [
-        ("train", FitData.DATASET, ONE.but(**SERIAL), 1),
-        ("x, y", FitData.ARRAYS, MIRRORED.but(reduction="one_device"), 2),
+        ("train", FitData.DATASET, ONE.but(**SERIAL), "4 1"),
+        ("x, y", FitData.ARRAYS, MIRRORED.but(reduction="one_device"), "4 2"),
+        (ENDLESS, FitData.DATASET, ONE.but(steps_per_execution=3), "16 1"),
     ],
-    ids=["one device", "replicas"],
+    ids=["one device", "replicas", "data without end"],
 )
 def test_a_patched_script_trains_so(
-    alone: Run, tmp_path: Path, data: str, kind: FitData, chosen: Configuration, replicas: int
+    alone: Run, tmp_path: Path, data: str, kind: FitData, chosen: Configuration, updates: str
 ) -> None:
-    """With the batch of all replicas: two updates an epoch instead of eight."""
-    found, text = patched(TRAINED.replace("DATA", data), chosen, kind)
+    """Two updates an epoch with a batch of 128, and as many as before with the script's own."""
+    steps = {"steps": 8} if data is ENDLESS else {}
+    found, text = patched(TRAINED.replace("DATA", data), chosen, kind, **steps)
     assert not found.why_not
     script = tmp_path / "script.py"
     script.write_text(text)
-    assert f"updates: 4 {replicas}\n" in alone(script, cwd=tmp_path)
+    assert f"updates: {updates}\n" in alone(script, cwd=tmp_path)
 
 
 HEADS = {
