@@ -89,14 +89,18 @@ def _tried(findings: Findings, runner: Runner, budget: Budget) -> Patch:
     result = runner.other(chosen, program_of(script.path, script.arguments, patch.changed, fit))
     if result.outcome in BROKEN and budget.left > 0:
         return Patch(why_not=f"The changed script does not train: {reason_text(result.reason)}")
-    own, gain, fills = own_settings(subject.facts), None, chosen.cache != "off"
-    if not fills and seconds(own) <= budget.left:
+    own, gain = own_settings(subject.facts), None
+    if chosen.cache != "off":
+        # That of a trial is filled before.
+        why = "its cache fills in the first epoch"
+    elif seconds(own) > budget.left:
+        why = "no time was left"
+    else:
+        why = "the rates were not steady"
         before = runner.other(own, program_of(script.path, script.arguments, patch.before, fit))
         scores = [_score(runner, *each) for each in ((chosen, result), (own, before))]
         gain = unpaired_ratio(scores[0], scores[1]) if scores[0] and scores[1] else None
     if gain is None:
-        # The cache of a trial is filled before.
-        why = "its cache fills in the first epoch" if fills else "no time was left"
         return patch._replace(ran=f"It ran once; its gain over your script was not timed: {why}.")
     said = f"{times(gain)} as {subject.objective.adjective} as your script"
     if gain.value <= 1:

@@ -94,8 +94,10 @@ def test_no_worker_is_left_behind(launch: Launch, number: signal.Signals, status
     for _ in range(2):
         assert "ready" in (gang.stdout.readline() if gang.stdout else "")
     gang.send_signal(number)
-    gang.communicate(timeout=300)
+    _, errors = gang.communicate(timeout=300)
     assert gang.returncode == status
+    said = "Stopped: the same command goes on from the last saved epoch."
+    assert errors.split("\n")[1:2] == ([said] if number is signal.SIGINT else [])
 
 
 def test_a_cluster_is_done_when_its_chief_is(launch: Launch) -> None:
