@@ -20,7 +20,7 @@ class Kind(Enum):
     BATCH = auto()
     """What a DATASET holds."""
     SHARE = auto()
-    """What a DISTRIBUTED dataset holds: a value for each replica."""
+    """What a DISTRIBUTED dataset holds, and `strategy.run` returns: a value for each replica."""
     GENERATOR = auto()
     """Of Keras, whose `flow` methods give batches."""
     LOCK = auto()
@@ -28,7 +28,9 @@ class Kind(Enum):
     """Runs functions in threads."""
 
 
-ELEMENTS = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE}
+ELEMENTS = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE, Kind.SHARE: Kind.SHARE}
+RUNS = ("run", "experimental_run_v2")
+"""The second is gone, but all that holds for the first holds for it as well."""
 DISTRIBUTING = {
     *("experimental_distribute_dataset", "distribute_datasets_from_function"),
     *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autotune.doctor.code.functions import argument
-from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, STRATEGIES, Kind
+from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, STRATEGIES, Kind
 from autotune.doctor.code.order import Order
 from autotune.doctor.code.tree import Function, reached
 from autotune.doctor.code.values import Values
 from autotune.doctor.settings import KERAS_3, NEWEST, Version
 
-RUNS = ("run", "experimental_run_v2")
-"""The second is gone, but all that holds for the first holds for it as well."""
 _PUBLIC = re.compile(
     r"(?:tensorflow|keras)"
     r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)(?:\..*)?"
@@ -49,6 +47,13 @@ class Module(Values):
     def replica_functions(self) -> set[Function]:
         """The functions that run on each replica: those given to `strategy.run`, what they name."""
         return self.all_called(self.runs.values())
+
+    @cached_property
+    def merging_functions(self) -> set[Function]:
+        """The functions that replicas hand to `merge_call`, which run once for all of them."""
+        calls = map(self.parents.__getitem__, self.attributes["merge_call"])
+        given = (call.args[0] for call in calls if isinstance(call, ast.Call) and call.args)
+        return self.all_called(map(self.meant, given))
 
     @cached_property
     def keras_steps(self) -> set[Function]:

@@ -10,6 +10,7 @@ from autotune.doctor.code.kinds import (
     ELEMENTS,
     ITERATED,
     OF_DATASETS,
+    RUNS,
     STRATEGY_NAME,
     Kind,
     made_by,
@@ -74,12 +75,13 @@ class Values(Functions):
 
         return {part.node for part in _reached(Part(node), back)}
 
-    def kind(self, node: ast.expr) -> Kind | None:
-        """Return what kind of value an expression certainly gives, or None."""
-        key = self._key(Part(node))
+    def kind(self, node: ast.expr, *keys: Key) -> Kind | None:
+        """Return what kind of value an expression, or a part of it, certainly gives, or None."""
+        part = Part(node, keys)
+        key = self._key(part)
         if key not in self._kinds:
             self._kinds[key] = None
-            self._kinds[key] = self._kind(Part(node))
+            self._kinds[key] = self._kind(part)
         return self._kinds[key]
 
     def class_kind(self, owner: ast.ClassDef, below: tuple[ast.ClassDef, ...] = ()) -> Kind | None:
@@ -155,11 +157,30 @@ class Values(Functions):
             yield self.class_kind(owner) if owner else None
         elif method in DISTRIBUTING:
             yield Kind.DISTRIBUTED
+        elif isinstance(func, ast.Attribute) and method in RUNS:
+            is_run = self.kind(func.value) is Kind.STRATEGY and self._differs(call, part.path)
+            yield Kind.SHARE if is_run else None
         elif isinstance(func, ast.Attribute) and (method in OF_DATASETS or method[:4] == "flow"):
             maker = Kind.DATASET if method in OF_DATASETS else Kind.GENERATOR
             yield Part(func.value, part.path, maker)
         else:
             yield from self._back(part)
+
+    def _differs(self, run: ast.Call, path: tuple[Key, ...]) -> bool:
+        """Return whether what `strategy.run` returns may be a value of its own for each replica.
+
+        A variable, and what is the same object on all of them, is returned as it is.
+        """
+        function = self.meant(argument(run, 0, "fn"))
+        for value in self.returned[function]:
+            parts = _elements(value, path[0]) if path else None
+            for each in [value] if parts is None else parts:
+                bound = (it.node for it in self.bindings_of(each))
+                outer = function and not any(self.inside(it, function) for it in bound)
+                same = isinstance(each, ast.Attribute | ast.Constant) or last_name(each) == "len"
+                if same or (isinstance(each, ast.Name) and outer):
+                    return False
+        return True
 
     def _back(self, part: Part) -> Iterator[Part | None]:
         """Yield what a part may come from; None where that is unknown."""

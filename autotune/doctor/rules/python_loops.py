@@ -174,7 +174,7 @@ def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
         case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in _CONVERTING_METHODS:
             return [value]
         case ast.Call(func=func) if _converts(module, func):
-            return [part for argument in arguments(node) for part in _shown(argument)]
+            return [part for argument in arguments(node) for part in shown(argument)]
     return []
 
 
@@ -185,7 +185,7 @@ def _converts(module: Module, func: ast.expr) -> bool:
     return dotted.startswith(_CONVERTING_MODULES) or bool(_LOGGING.fullmatch(dotted))
 
 
-def _shown(node: ast.expr) -> list[ast.expr]:
+def shown(node: ast.expr) -> list[ast.expr]:
     match node:
         case ast.JoinedStr(values=parts):
             return [each.value for each in parts if isinstance(each, ast.FormattedValue)]
@@ -196,7 +196,7 @@ def _shown(node: ast.expr) -> list[ast.expr]:
         case ast.BinOp(op=ast.Mod(), right=right):
             return [right]
         case ast.Dict(values=values):
-            return [part for each in values for part in _shown(each)]
+            return [part for each in values for part in shown(each)]
     return [node]
 
 

@@ -19,7 +19,7 @@ _NEXT = {"get_next", "get_next_as_optional", "__next__"}
 @rule
 def dataset_not_distributed(module: Module) -> Hits:
     for call, function in () if module.may_be_one_device else module.runs.items():
-        if function is None or not _is_repeated(module, call):
+        if function is None or not is_run_again(module, call):
             continue
         values = (*_given(call), *_held(module, function))
         given = next((each for each in values if module.kind(each) is Kind.BATCH), None)
@@ -66,7 +66,7 @@ def _held(module: Module, function: Function) -> Iterator[ast.expr]:
                 yield each
 
 
-def _is_repeated(module: Module, node: ast.AST) -> bool:
+def is_run_again(module: Module, node: ast.AST) -> bool:
     """Return whether it runs again and again: alone, it may be there to create the variables."""
     calls = reached([node], lambda each: module.sites[module.function_of(each)])
     return any(any(module.loops_around(each)) for each in calls)

@@ -13,6 +13,7 @@ from tests.unit.doctor.forms import (
     beside,
     parts,
     precision,
+    replicas,
     seeds,
     threads,
     twice,
@@ -22,8 +23,9 @@ from tests.unit.doctor.programs import filled, found, marked, programs
 
 STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 KINDS = [
-    *((each, "") for each in (batches, beside, parts, seeds, threads, twice)),
+    *((each, "") for each in (batches, beside, parts, replicas, seeds, threads, twice)),
     (batches, "WHOLE_"),
+    *((replicas, each) for each in ("INSIDE_", "CREATED_")),
 ]
 
 

@@ -19,7 +19,7 @@ def replica_step(batch):
     return loss
 @tf.function
 def train_step(batch):
-    return strategy.run(replica_step, args=(batch,))
+    return strategy.reduce("SUM", strategy.run(replica_step, args=(batch,)), axis=None)
 """
 BATCHES = "strategy.experimental_distribute_dataset(make_dataset())"
 
@@ -140,7 +140,7 @@ for epoch in range(9):
 def predict(batch):
     return strategy.run(model, args=(batch,))
 for batch in BATCHES:
-    results.append(predict(batch).numpy())
+    results.append(strategy.gather(predict(batch), axis=0).numpy())
 #= ->
 #: device names are read as TensorFlow does
 with tf.device(@@):

@@ -1,0 +1,110 @@
+"""A value for each replica, as `strategy.run` returns it, used as if it were one tensor."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autotune.doctor import Hits, Kind, Module, arguments, rule
+from autotune.doctor.code.values import Key
+from autotune.doctor.rules.python_loops import shown
+
+_OF_TENSORS = {"numpy", "item", "tolist"}
+_OF_NUMBERS = {"float", "int", "round", "abs", "sum", "min", "max"}
+_OF_TENSORFLOW = re.compile(
+    r"numpy\.(?!save)\w+|(absl\.)?logging\.(info|warning|error|debug)"
+    r"|tf\.(reduce_\w+|(math|summary)\.\w+|add_n|cast|stack|concat|convert_to_tensor)"
+)
+_MARKS = {"distribute", "experimental_distribute_dataset", "num_replicas_in_sync", "scope"}
+_GUARDS = re.compile(r"num_replicas|hasattr|isinstance|PerReplica|_context|\.values\b")
+"""In a condition: what follows may be done for one replica, or by one."""
+_ONE_REPLICA = "ParameterServerStrategy"
+"""Each of its workers is one, most often."""
+Use = tuple[ast.expr, tuple[Key, ...], str]
+"""A value, which part of it must be a tensor there, and why, as the end of a sentence."""
+
+
+@rule
+def per_replica_as_tensor(module: Module) -> Hits:
+    alone = module.strategies and all(it.endswith(_ONE_REPLICA) for it in module.strategies)
+    known = module.strategies or any(map(module.attributes.get, _MARKS))
+    if module.may_be_one_device or module.is_graph_mode or alone or not known:
+        return
+    on_replicas = module.replica_functions | module.keras_steps | module.merging_functions
+    seen: set[tuple[int, str]] = set()
+    for value, part, why in (use for node in module.nodes for use in _uses(module, node)):
+        place = value.lineno, ast.unparse(value)
+        inside = any(each in on_replicas for each in module.above(value))
+        if place not in seen and not inside and _is_of_each(module, value, *part):
+            seen.add(place)
+            what = f"Where there are several replicas, `{place[1]}` holds a value for each"
+            yield from () if _may_be_one(module, value) else [(value, f"{what}: {why}.")]
+
+
+def _uses(module: Module, node: ast.AST) -> Iterator[Use]:
+    match node:
+        case ast.Call():
+            yield from _uses_by_call(module, node)
+        case ast.FormattedValue(value=value):
+            yield value, (), "it cannot be formatted as one number"
+        case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Mod()):
+            yield from ((it, (), "it cannot be formatted as one number") for it in shown(node))
+        case ast.BinOp(left=first, right=second) | ast.AugAssign(target=first, value=second):
+            yield from ((it, (), "it cannot be computed with") for it in (first, second))
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
+            yield from ((it, (), "it cannot be compared") for it in (left, *node.comparators))
+
+
+def _uses_by_call(module: Module, call: ast.Call) -> Iterator[Use]:
+    name = ast.unparse(call.func)
+    why = f"{name} does not take it"
+    match call.func:
+        case ast.Attribute(attr=attr, value=owner) if attr in _OF_TENSORS and not call.args:
+            yield owner, (), f"it has no {attr}()"
+            return
+        case ast.Attribute(attr="format", value=ast.Constant()):
+            yield from ((it, (), "it cannot be formatted as one number") for it in arguments(call))
+            return
+    builtin = name in _OF_NUMBERS and not module.bindings_of(call.func)
+    if builtin or _OF_TENSORFLOW.fullmatch(module.dotted(call.func)):
+        for each in arguments(call):
+            yield each, (), why
+            if module.kind(each, None) is Kind.SHARE:
+                puts = [*module.stored(each)] if isinstance(each, ast.Name | ast.Attribute) else []
+                late = f"{name} in line {call.lineno} does not take it"
+                yield from ((put, (), late) for put in puts)
+                yield from () if puts else [(each, (None,), why)]
+    elif _measures(module, call.func):
+        yield from ((each, (), why) for each in arguments(call))
+
+
+def _measures(module: Module, func: ast.expr) -> bool:
+    match func:
+        case ast.Attribute(attr="update_state", value=owner):
+            return module.kind(owner) is Kind.METRIC
+    return module.kind(func) in {Kind.METRIC, Kind.LOSS}
+
+
+def _is_of_each(module: Module, node: ast.expr, *part: Key) -> bool:
+    if module.kind(node, *part) is Kind.SHARE:
+        return True
+    last = module.binding_at(node, module.bindings_of(node))
+    if part or last is None or last.value is None or not last.is_assigned:
+        return False
+    return module.kind(last.value, *last.path) is Kind.SHARE
+
+
+def _may_be_one(module: Module, node: ast.expr) -> bool:
+    """Return whether a condition, or a wrapper, may see to it that it is one tensor."""
+    for each in module.above(node):
+        if isinstance(each, ast.If | ast.IfExp) and _GUARDS.search(ast.unparse(each.test)):
+            return True
+        if isinstance(each, ast.Try) and each.handlers:
+            return True
+    for part in module.origins(node):
+        source = part.node
+        function = module.meant(source.func) if isinstance(source, ast.Call) else None
+        if isinstance(source, ast.arg):
+            function = module.function_with(source)
+        if function and module.is_wrapped(function):
+            return True
+    return False
