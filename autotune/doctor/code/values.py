@@ -140,7 +140,7 @@ class Values(Functions):
                 ),
             ):  # A window that moves over rows.
                 yield Kind.SHARE if self.kind(value) is Kind.SHARE else Kind.BATCH
-            case ast.Name() if changed:
+            case ast.Name() if changed and not part.path:
                 yield None
             case _:
                 yield from self._back(part)

@@ -1,9 +1,10 @@
 """Lists that name one dataset for every device."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
-from autotune.doctor import Comprehension, Function, Hits, Kind, Module, rule
+from autotune.doctor import Comprehension, Function, Hits, Kind, Module, last_name, rule
 from autotune.doctor.code.kinds import ITERATED
 from autotune.doctor.code.values import Node, Part, repeated
 
@@ -12,44 +13,99 @@ _KEEP_ALL = {"prefetch", "cache", "repeat", "with_options", "batch", "map"}
 _ORDERED = {f"tf.data.Dataset.{name}" for name in ("range", "from_tensor_slices", "from_tensors")}
 """What makes the same dataset again each time."""
 _CONTAINERS = ast.BinOp | ast.List | ast.Tuple | ast.Dict | Comprehension
-_HOLDERS = Function | ast.For | ast.AsyncFor
-_SHOWS = {"print", "str", "format"}
+_LOOPS = ast.For | ast.AsyncFor | ast.comprehension
+_Holder = _LOOPS | Function
+_SHOWS = {"print", "str", "format", "info"}
+_DEVICES = {"device", "gpu", "tpu", "replica", "worker", "tower", "rank"}
+_PARTS = _DEVICES | {"part", "shard", "split", "share", "slice", "chunk", "partition"}
+_TIMES = {"epoch", "repeat", "repetition", "fold", "trial", "round"}
+"""Words of names: what a list is for, and what it is for if it is for no devices."""
+_DEEPEST = 4
 _SENTENCE = "Each device gets the whole dataset: this holds the same one for all of them."
 
 
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
-    for call in module.calls_of("tf.device"):
-        block = module.statement_of(call)
-        if not call.args or not isinstance(block, ast.With | ast.AsyncWith):
-            continue
-        names = _names(module, call.args[0])
-        if any(None in part.path for each in names for part in module.origins(each)):
-            for read in _iterated(module, block):
-                parts = module.origins(read)
-                sources = _sources(module, parts)
-                if sources and _only_place(module, call.args[0], {part.node for part in parts}):
-                    yield from ((each, _SENTENCE) for each in sources)
+    reads = [it for it in _reads(module) if module.kind(it) is Kind.DATASET]
+    for read in reads:
+        parts = module.origins(read)
+        sources = _sources(module, parts)
+        if sources:
+            choice = _Choice(module, {*reads, *(part.node for part in parts)})
+            holders = choice.holders(parts, {*sources})
+            if _is_for_devices(module, read, sources, holders) and choice.is_only_place(holders):
+                yield from ((each, _SENTENCE) for each in sources)
+
+
+def _reads(module: Module) -> Iterator[ast.expr]:
+    """Yield what batches are taken of, and what a model is fitted to."""
+    for node in module.nodes:
+        match node:
+            case ast.For(iter=read) | ast.AsyncFor(iter=read) | ast.comprehension(iter=read):
+                while isinstance(read, ast.Call) and _name(read) in ITERATED and read.args:
+                    read = read.args[0]
+                yield _whole(read, {*_KEEP_ALL, "take"})
+            case ast.Call(func=ast.Name(id="next") | ast.Attribute(attr="fit"), args=[first, *_]):
+                yield first
+
+
+def _whole(node: ast.expr, methods: set[str]) -> ast.expr:
+    """Return the dataset that some methods are called of, one after the other."""
+    while isinstance(node, ast.Call) and getattr(node.func, "attr", "") in methods:
+        node = getattr(node.func, "value", node)
+    return node
 
 
 def _names(module: Module, node: ast.AST) -> list[ast.Name]:
     return [each for each in module.walk(node) if isinstance(each, ast.Name)]
 
 
-def _iterated(module: Module, block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
-    for node in module.walk(block):
-        match node:
-            case ast.For() | ast.AsyncFor() | ast.comprehension():
-                read = node.iter
-                while isinstance(read, ast.Call) and _name(read) in ITERATED and read.args:
-                    read = read.args[0]
-                yield read
-            case ast.Call(func=ast.Name(id="next"), args=[first, *_]):
-                yield first
-
-
 def _name(node: ast.AST) -> str:
     return getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+
+
+def _is_for_devices(
+    module: Module, read: ast.expr, sources: list[ast.AST], holders: list[_Holder]
+) -> bool:
+    """Return whether each dataset is read on a device of its own, or names say that it is."""
+    calls = [call for each in holders for call in module.calls_in(each)]
+    inside = {*holders, *module.all_called(module.meant(each.func) for each in calls)}
+    devices = {it: module.statement_of(it) for it in module.calls_of("tf.device") if it.args}
+    around = [it for it, block in devices.items() if block and module.inside(read, block)]
+    placed = [it for it in devices if not inside.isdisjoint(module.above(it))]
+    for call in (*around, *placed):
+        names = _names(module, call.args[0])
+        if any(None in part.path for each in names for part in module.origins(each)):
+            return True
+    targets = [
+        it for each in holders if isinstance(each, _LOOPS) for it in _names(module, each.target)
+    ]
+    chosen = _words(targets)
+    counts = [_counted(module, each) for each in sources]
+    listed = _words(each for it in counts for each in it) | chosen & _DEVICES
+    return not around and bool(listed & _PARTS) and not (listed | chosen) & _TIMES
+
+
+def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
+    """Yield names that say how often a container holds the dataset, and what it is called."""
+    yield from filter(None, [module.function_of(source)])
+    statement = module.statement_of(source)
+    yield from getattr(statement, "targets", ())
+    loop = next(module.loops_around(source), None)
+    match source:
+        case ast.BinOp(right=count):
+            yield from module.ingredients(count)
+        case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from module.ingredients(source.generators[0].iter)
+        case ast.Call(args=[keys, _]):
+            yield from module.ingredients(keys)
+        case ast.Name() | ast.Attribute() | ast.Call() if isinstance(loop, ast.For):
+            yield from module.ingredients(loop.iter)
+
+
+def _words(nodes: Iterable[ast.AST]) -> set[str]:
+    names = (last_name(it) or getattr(it, "arg", "") or getattr(it, "name", "") for it in nodes)
+    return {each.rstrip("s") for name in names for each in re.findall("[a-z]+", name.lower())}
 
 
 def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
@@ -88,6 +144,9 @@ def _element(module: Module, node: Node) -> ast.expr | None:
     match node:
         case ast.BinOp(left=ast.List(elts=[only]) | ast.Tuple(elts=[only]), op=ast.Mult()):
             return None if getattr(node.right, "value", 2) == 1 else only
+        case ast.List(elts=[only]) if isinstance(module.parents[node], ast.AugAssign):
+            loop = next(module.loops_around(node), None)
+            return only if loop and not _depends(module, only, loop) else None
         case ast.List(elts=several) | ast.Tuple(elts=several) | ast.Dict(values=several):
             return several[0] if len(several) > 1 and len({*map(ast.dump, several)}) == 1 else None
         case ast.DictComp(value=value) | ast.ListComp(elt=value) | ast.GeneratorExp(elt=value):
@@ -107,32 +166,93 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
         return False
     while isinstance(node, ast.Call) and not once and node.args and _name(node) == "iter":
         node = node.args[0]
-    while isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _KEEP_ALL:
-        node = getattr(node.func, "value", node)
+    node = _whole(node, _KEEP_ALL)
     if isinstance(node, ast.Name | ast.Attribute):
         return all(_name(part.node) != "iter" for part in module.origins(node))
     return module.called(node) in _ORDERED
 
 
-def _only_place(module: Module, placed: ast.expr, parts: set[Node]) -> bool:
-    """Return whether what changes from device to device is only the device and its dataset."""
-    for each in (it for name in _names(module, placed) for it in module.bindings_of(name)):
-        holders = (each.node, *module.above(each.node))
-        holder = next((it for it in holders if isinstance(it, _HOLDERS)), None)
-        if holder is None or not module.inside(placed, holder):
-            continue
-        changing = _bound_by(module, holder)
-        for use in _names(module, holder):
-            if isinstance(use.ctx, ast.Load) and use.id in changing:
-                above = {use, *module.above(use)}
-                shown = any(_name(it) in _SHOWS for it in above)
-                if not (above & parts or placed in above or shown):
+class _Choice:
+    """How one of the datasets is chosen, and what else depends on which one it is."""
+
+    def __init__(self, module: Module, parts: set[Node]) -> None:
+        self._module = module
+        self._parts = parts
+        given = (each for each in module.nodes if isinstance(each, ast.arg))
+        pairs = ((value, it) for it in given for value, _ in module.given(it))
+        self._handed: dict[ast.AST | None, ast.arg] = dict(pairs)
+        """What calls and threads hand to functions of the module, with the parameters."""
+
+    def holders(self, parts: list[Part], sources: set[ast.AST]) -> list[_Holder]:
+        """Return the loops that choose one of the datasets, and functions that are given one."""
+        found: dict[ast.AST, None] = {}
+        for part in parts:
+            node = part.node
+            froms = self._module.origins(node) if isinstance(node, ast.expr) else []
+            if isinstance(node, ast.arg):
+                froms = [
+                    it
+                    for value, _ in self._module.given(node)
+                    if value
+                    for it in self._module.origins(value)
+                ]
+            if not part.path and node not in sources and any(it.node in sources for it in froms):
+                keys = _names(self._module, node.slice) if isinstance(node, ast.Subscript) else []
+                for name in (node, *keys):
+                    found |= dict.fromkeys(it.node for it in self._module.bindings_of(name))
+        loops = [it for it in found if isinstance(it, _LOOPS)]
+        return [
+            *loops,
+            *(self._module.function_with(it) for it in found if isinstance(it, ast.arg)),
+        ]
+
+    def is_only_place(self, holders: list[_Holder]) -> bool:
+        """Return whether what changes with the dataset is only the device, and what is shown."""
+        for each in holders:
+            changing = self._changing(each)
+            around = self._module.parents[each] if isinstance(each, ast.comprehension) else each
+            for use in _names(self._module, around):
+                if isinstance(use.ctx, ast.Load) and use.id in changing and not self._is_place(use):
                     return False
-    return True
+        return bool(holders)
 
+    def _changing(self, holder: _Holder) -> set[str]:
+        if isinstance(holder, _LOOPS):
+            return {each.id for each in _names(self._module, holder.target)}
+        given = {it for it in self._module.children[holder.args] if isinstance(it, ast.arg)}
+        return {each.arg for each in given if self._differs(each)} - {"self"}
 
-def _bound_by(module: Module, holder: _HOLDERS) -> set[str]:
-    if isinstance(holder, ast.For | ast.AsyncFor):
-        return {each.id for each in _names(module, holder.target)}
-    given = (each for each in module.walk(holder.args) if isinstance(each, ast.arg))
-    return {each.arg for each in given} - {"self"}
+    def _differs(self, parameter: ast.arg) -> bool:
+        """Return whether different values may be given for a parameter."""
+        values = self._module.given(parameter)
+        for value, is_each in values:
+            names = _names(self._module, value) if value else []
+            bound = (it for each in names for it in self._module.bindings_of(each))
+            if (
+                is_each
+                or value is None
+                or any(it.is_each or isinstance(it.node, ast.arg) for it in bound)
+            ):
+                return True
+        return not values
+
+    def _is_place(self, use: ast.Name, depth: int = 0) -> bool:
+        """Return whether a name is used for a device, for what is shown, or for the dataset."""
+        around = [use, *self._module.above(use)]
+        shown = any(last_name(getattr(it, "func", None)) in _SHOWS for it in around)
+        placed = any(self._module.called(it) == "tf.device" for it in around)
+        if shown or placed or not self._parts.isdisjoint(around):
+            return True
+        bound: ast.AST | None = next(
+            (self._handed[it] for it in around if it in self._handed), None
+        )
+        name = getattr(bound, "arg", "")
+        match self._module.statement_of(use):
+            case ast.Assign(targets=[ast.Name(id=plain)], value=value) as statement if not bound:
+                calls = any(self._module.calls_in(value))
+                bound, name = (None, "") if calls else (statement, plain)
+        uses = (it for it in self._module.loads[name] if self._is_bound(it, bound))
+        return depth < _DEEPEST and bool(name) and all(self._is_place(it, depth + 1) for it in uses)
+
+    def _is_bound(self, use: ast.Name, by: ast.AST | None) -> bool:
+        return any(each.node is by for each in self._module.bindings_of(use))

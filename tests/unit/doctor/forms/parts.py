@@ -101,9 +101,94 @@ for step in range(10):
 #: made again for each
 parts = [tf.data.Dataset.range(100).batch(10) for _ in devices]  # <- here
 ZIPPED
+#: no device is named: a function that returns copies, counted by devices
+DEVICES = 3
+def copies_of(whole, count):
+    copies = [whole for _ in range(count)]  # <- here
+    return copies
+for number, part in enumerate(copies_of(dataset, DEVICES)):
+    for batch in part:
+        print(number, tf.reduce_sum(batch))
+#: no device is named, and a model is fitted
+shards = [dataset] * 4  # <- here
+for shard in shards:
+    model.fit(shard)
+#: no device is named, and batches are trained on
+per_gpu = []
+for gpu in range(2):
+    per_gpu.append(dataset)  # <- here
+for gpu in range(2):
+    for batch in per_gpu[gpu]:
+        print(f"gpu {gpu}: {model.train_on_batch(batch)}")
+#: the device around each batch
+copies = [dataset] * 2  # <- here
+for number, copy in enumerate(copies):
+    for batch in copy:
+        with tf.device(f"/gpu:{number}"):
+            tf.reduce_sum(batch)
+#: the device in a function that is called
+def work(number, batch):
+    with tf.device(f"/gpu:{number}"):
+        tf.reduce_sum(batch)
+copies = [dataset for _ in range(2)]  # <- here
+for number, copy in enumerate(copies):
+    for batch in copy:
+        work(number, batch)
+#: the device around the call of a function that loops
+def train(part):
+    READ
+copies = [dataset] * 2  # <- here
+for device, copy in zip(devices, copies):
+    with tf.device(device):
+        train(copy)
+#: the name of the device is kept, and a few batches are taken
+copies = (dataset, dataset)  # <- here
+for number in range(2):
+    name = devices[number]
+    with tf.device(name):
+        for batch in copies[number].take(5):
+            tf.reduce_sum(batch)
+#: added in a loop
+copies = []
+for device in devices:
+    copies += [dataset]  # <- here
+for device, copy in zip(devices, copies):
+    with tf.device(device):
+        for batch in copy:
+            tf.reduce_sum(batch)
 """
 
 GOOD = """
+#: several epochs, without a device
+for epoch, part in enumerate([dataset] * 3):
+    READ
+repeated = [dataset for _ in range(EPOCHS)]
+for part in repeated:
+    READ
+#: several runs of one program
+runs = [dataset] * 3
+for data in runs:
+    for batch in data:
+        tf.reduce_sum(batch)
+#: sharded after the list is made
+copies = [dataset] * 2
+parts = [copy.shard(2, number) for number, copy in enumerate(copies)]
+NUMBERED
+#: sharded where it is read, without a device
+workers = [dataset] * 2
+for number, part in enumerate(workers):
+    for batch in part.shard(2, number):
+        tf.reduce_sum(batch)
+#: a model of its own for each worker
+workers = [dataset] * 2
+for number, part in enumerate(workers):
+    model = models[number]
+    for batch in part:
+        model(batch)
+#: mixed into one
+parts = [dataset] * 2
+for batch in tf.data.Dataset.sample_from_datasets(parts):
+    tf.reduce_sum(batch)
 #: one iterator for all
 batches = iter(dataset)
 parts = [batches] * 2
