@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from autotune.doctor.code.functions import Functions, argument, last_name
 from autotune.doctor.code.kinds import (
+    ANY_STRATEGY,
     DISTRIBUTING,
     ELEMENTS,
     ITERATED,
     OF_DATASETS,
+    ONE_DEVICE,
     RUNS,
     STRATEGY_NAME,
     Kind,
@@ -171,6 +173,10 @@ class Values(Functions):
 
         A variable, and what is the same object on all of them, is returned as it is.
         """
+        owner = getattr(run.func, "value", run)
+        makers = [it.node for it in self.origins(owner) if isinstance(it.node, ast.Call)]
+        if makers and all(map(self._makes_one_replica, makers)):
+            return False
         function = self.meant(argument(run, 0, "fn"))
         for value in self.returned[function]:
             parts = _elements(value, path[0]) if path else None
@@ -181,6 +187,12 @@ class Values(Functions):
                 if same or (isinstance(each, ast.Name) and outer):
                     return False
         return True
+
+    def _makes_one_replica(self, strategy: ast.Call) -> bool:
+        match argument(strategy, 0, "devices"):
+            case ast.List(elts=[_]) | ast.Tuple(elts=[_]):
+                return True
+        return self.dotted(strategy.func) in {ONE_DEVICE, *ANY_STRATEGY}
 
     def _back(self, part: Part) -> Iterator[Part | None]:
         """Yield what a part may come from; None where that is unknown."""

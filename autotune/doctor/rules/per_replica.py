@@ -15,7 +15,9 @@ _OF_TENSORFLOW = re.compile(
     r"|tf\.(reduce_\w+|(math|summary)\.\w+|add_n|cast|stack|concat|convert_to_tensor)"
 )
 _MARKS = {"distribute", "experimental_distribute_dataset", "num_replicas_in_sync", "scope"}
-_GUARDS = re.compile(r"num_replicas|hasattr|isinstance|PerReplica|_context|\.values\b")
+_GUARDS = re.compile(
+    r"num_replicas|num_gpus|multi_?gpu|hasattr|isinstance|PerReplica|_context|\.values\b"
+)
 """In a condition: what follows may be done for one replica, or by one."""
 _ONE_REPLICA = "ParameterServerStrategy"
 """Each of its workers is one, most often."""

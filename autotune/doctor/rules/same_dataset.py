@@ -27,9 +27,9 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
     reads = [it for it in _reads(module) if module.kind(it) is Kind.DATASET]
-    for read in reads:
-        parts = module.origins(read)
-        sources = _sources(module, parts)
+    for read, given in ((each, it) for each in reads for it in (each, *_given(module, each))):
+        parts = module.origins(given)
+        sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
         if sources:
             choice = _Choice(module, {*reads, *(part.node for part in parts)})
             holders = choice.holders(parts, {*sources})
@@ -47,6 +47,20 @@ def _reads(module: Module) -> Iterator[ast.expr]:
                 yield _whole(read, {*_KEEP_ALL, "take"})
             case ast.Call(func=ast.Name(id="next") | ast.Attribute(attr="fit"), args=[first, *_]):
                 yield first
+
+
+def _given(module: Module, read: ast.expr) -> Iterator[ast.expr]:
+    """Yield what is read in one of several calls of a function, where it is given for a name."""
+    binding = module.only(read)
+    values = module.given(binding.node) if binding and isinstance(binding.node, ast.arg) else ()
+    yield from (value for value, is_each in values if value and not is_each)
+
+
+def _is_later(module: Module, source: ast.AST, read: ast.expr) -> bool:
+    """Return whether a list is made when a dataset of another one of its name has been read."""
+    loops = {*module.loops_around(source)} & {*module.loops_around(read)}
+    together = module.function_of(source) is module.function_of(read) and not loops
+    return together and module.position(source) > module.position(read)
 
 
 def _whole(node: ast.expr, methods: set[str]) -> ast.expr:

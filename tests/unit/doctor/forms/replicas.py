@@ -161,6 +161,25 @@ LOOP
     if strategy.num_replicas_in_sync == 1:
         print(loss.numpy())
     print(loss.values if hasattr(loss, "values") else loss.numpy())
+#: one of two, by the number of replicas
+STEP
+count = strategy.num_replicas_in_sync
+LOOP
+    each = step(batch)
+    loss = tf.reduce_mean(each.values) if count > 1 else each
+    print(loss.numpy())
+    if num_gpus > 1:
+        each = strategy.reduce("SUM", each, axis=None)
+    print(f"{each:.3f}")
+#: a strategy of one device beside another
+def alone():
+    strategy = tf.distribute.OneDeviceStrategy("GPU:0")
+    for batch in data:
+        print("%.3f" % strategy.run(tf.reduce_sum, args=(batch,)))
+def first():
+    strategy = tf.distribute.MirroredStrategy(["GPU:0"])
+    for batch in data:
+        print("%.3f" % strategy.run(tf.reduce_sum, args=(batch,)))
 #: the same on all replicas
 steps = tf.Variable(0)
 def replica_step(batch):
