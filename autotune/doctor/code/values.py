@@ -58,9 +58,9 @@ class Values(Functions):
         super().__init__(root)
         self._kinds: dict[Hashable, Kind | None] = {}
 
-    def origins(self, node: ast.expr) -> list[Part]:
-        """Return all that an expression may stand for, itself first."""
-        return _reached(Part(node), self._back)
+    def origins(self, node: ast.expr, *keys: Key) -> list[Part]:
+        """Return all that an expression, or a part of it, may stand for, itself first."""
+        return _reached(Part(node, keys), self._back)
 
     def is_end(self, part: Part) -> bool:
         """Return whether it is unknown what a part comes from."""

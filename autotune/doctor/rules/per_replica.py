@@ -19,15 +19,16 @@ _GUARDS = re.compile(
     r"num_replicas|num_gpus|multi_?gpu|hasattr|isinstance|PerReplica|_context|\.values\b"
 )
 """In a condition: what follows may be done for one replica, or by one."""
-_ONE_REPLICA = "ParameterServerStrategy"
-"""Each of its workers is one, most often."""
+_SERVERS = "ParameterServerStrategy"
+"""Each of its workers is one replica, most often."""
 Use = tuple[ast.expr, tuple[Key, ...], str]
 """A value, which part of it must be a tensor there, and why, as the end of a sentence."""
 
 
 @rule
 def per_replica_as_tensor(module: Module) -> Hits:
-    alone = module.strategies and all(it.endswith(_ONE_REPLICA) for it in module.strategies)
+    servers = module.strategies and all(it.endswith(_SERVERS) for it in module.strategies)
+    alone = servers or _sees_one_device(module)
     known = module.strategies or any(map(module.attributes.get, _MARKS))
     if module.may_be_one_device or module.is_graph_mode or alone or not known:
         return
@@ -40,6 +41,13 @@ def per_replica_as_tensor(module: Module) -> Hits:
             seen.add(place)
             what = f"Where there are several replicas, `{place[1]}` holds a value for each"
             yield from () if _may_be_one(module, value) else [(value, f"{what}: {why}.")]
+
+
+def _sees_one_device(module: Module) -> bool:
+    """Return whether a module may choose one device for its process."""
+    statements = filter(None, map(module.statement_of, module.written("CUDA_VISIBLE_DEVICES")))
+    values = [it.value for it in statements if isinstance(it, ast.Assign)]
+    return bool(values) and not any("," in str(module.constant(it)) for it in values)
 
 
 def _uses(module: Module, node: ast.AST) -> Iterator[Use]:

@@ -26,9 +26,9 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
-    reads = [it for it in _reads(module) if module.kind(it) is Kind.DATASET]
+    reads = [*_reads(module)]
     for read, given in ((each, it) for each in reads for it in (each, *_given(module, each))):
-        parts = module.origins(given)
+        parts = _origins(module, given)
         sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
         if sources:
             choice = _Choice(module, {*reads, *(part.node for part in parts)})
@@ -47,6 +47,18 @@ def _reads(module: Module) -> Iterator[ast.expr]:
                 yield _whole(read, {*_KEEP_ALL, "take"})
             case ast.Call(func=ast.Name(id="next") | ast.Attribute(attr="fit"), args=[first, *_]):
                 yield first
+
+
+def _origins(module: Module, read: ast.expr) -> list[Part]:
+    """Return what a dataset may come from: in a loop over several, from what that goes over."""
+    bindings = module.bindings_of(read)
+    loop = next((it for it in bindings if it.is_each and module.inside(read, it.node)), None)
+    inside = [it for it in bindings if loop and module.inside(it.node, loop.node)]
+    if loop and loop.value and inside == [loop]:
+        keys = (None, *loop.path)
+        chosen = module.kind(loop.value, *keys) is Kind.DATASET
+        return [Part(read), *module.origins(loop.value, *keys)] if chosen else []
+    return module.origins(read) if module.kind(read) is Kind.DATASET else []
 
 
 def _given(module: Module, read: ast.expr) -> Iterator[ast.expr]:
@@ -213,7 +225,9 @@ class _Choice:
             if not part.path and node not in sources and any(it.node in sources for it in froms):
                 keys = _names(self._module, node.slice) if isinstance(node, ast.Subscript) else []
                 for name in (node, *keys):
-                    found |= dict.fromkeys(it.node for it in self._module.bindings_of(name))
+                    bound = [it.node for it in self._module.bindings_of(name)]
+                    around = [it for it in bound if self._module.inside(name, it)]
+                    found |= dict.fromkeys(around or bound)
         loops = [it for it in found if isinstance(it, _LOOPS)]
         return [
             *loops,

@@ -148,6 +148,13 @@ for number in range(2):
     with tf.device(name):
         for batch in copies[number].take(5):
             tf.reduce_sum(batch)
+#: beside a loop over parts that has the same names
+parts = [dataset] * 2  # <- here
+NUMBERED
+shares = [dataset.shard(2, number) for number in range(2)]
+for number, part in enumerate(shares):
+    with tf.device(f"/gpu:{number}"):
+        READ
 #: added in a loop
 copies = []
 for device in devices:

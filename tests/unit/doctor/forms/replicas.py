@@ -45,6 +45,12 @@ LOOP
     mean = loss / 8  # <- here
     if loss < best:  # <- here
         best = 1 - loss  # <- here
+#: in a process that sees two devices
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+STEP
+LOOP
+    print("%.3f" % step(batch))  # <- here
 #: in place
 STEP
 LOOP
@@ -180,6 +186,12 @@ def first():
     strategy = tf.distribute.MirroredStrategy(["GPU:0"])
     for batch in data:
         print("%.3f" % strategy.run(tf.reduce_sum, args=(batch,)))
+#: a process that sees one device
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = str(rank)
+STEP
+LOOP
+    print("%.3f" % step(batch))
 #: the same on all replicas
 steps = tf.Variable(0)
 def replica_step(batch):
