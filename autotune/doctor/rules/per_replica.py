@@ -56,7 +56,7 @@ def _uses(module: Module, node: ast.AST) -> Iterator[Use]:
             yield from _uses_by_call(module, node)
         case ast.FormattedValue(value=value):
             yield value, (), "it cannot be formatted as one number"
-        case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Mod()):
+        case ast.BinOp(left=text, op=ast.Mod()) if _is_text(module, text):
             yield from ((it, (), "it cannot be formatted as one number") for it in shown(node))
         case ast.BinOp(left=first, right=second) | ast.AugAssign(target=first, value=second):
             yield from ((it, (), "it cannot be computed with") for it in (first, second))
@@ -71,7 +71,7 @@ def _uses_by_call(module: Module, call: ast.Call) -> Iterator[Use]:
         case ast.Attribute(attr=attr, value=owner) if attr in _OF_TENSORS and not call.args:
             yield owner, (), f"it has no {attr}()"
             return
-        case ast.Attribute(attr="format", value=ast.Constant()):
+        case ast.Attribute(attr="format", value=text) if _is_text(module, text):
             yield from ((it, (), "it cannot be formatted as one number") for it in arguments(call))
             return
     builtin = name in _OF_NUMBERS and not module.bindings_of(call.func)
@@ -85,6 +85,10 @@ def _uses_by_call(module: Module, call: ast.Call) -> Iterator[Use]:
                 yield from () if puts else [(each, (None,), why)]
     elif _measures(module, call.func):
         yield from ((each, (), why) for each in arguments(call))
+
+
+def _is_text(module: Module, node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or isinstance(module.constant(node), str)
 
 
 def _measures(module: Module, func: ast.expr) -> bool:

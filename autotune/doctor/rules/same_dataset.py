@@ -115,8 +115,11 @@ def _is_for_devices(
 def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
     """Yield names that say how often a container holds the dataset, and what it is called."""
     yield from filter(None, [module.function_of(source)])
-    statement = module.statement_of(source)
-    yield from getattr(statement, "targets", ())
+    match module.statement_of(source):
+        case ast.Assign(targets=named):
+            yield from named
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=named))):
+            yield named
     loop = next(module.loops_around(source), None)
     match source:
         case ast.BinOp(right=count):

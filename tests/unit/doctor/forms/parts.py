@@ -113,6 +113,13 @@ for number, part in enumerate(copies_of(dataset, DEVICES)):
 shards = [dataset] * 4  # <- here
 for shard in shards:
     model.fit(shard)
+#: no device is named, and parts are appended
+parts = []
+for _ in range(2):
+    parts.append(dataset)  # <- here
+for each in parts:
+    for batch in each:
+        model.train_on_batch(batch)
 #: no device is named, and batches are trained on
 per_gpu = []
 for gpu in range(2):

@@ -31,6 +31,14 @@ LOOP
     print("loss {:.3f}".format(loss))  # <- here
     print("loss %.3f" % loss)  # <- here
     logging.info("loss %.3f", loss)  # <- here
+#: formatted by a text that has a name
+STEP
+shown = "loss {:.3f}"
+numbers = "loss %.3f"
+LOOP
+    loss = step(batch)
+    print(shown.format(loss))  # <- here
+    print(numbers % loss)  # <- here
 #: without a name, and from strategy.run itself
 STEP
 LOOP
