@@ -183,7 +183,7 @@ class Values(Functions):
             for each in [value] if parts is None else parts:
                 bound = (it.node for it in self.bindings_of(each))
                 outer = function and not any(self.inside(it, function) for it in bound)
-                same = isinstance(each, ast.Attribute | ast.Constant) or last_name(each) == "len"
+                same = isinstance(each, ast.Attribute | ast.Constant)
                 if same or (isinstance(each, ast.Name) and outer):
                     return False
         return True
