@@ -19,8 +19,6 @@ class SettingsError(UsageError):
 class ServiceError(AutotuneError):
     """Base of all errors of a running service."""
 
-    # What a command that asks the service ends with; over HTTP `kind` distinguishes them.
-    exit_code: ClassVar[int] = 3
     kind: ClassVar[str] = "service-error"
     kinds: ClassVar[dict[str, type[ServiceError]]] = {}
     """The others by their kinds."""

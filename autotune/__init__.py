@@ -35,9 +35,9 @@ _PUBLIC = {
     "autotune.engine.tasks.observe": "Observation",
     "autotune.errors": (
         "AutotuneError CodeError ConfigurationError DatasetTooSmall EngineError "
-        "FactoryFailed FactoryNotFound Interrupted MissingPackage NothingMeasured "
-        "OutputError ScriptFailed ServiceUnreachable SpaceError StudyMismatch UsageError "
-        "WorkloadError"
+        "FactoryFailed FactoryNotFound Interrupted MissingPackage NotVerified "
+        "NothingMeasured OutputError ScriptFailed ServiceUnreachable SpaceError StudyMismatch "
+        "UsageError WorkloadError"
     ),
     "autotune.events": "Event Notice Observer Planned Preparing TrialEnded TrialStarted",
     "autotune.machine": "Machine",

@@ -28,6 +28,7 @@ from autotune.errors import (
     Interrupted as Interrupted,
     MissingPackage as MissingPackage,
     NothingMeasured as NothingMeasured,
+    NotVerified as NotVerified,
     OutputError as OutputError,
     ScriptFailed as ScriptFailed,
     ServiceUnreachable as ServiceUnreachable,

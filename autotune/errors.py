@@ -14,6 +14,7 @@ AutotuneError
 │   ├── StudyMismatch         a saved study belongs to another workload
 │   └── MissingPackage        an optional package is not installed
 ├── NothingMeasured           no configuration could be measured             exit 3
+├── NotVerified               nothing ran that tells of a saved result       exit 3
 ├── EngineError               the engine itself failed, not a trial          exit 3
 ├── ServiceUnreachable        a tuning service does not answer               exit 3
 └── Interrupted               stopped by the user; what was found is saved   exit 130
@@ -38,7 +39,7 @@ class AutotuneError(Exception):
         next_step: What to do about it, as a sentence; may be empty.
     """
 
-    exit_code: ClassVar[int] = 1
+    exit_code: ClassVar[int] = 3
 
     def __init__(self, cause: str, next_step: str = "") -> None:
         super().__init__(f"{cause} {next_step}".strip())
@@ -131,19 +132,17 @@ class MissingPackage(UsageError):
 class NothingMeasured(AutotuneError):
     """No configuration could be measured."""
 
-    exit_code = 3
+
+class NotVerified(AutotuneError):
+    """Nothing was measured that tells whether a saved recommendation holds."""
 
 
 class EngineError(AutotuneError):
     """The engine itself failed, not a trial in it."""
 
-    exit_code = 3
-
 
 class ServiceUnreachable(AutotuneError):
     """A tuning service does not answer, or what answers is none."""
-
-    exit_code = 3
 
 
 class Interrupted(AutotuneError):

@@ -25,8 +25,8 @@ from autotune.cli.tune import tune
 from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
 
 EXIT_CODES = (
-    "Exit codes: 0 success, 1 findings (doctor), refuted (verify) or internal error, 2 usage "
-    "error, 3 nothing could be measured, 130 interrupted."
+    "Exit codes: 0 success, 1 findings (doctor) or refuted (verify), 2 usage error, 3 nothing "
+    "could be measured, or an internal error, 130 interrupted."
 )
 TUNE_CODES = (
     "Exit codes: 0 a recommendation was made, 2 usage error or full disk (results so far are "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import chdir
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 FAILED = 1
 EXIT_CODES = (
     "Exit codes: 0 confirmed or inconclusive, 1 refuted (with --strict also inconclusive), 2 "
-    "usage error, 130 interrupted."
+    "usage error, 3 could not be verified, 130 interrupted."
 )
 
 
@@ -45,18 +46,22 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
 ) -> None:
     """Check whether a saved recommendation still holds on this machine with the current code.
 
-    Alternates fresh runs of the recommended configuration and of its best alternative. Run it in
-    the folder where `autotune tune` ran, because the functions are imported from there.
+    Alternates fresh runs of the recommended configuration and of its best alternative. The script,
+    or the modules of the functions, are looked for beside the result, in the folders above it, and
+    in the working folder.
     """
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.engine.resolve import reserved_engine
     from autotune.result import load_configuration
+    from autotune.result.saved import folder_of_search
     from autotune.text import parse_seconds
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
-    with reserved_engine(
-        engine, saved.workload.name, log, seconds=budget, wait=not no_wait
-    ) as running:
+    name = saved.workload.name
+    with (
+        chdir(folder_of_search(saved.workload, config)),
+        reserved_engine(engine, name, log, seconds=budget, wait=not no_wait) as running,
+    ):
         from autotune.result.following import ProgressReport
         from autotune.verification.answer import Answer
         from autotune.verification.verify import verify as check

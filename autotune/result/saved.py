@@ -13,7 +13,13 @@ from pydantic import Field, ValidationError
 
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
-from autotune.errors import ConfigurationError, OutputError, first_mistake, in_words
+from autotune.errors import (
+    ConfigurationError,
+    NotVerified,
+    OutputError,
+    first_mistake,
+    in_words,
+)
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.options import MARGIN
@@ -178,6 +184,30 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
             f"{facts} is of another workload than {path}.", "Search again, or restore the file."
         )
     return saved if configuration == saved.configuration else _changed(saved, configuration)
+
+
+def folder_of_search(workload: Workload, result: Path) -> Path:
+    """Return the folder from which the paths of a saved workload hold.
+
+    It is looked for where the delivered program looks for them: the folder of the result, the one
+    above it, the working folder, or any above.
+
+    Raises:
+        NotVerified: Some file of it is in none of these.
+    """
+    folder, here = result.resolve().parent, Path.cwd()
+    found = workload.files_below(here)
+    for start in (folder, folder.parent, here, *folder.parents[1:]) if found else (here,):
+        found = workload.files_below(start)
+        # A script may have the name of the program beside the result.
+        if all(found.values()) and folder / "train.py" not in found.values():
+            return start
+    missing = " and ".join(name for name, file in found.items() if not file)
+    raise NotVerified(
+        f"Not verified: there is no {missing} beside {result}, in the folders above it, or in the "
+        "working folder.",
+        "Run it in the folder where the search ran, or move the result there.",
+    )
 
 
 def parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:

@@ -20,7 +20,7 @@ class Answer(StrEnum):
     HOLDS = "holds"
     """Confirmed by the runs."""
     FAILS = "fails"
-    """Refuted by the runs, or the recommended configuration no longer runs here."""
+    """Refuted by the runs, or the alternative alone still runs."""
     UNCLEAR = "unclear"
     """Inconclusive within the given time."""
 

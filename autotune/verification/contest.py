@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autotune.config import Configuration
+from autotune.errors import NotVerified
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.belief import Learner
@@ -19,7 +20,7 @@ from autotune.search.kernel import Matrix
 from autotune.search.question import DRAWS, SURE_GAIN, interval_of
 from autotune.search.runner import Runner
 from autotune.stats.intervals import Interval
-from autotune.text import plural, times
+from autotune.text import plural, sentence, times
 from autotune.trial import Stage, Trial, sustained
 from autotune.verification.answer import Answer, Comparison, compared
 
@@ -99,7 +100,11 @@ class Contest:
         self._question = question
 
     def run(self) -> Comparison:
-        """Make rounds until they answer, or time is up, or one of the two is out."""
+        """Make rounds until they answer, or time is up, or one of the two is out.
+
+        Raises:
+            NotVerified: No run was measured, and what is recommended broke.
+        """
         while not self._decided() and self._turns.affords():
             self._turns.take()
         question, measured = self._question, self._turns.measured(self._winner)
@@ -140,7 +145,13 @@ class Contest:
     def _answered(self) -> tuple[Answer, str]:
         broken, ran = self._broken, bool(self._turns.measured(self._winner))
         if len(broken) >= ATTEMPTS or (broken and not ran):
-            return Answer.FAILS, _unmeasured("the recommended configuration", broken[0])
+            why = _unmeasured("the recommended configuration", broken[0])
+            if not any(each.measured for each in self._runner.history.trials):
+                raise NotVerified(
+                    sentence(f"Not verified: no run was measured: {why}"),
+                    "Run its train.py to see why, or search again.",
+                )
+            return Answer.FAILS, why
         if self._question:
             return self._against(self._question)
         # That it runs is enough, unless one device should be its challenger.

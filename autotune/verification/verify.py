@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,22 +13,23 @@ from autotune.engine.base import Engine
 from autotune.engine.interrupts import interruptible
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound
+from autotune.errors import FactoryNotFound, NotVerified, WorkloadError
 from autotune.events import Observer, Preparing, as_notices, nobody
 from autotune.installed import VERSION
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
+from autotune.result.saved import folder_of_search
 from autotune.search.request import Subject, calling
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Situation
 from autotune.stats.intervals import unpaired_ratio
-from autotune.text import parse_seconds
+from autotune.text import parse_seconds, sentence
 from autotune.value import Value
-from autotune.verification.answer import Answer, Comparison, Verification, compared
+from autotune.verification.answer import Answer, Comparison, Verification
 from autotune.verification.contest import Contest, Question
 from autotune.workload import Workload, WorkloadFacts, own_batch
 
@@ -63,8 +65,9 @@ def verify(
     the Keras defaults. Waits for other searches on this machine.
 
     Args:
-        saved: `Result.saved()`, or the path of a saved `config.yaml`. Run it in the folder
-            of the search, because factories are imported from there.
+        saved: `Result.saved()`, or the path of a saved `config.yaml`. Script and modules are
+            looked for beside it, in the folders above it, and in the working folder, and run in
+            the one where they are found.
         seconds: Time limit, including the import of TensorFlow; stops earlier once the answer is
             clear.
         seed: Random seed of the order within each pair.
@@ -76,19 +79,24 @@ def verify(
 
     Raises:
         ConfigurationError: The file cannot be read.
-        FactoryNotFound: A factory cannot be imported.
+        FactoryNotFound: A factory cannot be loaded from a file at all.
+        NotVerified: Nothing was measured that tells: the workload is not found or does not run,
+            the machine cannot run what is recommended, or every run failed.
         UsageError: `seconds` is not a valid duration.
     """
-    known = saved if isinstance(saved, SavedConfiguration) else load_configuration(Path(saved))
+    if not isinstance(saved, SavedConfiguration):
+        known = load_configuration(Path(saved))
+        with chdir(folder_of_search(known.workload, Path(saved))):
+            return verify(known, seconds=seconds, seed=seed, observer=observer, engine=engine)
     options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
-    check_factories(known.workload)
-    name = known.workload.name
+    check_factories(saved.workload)
+    name = saved.workload.name
     notify = as_notices(observer)
     with (
         reserved_engine(engine, name, notify, seconds=options.budget) as reserved,
         interruptible(reserved) as running,
     ):
-        return _Check(known, running, observer, running.now()).run(options)
+        return _Check(saved, running, observer, running.now()).run(options)
 
 
 @dataclass(frozen=True)
@@ -103,12 +111,16 @@ class _Check:
         machine, saved = self.engine.machine(), self.saved
         try:
             where = Situation(machine=machine, facts=self._facts())
-        except (FactoryFailed, DatasetTooSmall) as exc:
-            where = Situation(machine=machine, facts=saved.facts)
-            return self._result(where, compared(Answer.FAILS, str(exc)))
+        except WorkloadError as exc:
+            raise NotVerified(f"Not verified: {exc.cause}", exc.next_step) from exc
         if rule := where.why_illegal(saved.configuration):
-            ground = f"the recommended configuration cannot run here: {rule_text(rule)}"
-            return self._result(where, compared(Answer.FAILS, ground))
+            cause = (
+                f"Not verified: the recommended configuration cannot run here: {rule_text(rule)}"
+            )
+            raise NotVerified(
+                sentence(cause),
+                "Verify it on a machine like that of the search, or search again here.",
+            )
         return self._result(where, self._compare(where, options))
 
     def _facts(self) -> WorkloadFacts:

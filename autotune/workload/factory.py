@@ -247,6 +247,22 @@ class Workload(Value):
         """A short name for people."""
         return self.model.short_name
 
+    def files_below(self, folder: Path) -> dict[str, Path | None]:
+        """Return the user's own files by name, as found from a folder; None for what is not there.
+
+        They are the script, or the modules of functions that are not installed.
+        """
+        if self.script:
+            path = (folder / self.script.path).resolve()
+            return {self.script.file: path if path.is_file() else None}
+        needed = [(f.module, f.root) for f in self.factories.values() if f.module]
+        needed += [each for f in self.factories.values() if f.source for each in f.source.roots]
+        return {
+            module: next((path for path, _ in _files(module, str(folder / root))), None)
+            for module, root in needed
+            if root is not None
+        }
+
     @property
     def identity(self) -> str:
         """Equal for the same factories, with the same code and arguments. Twelve hex digits."""

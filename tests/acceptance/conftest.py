@@ -44,10 +44,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def run(project: Path) -> Run:
-    def run(*arguments: str | Path) -> Done:
+    def run(*arguments: str | Path, folder: Path = project) -> Done:
         return subprocess.run(
             [COMMAND, *arguments],
-            cwd=project,
+            cwd=folder,
             env={**os.environ, **PATH},
             capture_output=True,
             text=True,

@@ -111,10 +111,12 @@ def test_the_program_trains(run: Run, search: Done, out: Path) -> None:
     assert "loss" in done.stdout
 
 
-def test_what_was_recommended_is_verified(run: Run, search: Done, out: Path) -> None:
-    """The program ran, its throughput is told, and the exit code is that of the answer."""
+def test_what_was_recommended_is_verified(
+    run: Run, search: Done, out: Path, tmp_path: Path
+) -> None:
+    """From any folder the program runs, its throughput is told, and the exit code is the answer."""
     assert search.stdout
-    done = run("verify", out / "config.yaml", "--json", *ONE_ROUND)
+    done = run("verify", out / "config.yaml", "--json", *ONE_ROUND, folder=tmp_path)
     read = json.loads(done.stdout)
     assert done.returncode == int(read["answer"] == "fails"), done.stderr
     assert read["summary"]

@@ -111,9 +111,11 @@ class InspectionRequest(HostTask[WorkloadFacts]):
                 f"The inspection came no further for {seconds:g} s while {step}.",
                 f"Check what it waits for.{where}",
             )
+        what, next_step = "factories", "Call them in a separate Python session to see why."
+        if self.workload.script:
+            what, next_step = "script", "Check that it runs by itself."
         failure = FactoryFailed(
-            f"The process that inspects the factories {why_ended(result)} while {step}.",
-            "Call the factories in a separate Python session to see why.",
+            f"The process that inspects the {what} {why_ended(result)} while {step}.", next_step
         )
         return with_detail(failure, result.detail)
 

@@ -11,12 +11,16 @@ import pytest
 
 from autotune import (
     Answer,
+    DatasetTooSmall,
     FactoryFailed,
     FactoryNotFound,
     Interval,
+    NotVerified,
     Outcome,
+    ScriptFailed,
     Verdict,
     Verification,
+    WorkloadError,
     verify,
 )
 from autotune.config import Configuration
@@ -152,13 +156,21 @@ def test_with_no_rival_at_all_it_holds_if_it_runs() -> None:
     assert found.ratio_to_expected.low < 0.9 < found.ratio_to_expected.high
 
 
-def test_what_cannot_run_here_fails_without_a_run() -> None:
+def test_what_cannot_run_here_is_not_refuted() -> None:
+    """Another machine than that of the search tells nothing of it, without a run."""
     engine = FakeEngine(lambda _: 1000.0)
     wide = PAIR.but(replicas_per_worker=8)
-    found = verify(save(Verdict.DISTRIBUTE, configuration=wide), engine=engine)
-    assert found.answer is Answer.FAILS
-    assert "too few for 8 replicas" in found.summary
+    with pytest.raises(NotVerified, match="too few for 8 replicas"):
+        verify(save(Verdict.DISTRIBUTE, configuration=wide), engine=engine)
     assert engine.requests == []
+
+
+@pytest.mark.parametrize("distributed", [None, PAIR])
+def test_where_every_run_fails_nothing_is_refuted(distributed: Configuration | None) -> None:
+    """Broken is then what both need; the reason is told."""
+    saved = save(Verdict.ONE_DEVICE, best_distributed=distributed)
+    with pytest.raises(NotVerified, match="killed by SIGSEGV"):
+        verify(saved, engine=FakeEngine(lambda _: CRASH))
 
 
 def test_a_program_that_crashes_fails() -> None:
@@ -187,17 +199,20 @@ def test_a_rival_that_crashes_decides_nothing() -> None:
     assert found.examples_per_second is not None
 
 
-def test_a_factory_that_raises_today_fails() -> None:
-    """Its program would not train either; of one that is not there, nothing can be said."""
-    engine, raises = FakeEngine(lambda _: 1000.0), Mock()
-    engine.inspect = raises
-    raises.side_effect = FactoryFailed("model_fn raised KeyError.", "Correct it.")
-    found = verify(save(Verdict.ONE_DEVICE), engine=engine)
-    assert found.answer is Answer.FAILS
-    assert "model_fn raised KeyError" in found.summary
-    raises.side_effect = FactoryNotFound("No digits.", "Look.")
-    with pytest.raises(FactoryNotFound):
+@pytest.mark.parametrize(
+    "error",
+    [FactoryFailed, FactoryNotFound, ScriptFailed, DatasetTooSmall],
+    ids=lambda e: e.__name__,
+)
+def test_a_workload_that_fails_today_refutes_nothing(error: type[WorkloadError]) -> None:
+    """Nothing was timed; the cause and its next step are told."""
+    engine = FakeEngine(lambda _: 1000.0)
+    engine.inspect = Mock(side_effect=error("model_fn raised KeyError.", "Correct it."))
+    with pytest.raises(NotVerified) as caught:
         verify(save(Verdict.ONE_DEVICE), engine=engine)
+    assert caught.value.cause.endswith("model_fn raised KeyError.")
+    assert caught.value.next_step == "Correct it."
+    assert caught.value.exit_code == 3
 
 
 def test_another_machine_software_and_workload_are_named() -> None:
