@@ -121,15 +121,16 @@ class Result(Derived, ResultData):
     def fit(self, *, epochs: int | None = None, save: str | Path | None = None) -> None:
         """Train as recommended, by the program of the result in processes of its own.
 
-        What it prints appears as it comes.
+        What it prints appears as it comes. Functions of a notebook train with the values that they
+        had when they were tuned, also where a saved program lacks these.
 
         Args:
             epochs: Number of epochs; None takes that of the program.
             save: File that the trained model is saved to, for example `model.keras`.
 
         Raises:
-            UsageError: `epochs` is below one, or the program needs values that could not be written
-                down.
+            UsageError: `epochs` is below one, or the result was read from a file, and its program
+                needs values that could not be written down.
             AutotuneError: The training failed.
         """
         from autotune.result.training import train  # noqa: PLC0415 - as above

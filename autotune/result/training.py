@@ -11,10 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from autotune.errors import AutotuneError, UsageError
+from autotune.program import render
 from autotune.result.data import ResultData
 from autotune.result.files import put_texts
 from autotune.strategies import strategy
+from autotune.workload import Factory
 
+AT_HAND = "functions_at_hand"
+"""Module of functions that are shipped by value."""
+LOADS = """\
+from pathlib import Path
+
+import cloudpickle
+
+for each in Path(__file__).parent.glob("*.pickle"):
+    globals()[each.stem] = cloudpickle.loads(each.read_bytes())
+"""
 CHUNK = 4096
 """Bytes of output that are passed on at once, at most."""
 
@@ -44,21 +56,43 @@ def strategy_of(result: ResultData) -> Any:
 
 
 def train(result: ResultData, words: list[str]) -> None:
-    """Run the program of a result in the working folder, and show what it prints."""
-    missing = [n for f in result.workload.factories.values() if f.source for n in f.source.missing]
-    if missing:
+    """Run the program of a result in the working folder, and show what it prints.
+
+    Functions whose text lacks a value are those at hand, with the values that they had when they
+    were handed over.
+    """
+    lacking = {role: result.workload.factories[role] for role in result.workload.missing}
+    if not all(each.pickled for each in lacking.values()):
+        missing = ", ".join(name for names in result.workload.missing.values() for name in names)
         raise UsageError(
-            f"The program lacks values that could not be written down: {', '.join(missing)}.",
-            "Save the result, fill them in at the top of train.py, and run it.",
+            f"The program lacks values that could not be written down: {missing}.",
+            "Fill them in at the top of its train.py, and run that.",
         )
     with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
         put_texts(Path(folder), result.programs())
+        if lacking:
+            put_texts(Path(folder), {"train.py": _by_value(result), f"{AT_HAND}.py": LOADS})
+        for role, each in lacking.items():
+            Path(folder, f"{role}.pickle").write_bytes(each.pickled)
         program = Path(folder, "launch.py" if result.launch else "train.py")
         status = _shown([sys.executable, str(program), *words])
     if status:
         raise AutotuneError(
             f"The training ended with exit code {status}.", "What it printed above says why."
         )
+
+
+def _by_value(result: ResultData) -> str:
+    """Return the program with functions that it unpickles in place of those that lack a value."""
+    workload = result.workload
+    imported = {
+        role.removesuffix("_fn"): Factory(
+            name=role, module=AT_HAND, arguments=workload.factories[role].arguments
+        )
+        for role in workload.missing
+    }
+    workload = workload.model_copy(update=imported)
+    return render(result.configuration, workload, result.facts, result.machine).train
 
 
 def _shown(command: list[str]) -> int:

@@ -99,6 +99,18 @@ def calling(workload: Workload) -> Preparing:
     return Preparing(what=what)
 
 
+def lacking(workload: Workload) -> str:
+    """Return what a saved program will lack, and the way out; empty where it lacks nothing."""
+    parts = [f"{', '.join(names)} of {role}" for role, names in workload.missing.items()]
+    if not parts:
+        return ""
+    return (
+        f"A saved train.py will lack {' and '.join(parts)}, which cannot be written into a file; "
+        "result.fit() trains with them as they are now. For a whole program make them inside the "
+        "function, or import them from a module."
+    )
+
+
 def check(request: TuningRequest) -> None:
     """Make sure that a search can begin, and that its output folder is there.
 

@@ -26,7 +26,7 @@ from autotune.search.design import own_default, plain
 from autotune.search.findings import Findings, evidence
 from autotune.search.opening import alone_in, open_study
 from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
-from autotune.search.request import Subject, TuningRequest, calling, check, named_space
+from autotune.search.request import Subject, TuningRequest, calling, check, lacking, named_space
 from autotune.search.runner import Runner
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
@@ -283,6 +283,8 @@ def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> 
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
     named = named_space(request)
+    if text := lacking(request.workload):
+        observer(Notice(text=text))
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)

@@ -243,6 +243,15 @@ class Workload(Value):
         return {role: factory for role, factory in roles.items() if factory is not None}
 
     @property
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """The names of values that a program's text cannot hold, by the function that reads them.
+
+        Such as an array of a notebook's cell.
+        """
+        sources = {role: each.source for role, each in self.factories.items()}
+        return {role: it.missing for role, it in sources.items() if it and it.missing}
+
+    @property
     def name(self) -> str:
         """A short name for people."""
         return self.model.short_name
