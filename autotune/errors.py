@@ -27,6 +27,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from autotune.face import for_face
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
@@ -36,15 +38,23 @@ class AutotuneError(Exception):
 
     Args:
         cause: What is wrong, as a sentence.
-        next_step: What to do about it, as a sentence; may be empty.
+        advice: What to do about it, as a sentence in which options are flags; may be empty.
     """
 
     exit_code: ClassVar[int] = 3
 
-    def __init__(self, cause: str, next_step: str = "") -> None:
-        super().__init__(f"{cause} {next_step}".strip())
+    def __init__(self, cause: str, advice: str = "") -> None:
+        super().__init__(f"{cause} {advice}".strip())
         self.cause = cause
-        self.next_step = next_step
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return for_face(super().__str__())
+
+    @property
+    def next_step(self) -> str:
+        """What to do about it, in which options have the names of whoever called."""
+        return for_face(self.advice)
 
 
 def in_words(error: BaseException) -> str:

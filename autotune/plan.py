@@ -62,9 +62,9 @@ def times_in_words(plan: Plan) -> str:
         each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
     text = f"{many}, {each}. Running each once would take about {whole}; "
     if plan.budget_seconds is None:
-        return f"{text}this search ends after --max-trials."
+        return f"{text}this search ends after its number of trials."
     text += f"this search takes at most {roughly(plan.budget_seconds)}."
     if plan.enough_seconds and plan.budget_seconds < plan.enough_seconds:
         least = at_least(plan.enough_seconds)
-        text += f" That may not be enough for an answer: try --budget {least}."
+        text += f" That may not be enough for an answer: try a budget of {least}."
     return text

@@ -35,6 +35,7 @@ from autotune.api.http.service import Service
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
 from autotune.errors import in_words
+from autotune.face import Face, shown_by
 from autotune.installed import VERSION
 
 DESCRIPTION = (
@@ -112,6 +113,7 @@ def _document(usual: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
+@shown_by(Face.SERVICE)
 def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: bool = True) -> None:
     if not keys and not is_loopback(host):
         raise SettingsError(

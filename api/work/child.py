@@ -24,6 +24,7 @@ from autotune.engine.lock import Wait
 from autotune.engine.resolve import new_engine
 from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
+from autotune.face import Face, shown_by
 from autotune.reason import Excluded, Outcome
 from autotune.result import Result
 from autotune.search.request import TuningRequest
@@ -34,6 +35,7 @@ BUSY = "Another search uses the machine; this one begins after it."
 Send = Callable[[messages.Message], None]
 
 
+@shown_by(Face.SERVICE)
 def main(arguments: list[str], shared: str | None) -> None:
     """Read the order, search, and send the worker all messages.
 

@@ -32,6 +32,7 @@ from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
 from autotune.api.workloads import Registered, Registry
+from autotune.face import Face, shown_by
 from autotune.text import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
@@ -232,6 +233,7 @@ class Worker:
         return lease.insist(lambda: attempts.let_go(self._database, lease.token, ending, reason))
 
 
+@shown_by(Face.SERVICE)
 def main(file: Path | None = None) -> None:
     settings = load_settings(file)
     write_log(settings.log)

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from autotune.disk import is_of_the_disk, trouble
 from autotune.errors import AutotuneError, Interrupted, UsageError, requirement
+from autotune.face import Face, shown_by
 
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
@@ -54,13 +55,14 @@ class Commands(TyperGroup):
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
+            with shown_by(Face.COMMAND):
+                code = super().main(*args, **{**extra, "standalone_mode": False})
         except Exception as error:
             if not standalone_mode:
                 raise
             found = _known(error)
             if found.cause:
-                log_error(found.cause, found.next_step)
+                log_error(found.cause, found.advice)
             code = found.exit_code
         if standalone_mode:
             sys.exit(code)

@@ -97,7 +97,7 @@ def fetch(
     with connected(url, key_file) as client:
         result = client.result(job)
     result.save(out)
-    show_result(result, out, as_json=json)
+    show_result(result, out, as_json=json, fetched=True)
 
 
 def connected(url: str, key_file: Path | None) -> Client:
@@ -111,7 +111,9 @@ def connected(url: str, key_file: Path | None) -> Client:
     return Client(url, key)
 
 
-def show_result(result: Result, out: Path, *, as_json: bool, verbose: bool = False) -> None:
+def show_result(
+    result: Result, out: Path, *, as_json: bool, verbose: bool = False, fetched: bool = False
+) -> None:
     from autotune.result.files import written
     from autotune.result.terminal import result_text
 
@@ -120,4 +122,4 @@ def show_result(result: Result, out: Path, *, as_json: bool, verbose: bool = Fal
         files = {name: str(path) for name, path in written(out).items() if name not in missing}
         write_out(json_format.dumps({**result.to_dict(), "files": files}, indent=2) + "\n")
     else:
-        show(result_text(result, out, verbose=verbose))
+        show(result_text(result, out, verbose=verbose, fetched=fetched))

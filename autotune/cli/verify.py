@@ -53,13 +53,13 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.engine.resolve import reserved_engine
     from autotune.result import load_configuration
-    from autotune.result.saved import folder_of_search
+    from autotune.result.saved import located
     from autotune.text import parse_seconds
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
     name = saved.workload.name
     with (
-        chdir(folder_of_search(saved.workload, config)),
+        chdir(located(saved, config)),
         reserved_engine(engine, name, log, seconds=budget, wait=not no_wait) as running,
     ):
         from autotune.result.following import ProgressReport

@@ -98,5 +98,5 @@ def _refuse(notify: Notify, notice: Wait | str) -> None:
         latest = f" (until {notice.latest} at the latest)" if notice.latest else ""
         raise EngineError(
             f"{notice.holder_clause}.",
-            f"Omit --no-wait (wait=False in Python) to wait in turn{latest}.",
+            f"Omit --no-wait to wait in turn{latest}.",
         )

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from autotune import disk
+from autotune.face import for_face
 from autotune.reason import (
     Exited,
     HostLost,
@@ -57,6 +58,10 @@ def check_text(seen: Seen) -> str:
 
 
 def rule_text(rule: Rule) -> str:
+    return for_face(_rule_text(rule))
+
+
+def _rule_text(rule: Rule) -> str:
     if rule.kind is RuleKind.STRATEGY:
         return rule.text
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"

@@ -81,9 +81,7 @@ def _figures(result: ResultData) -> dict[str, str]:
         "worse": worse,
         "own": f"{own:,}",
         "at_own": f" at a global batch of {own:,}" if result.facts.learning else "",
-        "more": f"continue with a budget of {at_least(seconds)} (--resume)"
-        if seconds
-        else "increase the budget",
+        "more": f"search for a further {at_least(seconds)}" if seconds else "increase the budget",
     }
 
 

@@ -17,6 +17,7 @@ from statistics import fmean, linear_regression
 from autotune.checks.breakdown import LIMITS
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
+from autotune.face import for_face
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome
 from autotune.result.batches import learning_lines
@@ -42,7 +43,7 @@ def explanations(result: ResultData, *, checks: bool = True) -> Iterator[str]:
     """Yield why a result is what it is, the most important first; without checks where told so."""
     for explain in _IN_ORDER:
         if checks or explain is not _certificate:
-            yield from explain(result)
+            yield from map(for_face, explain(result))
 
 
 def learning_rate(optimizer: str, factor: float) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
+from autotune.face import for_face
 from autotune.reason import Outcome
 from autotune.result.terminal import plan_in_short
 from autotune.result.view import PHASES, Progress, trial_row
@@ -69,7 +70,7 @@ class ProgressReport:
                 self._log(event.what)
             self._preparing = event.what
         elif isinstance(event, Notice):
-            self._log(event.text)
+            self._log(for_face(event.text))
         elif isinstance(event, TrialEnded):
             self._trial(event.trial)
 

@@ -186,25 +186,33 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
     return saved if configuration == saved.configuration else _changed(saved, configuration)
 
 
-def folder_of_search(workload: Workload, result: Path) -> Path:
-    """Return the folder from which the paths of a saved workload hold.
+def folder_of_search(workload: Workload, folder: Path) -> Path | None:
+    """Return the folder from which the paths of a workload hold, whose result lies in a folder.
 
-    It is looked for where the delivered program looks for them: the folder of the result, the one
-    above it, the working folder, or any above.
+    It is where the delivered program looks: the folder of the result, the one above it, the working
+    folder, or any above. None where the workload's files are in none of these.
+    """
+    folder, here = folder.resolve(), Path.cwd()
+    needed = bool(workload.files_below(here))
+    for start in (folder, folder.parent, here, *folder.parents[1:]) if needed else (here,):
+        found = workload.files_below(start).values()
+        # A script may have the name of the program beside the result.
+        if all(found) and folder / "train.py" not in found:
+            return start
+    return None
+
+
+def located(saved: SavedConfiguration, path: Path) -> Path:
+    """Return the folder of the search of a saved configuration.
 
     Raises:
-        NotVerified: Some file of it is in none of these.
+        NotVerified: A file of its workload is not found.
     """
-    folder, here = result.resolve().parent, Path.cwd()
-    found = workload.files_below(here)
-    for start in (folder, folder.parent, here, *folder.parents[1:]) if found else (here,):
-        found = workload.files_below(start)
-        # A script may have the name of the program beside the result.
-        if all(found.values()) and folder / "train.py" not in found.values():
-            return start
-    missing = " and ".join(name for name, file in found.items() if not file)
+    if start := folder_of_search(saved.workload, path.parent):
+        return start
+    missing = " and ".join(saved.workload.files_below(path.parent))
     raise NotVerified(
-        f"Not verified: there is no {missing} beside {result}, in the folders above it, or in the "
+        f"Not verified: there is no {missing} from {path.parent}, the folders above it, or the "
         "working folder.",
         "Run it in the folder where the search ran, or move the result there.",
     )

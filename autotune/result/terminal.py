@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from autotune.face import for_face
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason.sentences import rule_text
 from autotune.result.answer import settings, summary
@@ -104,8 +105,8 @@ def plan_text(plan: Plan) -> RenderableType:
 
 
 def plan_in_short(plan: Plan) -> RenderableType:
-    """Return what a search will look at, without the list of `--dry-run`."""
-    return Group(_head(plan), Text(f"{times_in_words(plan)} --dry-run lists them."))
+    """Return what a search will look at."""
+    return Group(_head(plan), Text(times_in_words(plan)))
 
 
 def _head(plan: Plan) -> Text:
@@ -146,7 +147,7 @@ def fit_in_words(fit: FitFacts) -> str:
         listed = ", ".join(f"line {each.line} ({each.of})" for each in fit.others)
         texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
     texts += _kept_and_left_out(fit)
-    return f"{'; '.join(texts)}." if texts else ""
+    return for_face(f"{'; '.join(texts)}.") if texts else ""
 
 
 def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
@@ -201,7 +202,9 @@ def _axes(plan: Plan) -> Table:
     return table
 
 
-def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> RenderableType:
+def result_text(
+    result: ResultData, folder: Path, *, verbose: bool = False, fetched: bool = False
+) -> RenderableType:
     """Return the two answers, the table, what failed, and what to do with the files of a folder.
 
     Verbosely with the reasons, and with the meaning of each file.
@@ -225,7 +228,7 @@ def result_text(result: ResultData, folder: Path, *, verbose: bool = False) -> R
         parts += [Text("train.py, which the disk did not take", style=HEAD), script]
     if verbose:
         parts += [*_files(files, folder), Text()]
-    return Group(*parts, *map(_command, view.next_steps(files, folder)))
+    return Group(*parts, *map(_command, view.next_steps(files, folder, fetched=fetched)))
 
 
 def _patch(text: str) -> Iterator[Text]:

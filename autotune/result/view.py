@@ -21,6 +21,7 @@ from autotune.result.answer import own_title, summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, explanations
 from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
+from autotune.result.saved import folder_of_search
 from autotune.space.origin import Origin
 from autotune.strategies import in_short
 from autotune.text import (
@@ -285,13 +286,22 @@ class ResultView:
         of = result.evidence.quantity
         return text if of == MAX_THROUGHPUT.title else f"{text} Ratios are of {of}."
 
-    def next_steps(self, files: Mapping[str, Path], folder: Path) -> Iterator[NextStep]:
-        """Yield what to do with a result, whose files are there by name, in a folder."""
+    def next_steps(
+        self, files: Mapping[str, Path], folder: Path, *, fetched: bool = False
+    ) -> Iterator[NextStep]:
+        """Yield what to do with a result, whose files are there by name, in a folder.
+
+        Where they are fetched from a service, its job can only be submitted again.
+        """
         result = self.result
         needed = {"train.py", *modules_for(result.script)}
         if not result.unsaved or needed <= files.keys():
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
-            yield NextStep("Train:", f"python {shlex.quote(str(program))}", self._epochs())
+            remark = self._epochs()
+            if folder_of_search(result.workload, folder) is None:
+                missing = " and ".join(result.workload.files_below(folder))
+                remark = f"  # first put {missing} here, as on the service"
+            yield NextStep("Train:", f"python {shlex.quote(str(program))}", remark)
         if "train.patch" in files:
             gain, adjective = result.patch_gain, result.evidence.adjective
             known = gain and f"{times(gain)} as {adjective} as your script"
@@ -300,11 +310,13 @@ class ResultView:
             yield NextStep("Or:", patch, remark)
         if "report.html" in files:
             yield NextStep("Why:", str(files["report.html"]))
-        again = "run the same command with --resume"
+        again = "submit the job again" if fetched else "run the same command with --resume"
         if result.interrupted:
             yield NextStep("Continue:", again)
         elif more := result.evidence.decision.more_seconds:
-            yield NextStep("Decide:", f"{again} --budget {at_least(more)}")
+            budget = at_least(more + result.seconds if fetched else more)
+            join = " with" if fetched else ""
+            yield NextStep("Decide:", f"{again}{join} --budget {budget}")
         if files:
             yield NextStep("All files:", str(folder))
 

@@ -195,7 +195,7 @@ def nothing_measured(trials: Sequence[Trial], earlier: int, elapsed: float) -> N
         where = where.removeprefix("the budget ran out ")
         return NothingMeasured(
             f"Nothing was measured: the budget ran out {where} (your own configuration).",
-            f"Use a budget of {at_least(2 * elapsed)} or more (--budget).",
+            f"Use a budget of {at_least(2 * elapsed)} or more.",
         )
     return NothingMeasured(
         f"No single-device configuration could be measured; the first one "

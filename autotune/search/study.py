@@ -219,7 +219,7 @@ class Study:
         if self._unsaved and error:
             self._notify(
                 f"{len(self._unsaved)} of {len(self.trials)} trials could not be saved in the "
-                f"study ({root_cause(error)}); --resume will not include them."
+                f"study ({root_cause(error)}); a resumed search will lack them."
             )
 
     def _wait(self) -> BaseException | None:

@@ -323,7 +323,7 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
         raise UsageError(
             f"The script can only train with its own batches of {only}, not with a global batch of "
             f"{options.global_batch}: others cannot be made of its data.",
-            "Omit global_batch (--global-batch), or batch the data by `batch` or `padded_batch`.",
+            "Omit --global-batch, or batch the data by `batch` or `padded_batch`.",
         )
     return options.model_copy(update={"global_batch": only})
 

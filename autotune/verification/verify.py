@@ -20,7 +20,7 @@ from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.result.saved import folder_of_search
+from autotune.result.saved import located
 from autotune.search.request import Subject, calling
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
@@ -86,7 +86,7 @@ def verify(
     """
     if not isinstance(saved, SavedConfiguration):
         known = load_configuration(Path(saved))
-        with chdir(folder_of_search(known.workload, Path(saved))):
+        with chdir(located(known, Path(saved))):
             return verify(known, seconds=seconds, seed=seed, observer=observer, engine=engine)
     options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
     check_factories(saved.workload)
@@ -112,7 +112,7 @@ class _Check:
         try:
             where = Situation(machine=machine, facts=self._facts())
         except WorkloadError as exc:
-            raise NotVerified(f"Not verified: {exc.cause}", exc.next_step) from exc
+            raise NotVerified(f"Not verified: {exc.cause}", exc.advice) from exc
         if rule := where.why_illegal(saved.configuration):
             cause = (
                 f"Not verified: the recommended configuration cannot run here: {rule_text(rule)}"

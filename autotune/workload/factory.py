@@ -257,17 +257,19 @@ class Workload(Value):
         return self.model.short_name
 
     def files_below(self, folder: Path) -> dict[str, Path | None]:
-        """Return the user's own files by name, as found from a folder; None for what is not there.
+        """Return the user's own files by their paths, as found from a folder; None for no file.
 
         They are the script, or the modules of functions that are not installed.
         """
         if self.script:
             path = (folder / self.script.path).resolve()
-            return {self.script.file: path if path.is_file() else None}
+            return {self.script.path: path if path.is_file() else None}
         needed = [(f.module, f.root) for f in self.factories.values() if f.module]
         needed += [each for f in self.factories.values() if f.source for each in f.source.roots]
         return {
-            module: next((path for path, _ in _files(module, str(folder / root))), None)
+            str(Path(root, *module.split(".")).with_suffix(".py")): next(
+                (path for path, _ in _files(module, str(folder / root))), None
+            )
             for module, root in needed
             if root is not None
         }

@@ -41,7 +41,7 @@ def _as_json(complaint: WorkloadError) -> dict[str, Any]:
     return {
         "kind": type(complaint).__name__,
         "cause": complaint.cause,
-        "next_step": complaint.next_step,
+        "next_step": complaint.advice,
         "error": describe(cause) if cause else None,
     }
 

@@ -111,7 +111,7 @@ class InspectedDataset:
         raise FactoryFailed(
             f"dataset_fn's dataset yields batches of {found[0].shape[0]}, not single examples.",
             "Declare the parameter `batch_size` and batch by it, or let autotune take the batches "
-            "apart (--unbatch; unbatch=True in Python).",
+            "apart (--unbatch).",
         )
 
     def few(self, size: int | None = None) -> Any:
