@@ -7,8 +7,8 @@ batches that these have read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from autotune.axis import Place
@@ -61,7 +61,8 @@ class Candidate:
     machine: Machine
     rate: float
     """Examples per second, as measured."""
-    limits: Limits = field(default_factory=Limits)
+    limits: Callable[[], Limits] = Limits
+    """Gives the limits of each run as it begins."""
 
     @property
     def step_seconds(self) -> float:
@@ -158,7 +159,7 @@ def _trial(candidate: Candidate, configuration: Configuration, folder: Path) -> 
         candidate.machine,
         folder,
         seed=SCRIPT_SEED,
-        limits=candidate.limits,
+        limits=candidate.limits(),
     )
 
 

@@ -34,6 +34,7 @@ from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.stats.gradients import Learning, Unpredictable
+from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
@@ -129,7 +130,7 @@ class Runner:
         with tempfile.TemporaryDirectory() as folder:
             path, limits = Path(folder) / "exchange", self._limits(configuration)
             request = allreduce_request(configuration, self.subject, path, gradient_bytes, limits)
-            return seconds_of_step(self.engine.execute(request, MeasureWatch()))
+            return seconds_of_step(self.engine.execute(request, self._plain_watch()))
 
     def without_trial(
         self, configuration: Configuration, *, held: bool, exchanges: bool = True
@@ -141,7 +142,7 @@ class Runner:
         self.observer(Preparing(what="Profiling the step time"))
         with tempfile.TemporaryDirectory() as folder:
             request = self._request(configuration, Path(folder) / "run", held=held)
-            return self.engine.execute(replace(request, exchanges=exchanges), MeasureWatch())
+            return self.engine.execute(replace(request, exchanges=exchanges), self._plain_watch())
 
     def other(self, configuration: Configuration, program: str) -> RunResult:
         """Run another program than a configuration's own, for as long as it takes to time it."""
@@ -150,7 +151,7 @@ class Runner:
             request = self._request(configuration, Path(folder) / "run")
             return self.engine.execute(
                 replace(request, script=program, fill=None, own_calls=True),
-                MeasureWatch(epoch=epoch_of(configuration, self.subject)),
+                self._plain_watch(epoch_of(configuration, self.subject)),
             )
 
     def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
@@ -160,8 +161,7 @@ class Runner:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             trial = self._request(configuration, Path(folder) / "run")
-            left = max(self.budget.unspent, 0.0)
-            limits = replace(trial.limits, window=left, whole=left)
+            limits = replace(trial.limits, window=self.budget.most)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
 
@@ -182,7 +182,7 @@ class Runner:
             subject.machine,
             Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
             seed=seed,
-            limits=Limits(whole=PROFILE_SHARE * self.budget.whole),
+            limits=Limits(whole=min(PROFILE_SHARE * self.budget.whole, self.budget.most)),
         )
         return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
 
@@ -199,7 +199,7 @@ class Runner:
             facts=subject.facts,
             machine=subject.machine,
             rate=self.history.throughput(configuration).value,
-            limits=self._limits(configuration),
+            limits=partial(self._limits, configuration),
         )
         # Not among the traces of the trials: it holds copies of examples.
         with tempfile.TemporaryDirectory(prefix="autotune-certify-") as folder:
@@ -247,27 +247,27 @@ class Runner:
         limits = self._limits(configuration)
         return request_of(configuration, self.subject, folder, held=held, limits=limits)
 
-    def _limits(self, configuration: Configuration) -> Limits:
-        """Return what each phase may take: more where more was seen, and hardly more than is left.
+    def _plain_watch(self, epoch: Epoch = UNKNOWN) -> MeasureWatch:
+        """Return a watch that times a run of which no trial is kept."""
+        return MeasureWatch(left=lambda: self.budget.unspent, epoch=epoch)
 
-        With fifteen seconds of grace a search keeps to its budget, and yet a first compilation near
-        the end is not taken for a hang. The first trial may take all that is left, because nothing
-        is known without it.
+    def _limits(self, configuration: Configuration) -> Limits:
+        """Return what each phase may take: more where more was seen, all of them what is left.
+
+        The first trial may take that in any phase, because nothing is known without it.
         """
-        grace = 15.0
         memory = None if self.most_memory is None else int(self.most_memory * 2**30)
-        usual, costs = Limits(memory=memory), self.history.costs
-        whole = max(self.budget.unspent, 0) + grace
+        usual, costs, whole = Limits(memory=memory), self.history.costs, self.budget.most
         if self.history.baseline is None and math.isfinite(whole):
-            return replace(usual, start=whole, first_step=whole, window=whole)
-        most = max(self.budget.left, 0) + grace
+            return replace(usual, start=whole, first_step=whole, window=whole, whole=whole)
         first_call = costs.first_call(configuration)
         start = costs.start(configuration) - first_call
         return replace(
             usual,
-            start=min(usual.start + start, most),
-            first_step=min(usual.first_step + first_call, most),
-            window=min(usual.window + costs.call(configuration), most),
+            start=usual.start + start,
+            first_step=usual.first_step + first_call,
+            window=usual.window + costs.call(configuration),
+            whole=whole,
         )
 
 

@@ -34,6 +34,8 @@ twelve seconds differ from each other as much as runs of three. So long the end 
 waited for, and a trend is taken to go on."""
 PATIENCE_IN_REPEATS = 8.0
 """Seconds for which a run that decides waits for the end of an epoch."""
+GRACE = 5.0
+"""Seconds past the budget in which what is under way may still end by itself."""
 SETTLE_SECONDS = 20.0
 """Ceiling of the warm-up; a run of slow steps gets twelve windows at least."""
 
@@ -77,8 +79,7 @@ class MeasureWatch:
         start = steady_from(windows, self.epoch)
         if start is not None and self._shown(windows, start):
             return Stop(Outcome.MEASURED, Measured())
-        # A run that is nearly measured when the budget ends may take five seconds longer.
-        if self.left() < -5.0:
+        if self.left() < -GRACE:
             return Stop(Outcome.UNFINISHED, BudgetEnded())
         return self._prune(windows) or (_unstable(windows) if start is None else None)
 
@@ -179,6 +180,11 @@ class Budget:
     def unspent(self) -> float:
         """Seconds left with those that are kept for others; infinite without a bound."""
         return self.whole - self.elapsed
+
+    @property
+    def most(self) -> float:
+        """Seconds that a task may take which begins now: after them it is ended."""
+        return max(self.unspent + GRACE, 0.0)
 
     @property
     def whole(self) -> float:

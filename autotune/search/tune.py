@@ -117,7 +117,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
         UsageError: Workload, space or options are wrong.
     """
     began = engine.now()
-    prepared = _prepare(request, engine, observer)
+    prepared = _prepare(request, engine, observer, began)
     return prepared.plan(engine.now() - began)
 
 
@@ -134,7 +134,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
     began = engine.now()
     engine.load()  # so that the next call tells of the time from here
     check(request)
-    prepared = _prepare(request, engine, observer)
+    prepared = _prepare(request, engine, observer, began)
     with alone_in(request.out):
         return _tune(prepared, engine, observer, began)
 
@@ -281,7 +281,7 @@ def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> 
     return result.model_copy(update={"unsaved": Unsaved(cause=cause, files=tuple(failed))})
 
 
-def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Prepared:
+def _prepare(request: TuningRequest, engine: Engine, observer: Observer, began: float) -> _Prepared:
     named = named_space(request)
     if text := lacking(request.workload):
         observer(Notice(text=text))
@@ -295,7 +295,12 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer) -> _Pre
     # For each step of the inspection; a longer budget is for a model that takes long to build.
     patience = max(60.0, request.options.budget or 0.0)
     facts = engine.execute(
-        InspectionRequest(workload, offered=first.for_factories(), seconds=patience)
+        InspectionRequest(
+            workload,
+            offered=first.for_factories(),
+            seconds=patience,
+            whole=Budget(request.options, engine.now, began).most,
+        )
     )
     options = _bound_by(facts, request.options)
     objective = objective_named(options.objective)

@@ -80,6 +80,7 @@ def verify(
     Raises:
         ConfigurationError: The file cannot be read.
         FactoryNotFound: A factory cannot be loaded from a file at all.
+        NothingMeasured: The time was over before the workload was inspected.
         NotVerified: Nothing was measured that tells: the workload is not found or does not run,
             the machine cannot run what is recommended, or every run failed.
         UsageError: `seconds` is not a valid duration.
@@ -110,7 +111,7 @@ class _Check:
         self.observer(Preparing(what="Inspecting the machine"))
         machine, saved = self.engine.machine(), self.saved
         try:
-            where = Situation(machine=machine, facts=self._facts())
+            where = Situation(machine=machine, facts=self._facts(options))
         except WorkloadError as exc:
             raise NotVerified(f"Not verified: {exc.cause}", exc.advice) from exc
         if rule := where.why_illegal(saved.configuration):
@@ -123,14 +124,15 @@ class _Check:
             )
         return self._result(where, self._compare(where, options))
 
-    def _facts(self) -> WorkloadFacts:
+    def _facts(self, options: SearchOptions) -> WorkloadFacts:
         """Return what the factories give today; what they gave, where only their text is left."""
         saved = self.saved
         if not all(each.module or each.pickled for each in saved.workload.factories.values()):
             return saved.facts
         self.observer(calling(saved.workload))
         own = saved.configuration.for_factories()
-        facts = self.engine.execute(InspectionRequest(saved.workload, offered=own))
+        most = Budget(options, self.engine.now, self.began).most
+        facts = self.engine.execute(InspectionRequest(saved.workload, offered=own, whole=most))
         return facts.model_copy(update={"learning": saved.facts.learning})
 
     def _compare(self, where: Situation, options: SearchOptions) -> Comparison:

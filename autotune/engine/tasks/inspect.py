@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -11,16 +12,28 @@ from autotune.engine.events import Step
 from autotune.engine.failure import ERROR
 from autotune.engine.reasons import explain
 from autotune.errors import (
+    AutotuneError,
     DatasetTooSmall,
     EngineError,
     FactoryFailed,
     FactoryNotFound,
+    NothingMeasured,
     ScriptFailed,
     WorkloadError,
 )
 from autotune.machine import Machine, this_host
 from autotune.program import script_reader
-from autotune.reason import Exited, KernelKilled, Killed, KnownError, Orphaned, Outcome, Raised
+from autotune.reason import (
+    Exited,
+    KernelKilled,
+    Killed,
+    KnownError,
+    Orphaned,
+    Outcome,
+    Overdue,
+    Phase,
+    Raised,
+)
 from autotune.reason.sentences import death, reason_text
 from autotune.value import Scalar
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -53,10 +66,12 @@ class InspectionRequest(HostTask[WorkloadFacts]):
     """Values for parameters that a factory may declare: one of each own axis."""
     seconds: float = 60.0
     """Longest time of each step, such as building the model or reading the first example."""
+    whole: float = math.inf
+    """Longest time of all steps."""
 
     @property
     def limits(self) -> Limits:
-        return Limits(start=_START_SECONDS, window=self.seconds)
+        return Limits(start=_START_SECONDS, window=self.seconds, whole=self.whole)
 
     def payload(self) -> Mapping[str, Any]:
         workload = self.workload
@@ -76,6 +91,7 @@ class InspectionRequest(HostTask[WorkloadFacts]):
 
         Raises:
             WorkloadError: One does not fulfil its contract.
+            NothingMeasured: All steps together took too long.
         """
         if not answers:
             raise self._failure(result)
@@ -102,8 +118,12 @@ class InspectionRequest(HostTask[WorkloadFacts]):
                     )
         return min(answers.values(), key=lambda facts: len(facts.uncertain))
 
-    def _failure(self, result: RunResult) -> FactoryFailed:
+    def _failure(self, result: RunResult) -> AutotuneError:
         step = result.doing or Step.STARTING
+        if isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE:
+            return NothingMeasured(
+                f"Nothing was measured: the budget ran out while {step}.", "Use a longer --budget."
+            )
         if result.outcome is Outcome.HUNG:
             seconds = _START_SECONDS if step == Step.STARTING else self.seconds
             where = f" It stood here:\n{result.detail}" if result.detail else ""
