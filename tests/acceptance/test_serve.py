@@ -246,7 +246,11 @@ def test_a_follower_outlives_the_api(serving: Serving) -> None:
 def test_a_job_is_submitted_watched_and_fetched(
     serving: Serving, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each by a command, with address and key from the environment; it writes all files."""
+    """Each by a command, with address and key from the environment; it writes all files.
+
+    What is fetched into a folder without the code says what it lacks, and nothing names an option
+    that only another face has.
+    """
     monkeypatch.setenv("AUTOTUNE_URL", serving.url)
     monkeypatch.setenv("AUTOTUNE_API_KEY", serving.key)
     turn = ("--label", "team=vision", "--need", "devices=1", "--priority", "-2")
@@ -262,6 +266,10 @@ def test_a_job_is_submitted_watched_and_fetched(
     assert f"autotune fetch {job} --url " in fetch
     fetched = run("fetch", job, "--out", tmp_path, "--json")
     assert json.loads(fetched.stdout)["workload"]["model"]["arguments"] == [["filters", 16]]
+    apart = run("fetch", job, folder=tmp_path)
+    assert "# first put examples/digits.py here" in apart.stdout
+    told = json.dumps(serving.job(f"/v1/tunings/{job}")) + watched.stderr + apart.stdout
+    assert not re.search(r"--(?!url|epochs|budget)[a-z]|same command", told)
     assert load_configuration(tmp_path / "config.yaml").workload.model.arguments
     assert (tmp_path / "train.py").is_file()
     asked = serving.client.get("/v1/tunings", params={"label": "team:vision"}).json()["tunings"]

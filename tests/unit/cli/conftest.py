@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from autotune.cli import app
 from autotune.config import Configuration
+from autotune.face import Face, shown_by
 from autotune.testing import FakeEngine
 
 FACTORIES = "def model_fn(units=1): ...\ndef dataset_fn(): ...\n"
@@ -32,6 +34,13 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     fake = FakeEngine(speed)
     monkeypatch.setattr("autotune.engine.resolve.new_engine", lambda *_: fake)
     return fake
+
+
+@pytest.fixture(autouse=True)
+def _face() -> Iterator[None]:
+    """What is called without the command's entry is called on its behalf."""
+    with shown_by(Face.COMMAND):
+        yield
 
 
 def run(*arguments: object) -> Result:

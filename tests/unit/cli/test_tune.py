@@ -15,6 +15,7 @@ from autotune.errors import (
     EngineError,
     Interrupted,
     NothingMeasured,
+    NotVerified,
     ServiceUnreachable,
 )
 from autotune.testing import FakeEngine
@@ -133,7 +134,8 @@ def test_each_error_has_its_exit_code_and_two_lines(
     error = kind("The cause [1] is " + "long " * 30 + "here.", "Do this.")
     monkeypatch.setattr("autotune.search.tune.tune", Mock(side_effect=error))
     done = tune()
-    others = {NothingMeasured: 3, EngineError: 3, ServiceUnreachable: 3, Interrupted: 130}
+    failed = (NothingMeasured, NotVerified, EngineError, ServiceUnreachable)
+    others = {**dict.fromkeys(failed, 3), Interrupted: 130}
     assert done.exit_code == others.get(kind, 2)
     first, second = done.stderr.strip().splitlines()
     assert first.startswith("Error: The cause [1] is long")
@@ -179,10 +181,10 @@ def test_ctrl_c_before_anything_ran(monkeypatch: pytest.MonkeyPatch, folder: Pat
 
 
 def test_an_error_of_our_own_asks_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a traceback, unless the variable asks for it."""
+    """Without a traceback, unless the variable asks for it; 1 is left to what was found."""
     monkeypatch.setattr("autotune.search.tune.tune", lambda *_: {}["nosuch"])
     done = tune()
-    assert done.exit_code == 1
+    assert done.exit_code == 3
     assert "KeyError: 'nosuch'" in done.stderr
     assert "AUTOTUNE_DEBUG=1" in done.stderr
     assert "Traceback" not in done.stderr

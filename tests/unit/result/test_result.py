@@ -83,7 +83,7 @@ def test_an_answer_that_is_not_sure_tells_what_it_rests_on() -> None:
     assert "1.12 times (0.97 to 1.30) as fast as the best single device" in told
     assert "With a probability of 92% it is faster than every configuration on" in told
     assert "Distributing is expected to lose less than 0.1%, staying 2.3%" in told
-    assert "continue with a budget of 8min (--resume) to be sure" in told
+    assert "search for a further 8min to be sure" in told
     stay = saying(VerdictOutcome.LIKELIER_STAY, decision=open_).summary
     assert stay.startswith("Not sure yet, likelier stay on one device: ")
     assert "With a probability of 60% none gains 3% or more" in stay

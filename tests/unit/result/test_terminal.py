@@ -16,7 +16,7 @@ from autotune.result.leaderboard import ITSELF
 from autotune.result.terminal import plan_text, result_text
 from autotune.space.origin import Origin
 from autotune.stats.intervals import Interval
-from autotune.workload import FitCall, FitFacts
+from autotune.workload import Factory, FitCall, FitFacts
 from tests.drawing import draw
 
 from .conftest import ALONE, RESULT, changed, make_trial, table_of
@@ -138,6 +138,20 @@ def test_a_search_that_may_go_on_says_how() -> None:
     short = draw(result_text(RESULT.model_copy(update={"evidence": evidence}), OUT), 160)
     assert "run the same command with --resume\n" in stopped
     assert "run the same command with --resume --budget 9min\n" in short
+    both = RESULT.model_copy(update={"evidence": evidence, "seconds": 60.0})
+    fetched = draw(result_text(both, OUT, fetched=True), 160)
+    assert "submit the job again with --budget 10min\n" in fetched
+
+
+def test_a_program_that_lacks_its_modules_says_so(tmp_path: Path) -> None:
+    """As where a result was fetched from a machine that has them."""
+    mine = Factory(name="model_fn", module="lib.digits", root="examples")
+    workload = RESULT.workload.model_copy(update={"model": mine})
+    folder = (found := RESULT.model_copy(update={"workload": workload})).save(tmp_path / "out")
+    assert "# first put examples/lib/digits.py here" in draw(result_text(found, folder), 300)
+    (tmp_path / "examples" / "lib").mkdir(parents=True)
+    (tmp_path / "examples" / "lib" / "digits.py").touch()
+    assert "train.py  # 10 epochs" in draw(result_text(found, folder), 300)
 
 
 def test_a_row_tells_who_would_have_trained_so() -> None:
@@ -178,7 +192,7 @@ def test_no_name_is_broken(plan: Plan) -> None:
         (FitFacts(line=6), "The fit in line 6 is tuned."),
         (
             FitFacts(line=6, others=(FitCall(line=9, of="gan"),)),
-            "The fit in line 6 is tuned, not line 9 (gan): --fit chooses another.",
+            "The fit in line 6 is tuned, not line 9 (gan): `fit` chooses another.",
         ),
         (FitFacts(line=6, left_out=("CSVLogger",)), "is tuned; trials leave out CSVLogger."),
         (FitFacts(line=6, network=3), "; line 3 uses the network, in each trial anew unless"),
@@ -201,5 +215,9 @@ def test_a_plan_knows_no_more_than_it_was_told(plan: Plan) -> None:
         "facts": plan.facts.model_copy(update={"examples": None}),
     }
     text = draw(plan_text(plan.model_copy(update=changed)), 200)
-    for words in ("16, 32, 48, 128, 512", "ends after --max-trials", "unknown number of examples"):
+    for words in (
+        "16, 32, 48, 128, 512",
+        "ends after its number of trials",
+        "unknown number of examples",
+    ):
         assert words in text

@@ -69,10 +69,12 @@ def test_a_training_has_an_epoch(result: Result) -> None:
 
 
 def test_what_the_program_lacks_is_told_before_it_runs() -> None:
-    """A value that has no text, such as a large array."""
+    """A value that has no text, such as a large array, of a result that was read from a file."""
     value = object()
     found = tune(
         lambda: value, CALL[1], max_trials=2, budget=None, engine=FakeEngine(lambda _: 1.0)
     )
+    workload = found.workload
+    read = workload.model_copy(update={"model": workload.model.model_copy(update={"pickled": b""})})
     with pytest.raises(UsageError, match=r"lacks values.*value"):
-        found.fit()
+        found.model_copy(update={"workload": read}).fit()

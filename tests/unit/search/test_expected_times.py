@@ -42,7 +42,7 @@ def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
     assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
     assert plan.exhaustive_seconds > plan.configurations * TRACING
     assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
-    assert "--budget" in times_in_words(plan)
+    assert "try a budget of" in times_in_words(plan)
     assert plan.enough_seconds is not None
     enough = plan.model_copy(update={"budget_seconds": plan.enough_seconds})
     assert "too short" not in times_in_words(enough)

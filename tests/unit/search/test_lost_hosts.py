@@ -99,7 +99,7 @@ def test_what_lacks_a_host_may_have_been_faster(tuner: Tuner) -> None:
     assert result.verdict is Verdict.UNDECIDED
     assert result.evidence.outcome is VerdictOutcome.HOSTS_LOST
     assert not result.config.distributed
-    assert "start them again and continue with --resume" in str(result)
+    assert "start them again and search on" in str(result)
 
 
 def test_a_loss_that_changes_nothing_leaves_the_verdict(tuner: Tuner) -> None:

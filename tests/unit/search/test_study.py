@@ -160,7 +160,7 @@ def test_resume_without_a_study_is_an_error(tuner: Tuner) -> None:
 
 def test_a_name_that_is_taken_is_an_error(tuner: Tuner) -> None:
     tuner(speed(), options={"budget": 15.0}, study="mine")
-    with pytest.raises(StudyMismatch, match="--resume"):
+    with pytest.raises(StudyMismatch, match="resume=True"):
         tuner(speed(), options={"budget": 15.0}, study="mine")
 
 
@@ -208,7 +208,7 @@ def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: P
     code.write_text("def model_fn(): return 1")
     with pytest.raises(StudyMismatch, match="code differ") as caught:
         tuner(speed(), options=SHORT, workload=given, resume=True)
-    assert "Omit --resume" in caught.value.next_step
+    assert "Omit `resume=True`" in caught.value.next_step
 
 
 class Interleaved(FakeEngine):
@@ -325,4 +325,4 @@ def test_a_search_that_cannot_save_still_answers(
     assert (out / "config.yaml").exists()
     *_, last = (each.text for each in events if isinstance(each, Notice))
     assert "disk is full" in last
-    assert "--resume" in last
+    assert "a resumed search will lack them" in last
