@@ -57,10 +57,10 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     from autotune.text import parse_seconds
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
-    name = saved.workload.name
+    name, folder = saved.workload.name, located(saved, config)
     with (
-        chdir(located(saved, config)),
         reserved_engine(engine, name, log, seconds=budget, wait=not no_wait) as running,
+        chdir(folder),
     ):
         from autotune.result.following import ProgressReport
         from autotune.verification.answer import Answer

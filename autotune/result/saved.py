@@ -212,7 +212,7 @@ def located(saved: SavedConfiguration, path: Path) -> Path:
         return start
     missing = " and ".join(saved.workload.files_below(path.parent))
     raise NotVerified(
-        f"Not verified: there is no {missing} from {path.parent}, the folders above it, or the "
+        f"Not verified: found no {missing} from {path.parent}, the folders above it, or the "
         "working folder.",
         "Run it in the folder where the search ran, or move the result there.",
     )

@@ -85,19 +85,21 @@ def verify(
             the machine cannot run what is recommended, or every run failed.
         UsageError: `seconds` is not a valid duration.
     """
-    if not isinstance(saved, SavedConfiguration):
-        known = load_configuration(Path(saved))
-        with chdir(located(known, Path(saved))):
-            return verify(known, seconds=seconds, seed=seed, observer=observer, engine=engine)
+    if isinstance(saved, SavedConfiguration):
+        known, folder = saved, Path()
+    else:
+        known = load_configuration(saved)
+        folder = located(known, Path(saved))
     options = SearchOptions(budget=parse_seconds(seconds), seed=seed)
-    check_factories(saved.workload)
-    name = saved.workload.name
+    check_factories(known.workload)
+    name = known.workload.name
     notify = as_notices(observer)
     with (
         reserved_engine(engine, name, notify, seconds=options.budget) as reserved,
         interruptible(reserved) as running,
+        chdir(folder),
     ):
-        return _Check(saved, running, observer, running.now()).run(options)
+        return _Check(known, running, observer, running.now()).run(options)
 
 
 @dataclass(frozen=True)
