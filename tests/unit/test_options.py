@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 
 import pytest
 import typer
@@ -13,8 +14,16 @@ from autotune.cli import app
 from autotune.cli.options import help_text
 from autotune.config import Configuration, accepts, axes, default_of, describe
 from autotune.errors import UsageError
+from autotune.face import Face, shown_by
 from autotune.options import Declared, SearchOptions, declared, options_from
 from autotune.strategies import strategies
+
+
+@pytest.fixture(autouse=True)
+def _face() -> Iterator[None]:
+    """What is wrong is told as the command tells it."""
+    with shown_by(Face.COMMAND):
+        yield
 
 
 @pytest.mark.parametrize(

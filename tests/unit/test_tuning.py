@@ -83,7 +83,7 @@ class Model:
         (("wrong.py:model_fn", CALL[1]), {}, "wrong.py cannot be imported: SyntaxError.*line 2"),
         (CALL, {"model_args": {"filtres": 3}}, "no parameter 'filtres'.*mean filters"),
         (CALL, {"dataset_args": {"rows": 3}}, "no parameter 'rows'"),
-        (CALL, {"dataset_args": {"batch_size": 3}}, "--dataset-arg cannot set 'batch_size'"),
+        (CALL, {"dataset_args": {"batch_size": 3}}, "`dataset_args` cannot set 'batch_size'"),
         (CALL, {"space": "nosuch"}, "Unknown space 'nosuch'"),
         (CALL, {"space": {**ONE, "axes": {"prefetsh": [2]}}}, "axis 'prefetsh'.*mean prefetch"),
         (("loop.py",), {}, r"line 3 \(train_on_batch\)"),

@@ -43,7 +43,7 @@ def test_parameters_are_filled_by_name(
 @pytest.mark.parametrize(
     ("function", "fixed", "words"),
     [
-        (demanding, {}, "--dataset-arg units=VALUE"),
+        (demanding, {}, "`dataset_args` units=VALUE"),
         (positional, {}, "'path'"),
         (plain, {"units": 3}, "declares no parameters"),
         (optional, {"unit": 3}, "declares folder, input_context"),

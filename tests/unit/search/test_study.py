@@ -196,7 +196,7 @@ def test_a_database_that_cannot_be_written_is_an_error(tuner: Tuner, tmp_path: P
     url = f"sqlite:///file:{tmp_path / 'out' / 'study.db'}?mode=ro&uri=true"
     with pytest.raises(OutputError, match="readonly") as caught:
         tuner(speed(), storage=url)
-    assert "--storage" in caught.value.next_step
+    assert "another `storage`" in caught.value.next_step
 
 
 def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: Path) -> None:

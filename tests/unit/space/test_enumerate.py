@@ -196,7 +196,7 @@ def test_asynchronous_strategies_need_to_be_allowed() -> None:
     usual = found(axes, strategies=names)
     assert not usual.distributed
     assert "trains asynchronously" in rules(usual)
-    assert "--allow-asynchronous" in rules(usual)
+    assert "allow_asynchronous=True" in rules(usual)
     allowed = found(axes, strategies=names, allow_asynchronous=True)
     assert [(c.workers, c.servers, c.processes) for c in allowed.distributed] == [(2, 1, 4)]
 

@@ -146,7 +146,7 @@ def test_what_autotune_does_not_pass_may_be_fixed(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "option"), [("model", "--model-arg"), ("dataset", "--dataset-arg")]
+    ("role", "option"), [("model", "`model_args`"), ("dataset", "`dataset_args`")]
 )
 def test_an_axis_cannot_be_fixed_as_well(workload: Workload, role: str, option: str) -> None:
     with pytest.raises(SpaceError, match=f"'units'.* set to 3 by {option}"):
