@@ -118,6 +118,9 @@ class FactoryFailed(WorkloadError):
 class ScriptFailed(WorkloadError):
     """A training script does not come to a `fit` that can be tuned."""
 
+    lines: tuple[int, int] | None = None
+    """The first and the last of the call of `fit` that failed; None where none did."""
+
 
 class DatasetTooSmall(WorkloadError):
     """The dataset is empty, or has fewer examples than one global batch."""

@@ -94,10 +94,10 @@ def _workload(model: str, dataset: str | None) -> Workload:
 
 
 def _check_workload(running: Engine, workload: Workload) -> None:
-    from autotune.engine.tasks.inspect import InspectionRequest
+    from autotune.engine.tasks.inspect import InspectionRequest, inspected
 
     log(f"{'Running the script' if workload.script else 'Calling the factories'} on all machines")
-    facts = running.execute(InspectionRequest(workload))
+    facts = inspected(running, InspectionRequest(workload))
     count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
     log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
 

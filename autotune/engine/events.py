@@ -36,8 +36,9 @@ class Step(StrEnum):
     """A step of an inspection, announced by a `doing` event before it is taken."""
 
     STARTING = "starting"
-    IMPORTING = "importing the factories"
+    IMPORTING = "importing the user's code"
     RUNNING = "running the script up to its fit"
+    STEPPING = "making the first step of its fit"
     CALLING_DATASET = "calling dataset_fn"
     FIRST_EXAMPLE = "reading the first example"
     CALLING_MODEL = "calling model_fn"

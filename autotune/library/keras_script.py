@@ -232,7 +232,7 @@ class Script:
         def fit(model: keras.Model, *arguments: Any, **options: Any) -> keras.callbacks.History:
             if self.fit is not None and self.fit not in self.lines_of(sys._getframe(1)):
                 return other_fit(model, *arguments, **options)
-            self.calls.append(Call(model, *arguments, **options))
+            self.calls.append(self.Call(model, *arguments, **options))
             before = model.jit_compile, model.steps_per_execution, model.run_eagerly
             eagerly = tf.config.functions_run_eagerly()
             keras.Model.fit = original

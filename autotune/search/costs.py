@@ -42,10 +42,12 @@ SMALL_START = Start(0.0, SMALL_CALL)
 def expected_start(facts: WorkloadFacts) -> Start:
     """Return what a trial on one device is expected to take, beside what every process takes.
 
-    Each operation of the model's forward pass adds to the first call, its gradient included:
-    MobileNetV2 has 2,126 and takes 28 s on two cores. The first trial corrects it.
+    A script's own first step tells. Else each operation of the model's forward pass adds to the
+    first call, its gradient included: MobileNetV2 has 2,126 and takes 28 s on two cores. The first
+    trial corrects it.
     """
-    return Start(facts.calling_seconds, SMALL_CALL + 0.013 * facts.operations)
+    guessed = SMALL_CALL + 0.013 * facts.operations
+    return Start(facts.calling_seconds, facts.first_step_seconds or guessed)
 
 
 class Costs:

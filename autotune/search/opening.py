@@ -147,8 +147,8 @@ def _check_identity(study: optuna.Study, identity: Mapping[str, str]) -> None:
     for what, value in identity.items():
         if saved.get(what) != value and "" not in (value, saved.get(what)):
             raise StudyMismatch(
-                f"Study {name!r} was created with a different workload: the factories, their "
-                "arguments or their code differ."
+                f"Study {name!r} was created with a different workload: its code or its "
+                "arguments differ."
                 if what == FACTORIES
                 else f"Study {name!r} was created with a different {what}.",
                 "Omit --resume to create a new study, or restore the original.",

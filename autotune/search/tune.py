@@ -10,7 +10,7 @@ from autotune.disk import trouble
 from autotune.engine.base import Engine
 from autotune.engine.interrupts import uninterrupted
 from autotune.engine.load import together, warning
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.inspect import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.objective import Batches, objective_named
@@ -294,13 +294,14 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, began: 
     workload = request.workload.model_copy(update=data)
     # For each step of the inspection; a longer budget is for a model that takes long to build.
     patience = max(60.0, request.options.budget or 0.0)
-    facts = engine.execute(
+    facts = inspected(
+        engine,
         InspectionRequest(
             workload,
             offered=first.for_factories(),
             seconds=patience,
             whole=Budget(request.options, engine.now, began).most,
-        )
+        ),
     )
     options = _bound_by(facts, request.options)
     objective = objective_named(options.objective)

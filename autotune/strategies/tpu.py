@@ -55,7 +55,7 @@ def _uncomputable(configuration: Configuration, facts: WorkloadFacts) -> str | N
     if configuration.xla:
         return "TPUStrategy always compiles with XLA; turn xla off."
     if "tf.string" in facts.element:
-        return "TPUs do not support strings; convert them to numbers in the dataset factory."
+        return "TPUs do not support strings; convert them to numbers in the dataset."
     return None
 
 

@@ -167,7 +167,9 @@ class ModelFacts(Value):
     only_steps: bool = False
     """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
     optimizer: str = ""
+    """The classes of those that make a step, which need not be that of `compile`."""
     loss: str = ""
+    """That of `compile`; empty where a step does without it."""
 
 
 class DataFacts(Value):
@@ -220,6 +222,9 @@ class WorkloadFacts(ModelFacts, DataFacts):
 
     calling_seconds: float = 0.0
     """That the user's code takes in each process, until model and data are there."""
+    first_step_seconds: float | None = None
+    """From a script's `fit`, done by Keras as it is written, to the end of its first call of the
+    step; None for factories, and where this was not seen."""
     batch_callbacks: tuple[str, ...] = ()
     """Classes of the user's callbacks that do something before or after a batch."""
     learning: Learning | None = None

@@ -1,4 +1,4 @@
-"""Calls the factories and inspects what they give, in a process of its own.
+"""Calls the factories, or runs a script, and inspects what they give, in a process of its own.
 
 Every step is announced before it is taken, so that the tuner knows what blocks.
 """
@@ -6,7 +6,7 @@ Every step is announced before it is taken, so that the tuner knows what blocks.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
@@ -15,6 +15,7 @@ from typing import Any
 import keras
 
 from autotune.engine.child.factories import called, loaded
+from autotune.engine.child.first_step import make_first_step
 from autotune.engine.child.fit_call import batch_callbacks
 from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offered
 from autotune.engine.child.inspect_model import InspectedModel
@@ -28,7 +29,15 @@ from autotune.errors import DatasetTooSmall, FactoryFailed, WorkloadError
 
 
 def inspect(member: Member) -> None:
-    facts = _script_facts if member.request["script"] else _facts
+    _answer(member, _script_facts if member.request["script"] else _facts)
+
+
+def first_step(member: Member) -> None:
+    """Have Keras make the first step of the `fit` that a script calls."""
+    _answer(member, make_first_step)
+
+
+def _answer(member: Member, facts: Callable[[Member], dict[str, Any] | None]) -> None:
     try:
         answer = {"facts": facts(member)}
     except WorkloadError as exc:
@@ -42,6 +51,7 @@ def _as_json(complaint: WorkloadError) -> dict[str, Any]:
         "kind": type(complaint).__name__,
         "cause": complaint.cause,
         "next_step": complaint.advice,
+        "lines": getattr(complaint, "lines", None),
         "error": describe(cause) if cause else None,
     }
 
@@ -90,9 +100,8 @@ def _facts(member: Member) -> dict[str, Any]:
 
 
 def _script_facts(member: Member) -> dict[str, Any]:
-    member.announce(Step.IMPORTING)
-    program = execute(member.folder.script, member.request["script"])
     member.announce(Step.RUNNING)
+    program = execute(member.folder.script, member.request["script"])
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:
         with generators.watching():
@@ -158,13 +167,12 @@ def _inspected_in_batches(
     source = program.script.call.x
     once = source if isinstance(source, ReadOnce) else None
     try:
-        member.announce(Step.CALLING_DATASET)
+        member.announce(Step.FIRST_EXAMPLE)
         if once:
             once.begin()
         made = called("The data of fit", program.dataset_fn, batch_size=size, **how)
         taken = Taken(made, size, batched=True, returned={}, once=once is not None)
         data = InspectedDataset(taken)
-        member.announce(Step.FIRST_EXAMPLE)
         data.read_first()
         member.announce(Step.TRYING)
         model.train_on(data.few(), _not_training, patience)

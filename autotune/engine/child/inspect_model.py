@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.engine.child.notes import before, patched
 from autotune.engine.child.returned import class_of
 from autotune.engine.failure import ERROR, describe
 from autotune.errors import FactoryFailed, WorkloadError
@@ -31,8 +32,17 @@ class InspectedModel:
                 "model_fn returned a model that is not compiled.",
                 "Call model.compile(optimizer=..., loss=...) before returning it.",
             )
+        own = type(model.distribute_strategy)
+        if own is not type(tf.distribute.get_strategy()):
+            raise FactoryFailed(
+                f"model_fn returned a model that a {own.__name__} of its own distributes.",
+                "Remove that: model_fn is called in the scope of each strategy that is tried.",
+            )
         self.model = model
         self._dense: dict[tuple[int, int], int] = {}
+        self._used: list[str] = []
+        """Classes of the optimizers that made the step that was tried."""
+        self._loss = ""
         eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
         self._tried: dict[str, Any] = {
             "eager": eager,
@@ -65,10 +75,15 @@ class InspectedModel:
         """
         began = time.monotonic()
         self.model.run_eagerly = True
-        self._listen()
+        used = patched(
+            (keras.Optimizer, "apply", before(self._note_optimizer)),
+            (keras.Model, "compute_loss", before(self._note_loss)),
+        )
         try:
-            # The batch is a dataset of its own, so that no error of the user's dataset comes here.
-            self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
+            with used:
+                self._listen()
+                # The batch is a dataset of its own, so that no error of the user's comes here.
+                self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
             cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
             raise failed(cause) from exc
@@ -117,10 +132,16 @@ class InspectedModel:
             "own_train_function": _makes_own_function(self.model),
             "carried_state": _stateful_layer(self.model),
             "only_steps": type(self.model).call is keras.Model.call,
-            "optimizer": type(self.model.optimizer).__name__,
-            "loss": _loss_name(self.model.loss),
+            "optimizer": ", ".join(dict.fromkeys(self._used)),
+            "loss": self._loss,
             **self._tried,
         }
+
+    def _note_optimizer(self, optimizer: Any, *_: Any, **__: Any) -> None:
+        self._used.append(type(optimizer).__name__)
+
+    def _note_loss(self, *_: Any, **__: Any) -> None:
+        self._loss = _loss_name(self.model.loss)
 
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""

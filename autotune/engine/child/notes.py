@@ -101,7 +101,7 @@ class ScriptNotes:
         def noted(own: Any, *arguments: Any, **options: Any) -> None:
             kind = type(own).__name__
             title = "" if type(own) is self._program.script.OwnStrategy else kind
-            workers = _workers() if title == "MultiWorkerMirroredStrategy" else 1
+            workers = workers_of_cluster() if title == "MultiWorkerMirroredStrategy" else 1
             replicas = workers * _replicas(title, [*arguments, *options.values()])
             begin(own, *arguments, **options)
             own.num_replicas_in_sync = replicas
@@ -137,7 +137,8 @@ def _replicas(title: str, arguments: Sequence[Any]) -> int:
     return len(named[0]) if named else max(len(tf.config.list_physical_devices("GPU")), 1)
 
 
-def _workers() -> int:
+def workers_of_cluster() -> int:
+    """Return how many processes TF_CONFIG names that train."""
     try:
         cluster: Mapping[str, Any] = json.loads(os.environ.get("TF_CONFIG", ""))["cluster"]
         return sum(len(cluster.get(each, ())) for each in WORKING) or 1

@@ -10,6 +10,7 @@ import argparse
 import ast
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -32,6 +33,13 @@ Train = Callable[[Any], None]
 NEVER = 2**62
 """Epochs between validations that a trial leaves out."""
 _KERAS_FIT = keras.Model.fit
+_PLACES = {
+    keras.callbacks.BackupAndRestore: "backup_dir",
+    keras.callbacks.CSVLogger: "filename",
+    keras.callbacks.ModelCheckpoint: "filepath",
+    keras.callbacks.TensorBoard: "log_dir",
+}
+"""Callbacks that write, each with the attribute that says where."""
 
 
 class FitReached(BaseException):
@@ -64,7 +72,7 @@ def _train_only(program: ModuleType, validates: bool, train: Train, **methods: A
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
             failures.append(exc)
 
-    with _run_in_copy(program) as run:
+    with run_in_copy(program) as run:
         run.to_fit(train_and_leave, **methods)
     if failures:
         raise failures[0]
@@ -97,43 +105,40 @@ class _After(keras.callbacks.Callback):  # type: ignore[misc] # as above
         self.model.stop_training = self._before.stops
 
 
+class _FirstCall(keras.callbacks.Callback):  # type: ignore[misc] # as above
+    """Ends a `fit` after its first call of the step, and its validation after the first of that."""
+
+    def __init__(self, made: Callable[[], None]) -> None:
+        super().__init__()
+        self._made = made
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        self._made()
+        self.model.stop_training = True
+
+    def on_test_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
+        self.model.stop_evaluating = True
+
+
 @contextmanager
 def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
     """Run a script up to its `fit`, and give what is known of the call beside model and data.
 
     Its data may be files that it has written, so its copy of the working folder lasts as long.
     """
-    with _run_in_copy(program) as run:
+    with run_in_copy(program) as run:
         yield _reach_fit(program, run)
 
 
 def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
-    # It needs pydantic, which no process that trains should have.
-    from autotune.workload.script import (  # noqa: PLC0415 - see above
-        OwnLoop,
-        fits_elsewhere,
-        own_loop,
-    )
-
     found: dict[str, Any] = {}
-    tree = ast.parse(program.script.text())
-    receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
 
-    def note(call: Any) -> None:
+    def note(call: Any, receivers: Receivers) -> None:
         line = next(iter(line_here(program)), None)
         found.update(facts_of(call, line, receivers.fits_of_keras()))
         found["fit"]["of"] = _receiver(program, line)
 
-    def update(method: str) -> None:
-        """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        if run.in_other_fit or receivers.fits_of_keras():
-            return
-        if not fits_elsewhere(program.script.file, tree):
-            loop = OwnLoop(line_here(program)[0], method)
-            raise OwnLoopReached(own_loop(program.script.file, program.script.file, loop))
-
-    with _as_script_failures(), notes.taken(update):
-        run.to_fit(note)
+    notes = come_to_fit(program, run, note)
     if type(program.script.call.model.distribute_strategy) is not type(
         tf.distribute.get_strategy()
     ):
@@ -151,16 +156,72 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     return found
 
 
+def come_to_fit(
+    program: ModuleType, run: _Run, train: Callable[[Any, Receivers], None]
+) -> ScriptNotes:
+    """Run a script up to its `fit`, have `train` take the call, and return what was noted.
+
+    Raises:
+        WorkloadError: It does not come there, or `train` fails.
+    """
+    # It needs pydantic, which no process that trains should have.
+    from autotune.workload.script import (  # noqa: PLC0415 - see above
+        OwnLoop,
+        fits_elsewhere,
+        own_loop,
+    )
+
+    tree = ast.parse(program.script.text())
+    receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
+    failures: list[Exception] = []
+
+    def take(call: Any) -> None:
+        try:
+            train(call, receivers)
+        except Exception as exc:  # noqa: BLE001 - the script might take it for its own
+            failures.append(exc)
+
+    def update(method: str) -> None:
+        """Leave a script that trains by a loop of its own, and comes to no `fit`."""
+        if run.in_fit or receivers.fits_of_keras():
+            return
+        if not fits_elsewhere(program.script.file, tree):
+            loop = OwnLoop(line_here(program)[0], method)
+            raise OwnLoopReached(own_loop(program.script.file, program.script.file, loop))
+
+    with _as_script_failures(), notes.taken(update):
+        run.to_fit(take)
+        if failures:
+            raise failures[0]
+    return notes
+
+
 def _receiver(program: ModuleType, line: int | None) -> str:
     """Return what the `fit` in a line is called on, as the script writes it."""
-    for each in program.script.fit_calls():
-        if line is not None and each.lineno <= line <= each.end_lineno:
-            return ast.unparse(each.func.value)
-    return ""
+    found = _fit_in(program, line)
+    return "" if found is None else ast.unparse(found.func.value)
+
+
+def _fit_in(program: ModuleType, line: int | None) -> Any:
+    """Return the call of a `fit` in a line as the script writes it; None where there is none."""
+    calls = program.script.fit_calls() if line else ()
+    return next((each for each in calls if each.lineno <= line <= each.end_lineno), None)
+
+
+def fit_failed(program: ModuleType) -> ScriptFailed:
+    """Return the error that says that Keras's own `fit`, which is under way, has failed."""
+    line = next(iter(line_here(program)), None)
+    error = other_backend(
+        f"The fit{f' in line {line}' if line else ''} fails by itself: {ERROR}.",
+        "Fix it so that the script trains without autotune.",
+    )
+    call = _fit_in(program, line)
+    error.lines = call and (call.lineno, call.end_lineno)
+    return error
 
 
 @contextmanager
-def _run_in_copy(program: ModuleType) -> Iterator[_Run]:
+def run_in_copy(program: ModuleType) -> Iterator[_Run]:
     """Have a script work, and stand, in a copy of the working folder."""
     with working_copy(Path(program.__file__ or "").parent) as copy:
         # What the script finds from its own place, and writes there, lies in the copy as well.
@@ -176,7 +237,9 @@ class _Run:
         self._folder = folder
         self.other_lines: set[int] = set()
         """Lines of every other `fit` that it has come to."""
-        self.in_other_fit = False
+        self.in_fit = False
+        self._refused: ScriptFailed | None = None
+        program.script.Call = self._call_of
 
     def to_fit(self, train: Train, **methods: Any) -> None:
         """Run the script, have `train` take the call, and leave."""
@@ -189,8 +252,10 @@ class _Run:
             raise FitReached
 
         try:
-            inspect.unwrap(self._program.script.run)(train_and_leave, self._one_step, **methods)
-        except BaseException:
+            inspect.unwrap(self._program.script.run)(train_and_leave, self._other_fit, **methods)
+        except BaseException as exc:
+            if self._refused and exc is self._refused.__cause__:
+                raise self._refused from exc
             if not reached:
                 raise
         # A script may take what ends it for an error of its own, and go on.
@@ -212,30 +277,49 @@ class _Run:
             "dataset_fn, and pass these; if only with arguments, pass them behind --.",
         )
 
-    def _one_step(self, *arguments: Any, **options: Any) -> Any:
-        """Train for one step, so that what comes later finds a model that was trained."""
-        self.other_lines.update(line_here(self._program))
-        call = self._program.script.Call(*arguments, **options)
-        given = dict(vars(call))
-        given |= {"epochs": given["initial_epoch"] + 1, "steps_per_epoch": 1}
-        if given["validation_data"] is not None or given["validation_split"]:
-            given["validation_steps"] = 1
-        given["callbacks"] = [
-            each
-            for each in call.all_callbacks(validates=False)
-            # The script may load what was saved.
-            if not isinstance(each, LEFT_OUT) or _saves_in(each, self._folder)
-        ]
-        self.in_other_fit = True
+    def first_call(self, call: Any, made: Callable[[], None] = lambda: None) -> Any:
+        """Have Keras's `fit` do all that the script asks for, until its first step was made.
+
+        Callbacks that would write beyond the copy are left out; the script may load the others'.
+        """
+        own = call.all_callbacks(validates=False)
+        kept = [each for each in own if _stays_in(self._folder, each)]
+        given = {**vars(call), "callbacks": [*kept, _FirstCall(made)]}
+        if call.validation_data is not None or call.validation_split:
+            given["validation_freq"] = 1
+        self.in_fit = True
         try:
             return _KERAS_FIT(given.pop("model"), **given)
         finally:
-            self.in_other_fit = False
+            self.in_fit = False
+
+    def _other_fit(self, *arguments: Any, **options: Any) -> Any:
+        """Train for one step, so that what comes later finds a model that was trained."""
+        self.other_lines.update(line_here(self._program))
+        return self.first_call(self._call_of(*arguments, **options))
+
+    def _call_of(self, *arguments: Any, **options: Any) -> Any:
+        """Return what the script gives to a `fit`; what is wrong with it, Keras says itself."""
+        try:
+            return type(self._program.script).Call(*arguments, **options)
+        except TypeError:
+            try:
+                _KERAS_FIT(*arguments, **options)
+            except Exception as exc:
+                self._refused = fit_failed(self._program)
+                self._refused.__cause__ = exc
+                raise
+            raise
 
 
-def _saves_in(callback: Any, folder: Path) -> bool:
-    saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
-    return saves and Path(callback.filepath).resolve().is_relative_to(folder)
+def _stays_in(folder: Path, callback: Any) -> bool:
+    """Whether a callback of Keras's writes nothing beyond a folder, and through no link."""
+    for kind, name in _PLACES.items():
+        if isinstance(callback, kind):
+            place = Path(getattr(callback, name)).absolute()
+            there = place.parent.glob(re.sub(r"\{.*?\}", "*", place.name))
+            return all(each.resolve().is_relative_to(folder) for each in (place, *there))
+    return not isinstance(callback, keras.callbacks.RemoteMonitor)
 
 
 @contextmanager

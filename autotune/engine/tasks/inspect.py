@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
-from autotune.engine.base import HostTask, Limits, RunResult
+from autotune.engine.base import Engine, HostTask, Limits, RunResult
 from autotune.engine.events import Step
 from autotune.engine.failure import ERROR
 from autotune.engine.reasons import explain
 from autotune.errors import (
     AutotuneError,
+    CodeError,
     DatasetTooSmall,
     EngineError,
     FactoryFailed,
@@ -36,7 +39,7 @@ from autotune.reason import (
 )
 from autotune.reason.sentences import death, reason_text
 from autotune.value import Scalar
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Script, Workload, WorkloadFacts
 
 E = TypeVar("E", bound=Exception)
 
@@ -94,9 +97,9 @@ class InspectionRequest(HostTask[WorkloadFacts]):
             NothingMeasured: All steps together took too long.
         """
         if not answers:
-            raise self._failure(result)
+            raise _failure(self, result)
         if "complaint" in answers[0]:
-            raise _error(answers[0]["complaint"])
+            raise _error(answers[0]["complaint"], self.workload.script)
         return WorkloadFacts.model_validate(answers[0]["facts"])
 
     def together(self, answers: Mapping[Any, WorkloadFacts]) -> WorkloadFacts:
@@ -105,6 +108,7 @@ class InspectionRequest(HostTask[WorkloadFacts]):
         Raises:
             FactoryFailed: They do not give the same everywhere.
         """
+        subject = "The script does" if self.workload.script else "The factories do"
         for name, words in _SAME.items():
             facts = {host: each.certain(name) for host, each in answers.items()}
             certain = {host: fact for host, fact in facts.items() if fact is not None}
@@ -112,32 +116,86 @@ class InspectionRequest(HostTask[WorkloadFacts]):
             for host, fact in certain.items():
                 if fact != certain[first]:
                     raise FactoryFailed(
-                        f"The factories do not give the same on machine {host} and on {first}: "
+                        f"{subject} not give the same on machine {host} and on {first}: "
                         f"{words} {fact} and {certain[first]}.",
                         EVERYWHERE,
                     )
         return min(answers.values(), key=lambda facts: len(facts.uncertain))
 
-    def _failure(self, result: RunResult) -> AutotuneError:
-        step = result.doing or Step.STARTING
-        if isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE:
-            return NothingMeasured(
-                f"Nothing was measured: the budget ran out while {step}.", "Use a longer --budget."
-            )
-        if result.outcome is Outcome.HUNG:
-            seconds = _START_SECONDS if step == Step.STARTING else self.seconds
-            where = f" It stood here:\n{result.detail}" if result.detail else ""
-            return FactoryFailed(
-                f"The inspection came no further for {seconds:g} s while {step}.",
-                f"Check what it waits for.{where}",
-            )
-        what, next_step = "factories", "Call them in a separate Python session to see why."
-        if self.workload.script:
-            what, next_step = "script", "Check that it runs by itself."
-        failure = FactoryFailed(
-            f"The process that inspects the {what} {why_ended(result)} while {step}.", next_step
+
+@dataclass(frozen=True)
+class FirstStepRequest(HostTask[float | None]):
+    """The first step of a script's `fit`, made by Keras with all that the script gives to it."""
+
+    code = "autotune.engine.child.inspect:first_step"
+
+    workload: Workload = field()
+    seconds: float = 60.0
+    """Longest time until the `fit` is reached, and of each part of it; its first call may take a
+    few minutes."""
+    whole: float = math.inf
+    """Longest time of all of it."""
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(start=_START_SECONDS, window=self.seconds, whole=self.whole)
+
+    def payload(self) -> Mapping[str, Any]:
+        return {"script": script_reader(self.workload.script)} if self.workload.script else {}
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> float | None:
+        """Return the seconds of the first call; None where it was not made to its end.
+
+        Raises:
+            WorkloadError: The script does not come to its `fit`, or that fails by itself.
+        """
+        if answers and "complaint" in answers[0]:
+            raise _error(answers[0]["complaint"], self.workload.script)
+        slow = result.outcome is Outcome.HUNG and result.start_seconds is not None
+        if answers or slow:
+            return result.first_step_seconds
+        raise _failure(self, result)
+
+    def not_offered(self) -> float | None:
+        return None
+
+
+def inspected(engine: Engine, request: InspectionRequest) -> WorkloadFacts:
+    """Return what is known of a workload whose own `fit`, if it is a script's, makes a step.
+
+    Raises:
+        WorkloadError: A factory does not fulfil its contract, or the script fails by itself.
+        NothingMeasured: All of it together took too long.
+    """
+    workload, seconds = request.workload, None
+    if workload.script:
+        began = engine.now()
+        first = FirstStepRequest(workload, request.seconds, request.whole)
+        seconds = engine.execute(first)
+        request = replace(request, whole=request.whole - (engine.now() - began))
+    return engine.execute(request).model_copy(update={"first_step_seconds": seconds})
+
+
+def _failure(task: InspectionRequest | FirstStepRequest, result: RunResult) -> AutotuneError:
+    step = result.doing or Step.STARTING
+    if isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE:
+        return NothingMeasured(
+            f"Nothing was measured: the budget ran out while {step}.", "Use a longer --budget."
         )
-        return with_detail(failure, result.detail)
+    if result.outcome is Outcome.HUNG:
+        seconds = _START_SECONDS if step == Step.STARTING else task.seconds
+        where = f" It stood here:\n{result.detail}" if result.detail else ""
+        return FactoryFailed(
+            f"The inspection came no further for {seconds:g} s while {step}.",
+            f"Check what it waits for.{where}",
+        )
+    what, next_step = "factories", "Call them in a separate Python session to see why."
+    if task.workload.script:
+        what, next_step = "script", "Check that it runs by itself."
+    failure = FactoryFailed(
+        f"The process that inspects the {what} {why_ended(result)} while {step}.", next_step
+    )
+    return with_detail(failure, result.detail)
 
 
 def why_ended(result: RunResult) -> str:
@@ -162,12 +220,31 @@ def _order(factory: Factory) -> dict[str, Any]:
     return factory.model_dump(include={"name", "module", "root", "arguments"})
 
 
-def _error(complaint: Mapping[str, Any]) -> WorkloadError:
+def _error(complaint: Mapping[str, Any], script: Script | None) -> WorkloadError:
     cause, raised = complaint["cause"], complaint["error"]
+    lines = complaint["lines"]
+    advice = _advice(Path(script.path), range(lines[0], lines[1] + 1)) if script and lines else ""
     if raised:
         cause = cause.replace(ERROR, reason_text(explain(raised)).rstrip("."))
-    error = _KINDS[complaint["kind"]](cause, complaint["next_step"])
+    error = _KINDS[complaint["kind"]](cause, advice or complaint["next_step"])
     return with_detail(error, raised["detail"] if raised else "")
+
+
+def _advice(path: Path, lines: range) -> str:
+    """Return what the doctor says first of an error in lines of a file; empty if nothing."""
+    # Here, as only what fails needs it.
+    from autotune.doctor import Severity  # noqa: PLC0415 - see above
+    from autotune.doctor.check import check_text  # noqa: PLC0415 - see above
+    from autotune.doctor.rules import rules  # noqa: PLC0415 - see above
+    from autotune.doctor.text import read_texts  # noqa: PLC0415 - see above
+
+    with suppress(CodeError):
+        for text in read_texts(path):
+            for each in check_text(text, rules()).findings:
+                wrong = each.severity is Severity.ERROR and each.place.cell is None
+                if wrong and each.place.line in lines:
+                    return f"{each.sentence} (autotune doctor --explain {each.rule})"
+    return ""
 
 
 _SECONDS = 120.0

@@ -30,6 +30,7 @@ BUSY = {
     "usual_batch": 31,
     "dense_gradient_bytes": 3,
     "calling_seconds": 8.5,
+    "first_step_seconds": 7.5,
     "first_pass": InputPass(examples=9, seconds=2.0, whole=False, pause=0.0),
     "uncertain": ("examples", "file_shards"),
 }
