@@ -138,7 +138,8 @@ class InspectedModel:
         }
 
     def _note_optimizer(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        self._used.append(type(optimizer).__name__)
+        # One that scales the loss may leave out a step.
+        self._used.append(type(getattr(optimizer, "inner_optimizer", optimizer)).__name__)
 
     def _note_loss(self, *_: Any, **__: Any) -> None:
         self._loss = _loss_name(self.model.loss)
@@ -146,14 +147,15 @@ class InspectedModel:
     def _listen(self) -> None:
         """Note which gradients are dense: replicas exchange of the others only the rows used."""
         for each in {id(each): each for each in optimizers_of(self.model)}.values():
-            each.apply = self._noting(id(each), each.apply)
+            each.apply = self._noting(each, each.apply)
 
-    def _noting(self, key: int, apply: Callable[..., Any]) -> Callable[..., Any]:
+    def _noting(self, optimizer: Any, apply: Callable[..., Any]) -> Callable[..., Any]:
         def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
             grads = list(grads)
+            self._note_optimizer(optimizer)
             for index, grad in enumerate(grads):
                 if isinstance(grad, tf.Tensor):
-                    self._dense[key, index] = _weight_bytes(grad)
+                    self._dense[id(optimizer), index] = _weight_bytes(grad)
             return apply(grads, *args, **kwargs)
 
         return noting

@@ -63,7 +63,10 @@ model.fit(x, y)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (f"{BATCHES}model.fit(batches(), sample_weight=y)", "line 13 fails .*`sample_weights` should not"),
+        (
+            f"{BATCHES}model.fit(batches(), sample_weight=y)",
+            "line 13 fails .*`sample_weights` should not",
+        ),
         ("model.fit(x, y, validation_data=(x[:, :3], y), validation_freq=9)", "axis -1"),
         ("model.fit(x, y, callbacks=[keras.callbacks.CSVLogger('no/log.csv')])", "no/log.csv"),
         ("model.fit(x, y[:7])", "cardinality"),

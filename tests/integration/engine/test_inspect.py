@@ -248,6 +248,13 @@ def test_factories_by_value(engine: LocalEngine) -> None:
 
 DEEP = "lambda: ((np.ones(8), np.ones(1 if i < 90 else 2)) for i in range(100))"
 KILL = "os.kill(os.getpid(), 9)"
+IN_SCOPE = """
+import tensorflow as tf
+plain = model_fn
+def model_fn():
+    with tf.distribute.MirroredStrategy().scope():
+        return plain()
+"""
 NOT_IMPORTED = [
     ({"model": "import nonesuch\n"}, "nonesuch.*my_model.py line 1.*Install nonesuch"),
     ({"model": "def model_fn(:\n"}, "SyntaxError: .*my_model.py line 1"),
@@ -259,6 +266,7 @@ FAILED = [
     ({"model": "def model_fn(): raise KeyError('x')\n"}, "model_fn raised KeyError: 'x'.*line 1"),
     ({"model": "def model_fn(): pass\n"}, "model_fn returned nothing"),
     ({"model": MODEL.replace("model.compile", "dict")}, "not compiled.*compile"),
+    ({"model": MODEL + IN_SCOPE}, "a MirroredStrategy of its own distributes.*Remove"),
     ({"dataset": dataset("[1]")}, "returned a list, which cannot become a dataset"),
     ({"dataset": dataset("tf.data.Dataset.range(9)")}, "cannot be trained on.*with labels"),
     (

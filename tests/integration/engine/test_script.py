@@ -262,6 +262,32 @@ model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
     assert inspect(text).optimizer == "Adam"
 
 
+SCALED = """
+keras.config.set_dtype_policy("mixed_float16")
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(x, y)
+"""
+OWN_STEP = """
+class Own(keras.Sequential):
+    def train_step(self, batch):
+        self.layers[0].bias.assign_add([1.0])
+        return {"bias": self.layers[0].bias[0]}
+own = Own([keras.Input((8,)), keras.layers.Dense(1)])
+own.compile(loss="mae")
+own.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(("text", "used"), [(SCALED, ("Adam", "mse")), (OWN_STEP, ("", ""))])
+def test_optimizer_and_loss_are_those_of_a_step(
+    inspect: Inspect, text: str, used: tuple[str, str]
+) -> None:
+    """Not what `compile` wraps them in, nor what it takes where nothing is said."""
+    facts = inspect(text)
+    assert (facts.optimizer, facts.loss) == used
+
+
 OTHERS = """
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
