@@ -121,7 +121,7 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
         (
             {"cache": ["off", "memory"]},
             {"repeatable": False, "random_stage": "Map"},
-            "in every pass (Map); only one before what is random would not",
+            "in every pass (Map); one before what is random would not",
         ),
         ({"cache": ["off", "memory"]}, {"handed": (VARYING,)}, "hands to `cache` differs"),
         ({"cache": ["off", "memory"]}, {"cached": True}, "a cache of its own"),
