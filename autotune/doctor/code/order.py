@@ -40,6 +40,7 @@ class Order:
         self._reached: set[Function] = set()
         self._may_return = self._around_returns()
         self._main = self._course(self._listed(module.root.body, ()))
+        self._at = {each.node: at for at, each in enumerate(self._main)}
         callers_first = sorted(module.functions, key=lambda each: bool(module.sites[each]))
         self._others = [(each, self._course(self._body(each, ()))) for each in callers_first]
 
@@ -56,6 +57,51 @@ class Order:
                 if moment.node in firsts:
                     seen.append(moment)
         return found
+
+    def in_force(self, settings: Collection[ast.AST], use: ast.AST) -> ast.AST | None:
+        """Return the last of some settings that may have run when a use first runs, or None.
+
+        What the module does not run by itself counts by the text, as after the module.
+        """
+        moments, functions = self._first_runs(use)
+        own = {each: self._at[each] for each in settings if each in self._at}
+        others = [each for each in settings if each not in own]
+        near = [each for each in others if self._module.function_of(each) in functions]
+        for until in sorted(moments) or ([] if near else [len(self._main)]):
+            here = self._main[until].branch if moments else ()
+            early = (it for it, at in own.items() if at < until and self._may_meet(it, here))
+            if last := max(early, key=own.__getitem__, default=None):
+                return last
+        return max(near or others, key=self._module.position, default=None)
+
+    def _first_runs(self, node: ast.AST) -> tuple[set[int], set[Function | None]]:
+        """Return the places in the course of the module where a node runs, through functions.
+
+        And the functions that run it but are not run by the module itself.
+        """
+        module, found, functions = self._module, set[int](), set[Function | None]()
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            function = module.function_of(node)
+            around = [node, *module.above(node)]
+            around = around[: around.index(function)] if function else around
+            at = next((self._at[each] for each in around if each in self._at), None)
+            if at is not None:
+                found.add(at)
+            elif function and function not in functions:
+                functions.add(function)
+                waiting += [*module.mentions[function], *module.sites[function]]
+                waiting += [function] if isinstance(function, ast.Lambda) else []
+        return found, functions
+
+    def _may_meet(self, node: ast.AST, branch: Branch) -> bool:
+        """Return whether a node is in no branch that excludes another one."""
+        own: dict[object, object] = dict(
+            part for part in self._main[self._at[node]].branch if isinstance(part, tuple)
+        )
+        parts = (part for part in branch if isinstance(part, tuple))
+        return all(own.get(each, name) == name for each, name in parts if isinstance(each, ast.If))
 
     def _runs_here(self, function: Function) -> bool:
         owner = self._module.parents[function]

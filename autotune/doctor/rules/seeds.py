@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, rule
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
+_KERAS_SETS = ("keras.utils.set_random_seed", "random.seed")
+"""What `keras.random` starts from."""
 _SETTERS = ("set_seed", "set_random_seed")
-_DRAWS = re.compile(
+DRAWS = re.compile(
     r"(tf|keras)\.random\.(uniform|normal|truncated_normal|gamma|poisson|categorical|shuffle"
     r"|beta|binomial|randint|dropout)|tf\.nn\.dropout|keras\.backend\.random_\w+|tf\.image\.random_\w+"
 )
@@ -18,23 +20,31 @@ _OF_A_WORKER = re.compile(r"rank|worker|task|replica|process|index|node|host|hvd
 @rule
 def one_seed_for_replicas(module: Module) -> Hits:
     functions = _on_replicas(module) if not module.may_be_one_device else set()
-    seeds = [each for each in module.calls_of(*_SETS) if _is_seed(argument(each, 0))]
-    made_from = (it for each in seeds for given in each.args for it in module.ingredients(given))
-    if not functions or any(_OF_A_WORKER.search(last_name(each).lower()) for each in made_from):
-        return
-    for call in module.calls:
+    for call in module.calls if functions else ():
         around = (each for each in module.above(call) if isinstance(each, ast.Call))
         is_initial = any(module.kind(each) is Kind.VARIABLE for each in around)
         if is_initial or module.function_of(call) not in functions:
             continue  # Replicas agree on the first value of a variable.
-        if _DRAWS.fullmatch(module.dotted(call.func)):
+        dotted = module.dotted(call.func)
+        if DRAWS.fullmatch(dotted):
             own, what = argument(call, None, "seed"), f"`{ast.unparse(call.func)}`"
             if _is_seed(own):
                 if isinstance(module.constant(own), int):
                     yield call, f"{what} draws the same numbers on every replica, by its own seed."
-            elif seeds:
-                line = seeds[0].lineno
+                continue
+            sets = module.calls_of(*(_KERAS_SETS if dotted.startswith("keras.random.") else _SETS))
+            seed = module.order.in_force(sets, call)
+            if isinstance(seed, ast.Call) and _is_shared(module, seed):
+                line = seed.lineno
                 yield call, f"{what} draws on each replica, from the seed set in line {line}."
+
+
+def _is_shared(module: Module, setter: ast.Call) -> bool:
+    """Return whether a call sets a seed that is not one for each worker."""
+    seed = argument(setter, 0, "seed", "a")
+    made_from = module.ingredients(seed) if seed and _is_seed(seed) else ()
+    names = (last_name(each).lower() for each in made_from)
+    return bool(made_from) and not any(map(_OF_A_WORKER.search, names))
 
 
 def _on_replicas(module: Module) -> set[Function]:
@@ -56,11 +66,10 @@ def _is_seed(node: ast.expr | None) -> bool:
 
 @rule
 def random_order_then_shard(module: Module) -> Hits:
-    if any(module.attributes[each] or module.loads[each] for each in _SETTERS):
-        return
+    setters = [each for each in module.calls if last_name(each.func) in _SETTERS]
     for shard, dataset in module.methods(Kind.DATASET, "shard"):
         drawn = next((it for it in _made_by(module, dataset) if _draws_order(module, it)), None)
-        if drawn:
+        if drawn and not module.order.in_force(setters, drawn):
             what = getattr(drawn.func, "attr", "")
             yield shard, f"Each worker shards an order of its own, by `{what}` without a seed."
 

@@ -92,8 +92,24 @@ def shards_off(module: Module) -> Hits:
     for node in module.attributes["OFF"]:
         parent = module.parents[node]
         is_set = isinstance(parent, ast.Assign) and parent.value is node
-        if is_set and module.dotted(node) == "tf.data.experimental.AutoShardPolicy.OFF":
+        if (
+            is_set
+            and not _is_replaced(module, parent)
+            and module.dotted(node) == "tf.data.experimental.AutoShardPolicy.OFF"
+        ):
             yield node, "Sharding is off, and nothing in this file shards the examples."
+
+
+def _is_replaced(module: Module, statement: ast.AST) -> bool:
+    """Return whether another policy is in force wherever the options of an assignment are used."""
+    written = ast.unparse(getattr(statement, "targets", [])[0])
+    same = (module.statement_of(each) for each in module.attributes["auto_shard_policy"])
+    policies = {
+        it for it in same if isinstance(it, ast.Assign) and ast.unparse(it.targets[0]) == written
+    }
+    loads = module.loads[written.partition(".")[0]]
+    uses = [each for each in loads if isinstance(module.parents[each], ast.Call)]
+    return bool(uses) and all(module.order.in_force(policies, it) is not statement for it in uses)
 
 
 def _shards_itself(module: Module) -> bool:

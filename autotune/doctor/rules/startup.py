@@ -53,6 +53,10 @@ def runtime_already_started(module: Module) -> Hits:
     late |= module.order.after(operations, wants - late.keys())
     for call, first in late.items():
         what, line = calls[call].rpartition(".")[2], getattr(first, "lineno", 0)
+        alike = {each for each in settings - {call} if _key(calls, each) == _key(calls, call)}
+        before = module.order.in_force(alike, call)
+        if before and ast.dump(before) == ast.dump(call):
+            continue  # What is in force already may be set again.
         yield call, f"{what} is called after line {line} has started TensorFlow's runtime."
 
 
@@ -64,11 +68,18 @@ def tf_config_after_strategy(module: Module) -> Hits:
         return
     made = module.calls_of(*MULTI_WORKER)
     strategies: set[ast.AST] = {each for each in made if not _has_resolver(module, each)}
+    if any(module.order.in_force(writes, each) for each in strategies):
+        return
     # Who has read it before puts it back, or changes it for another process.
     known = module.order.after(mentions - writes, writes)
     for write, strategy in module.order.after(strategies, writes - {*known}).items():
         how = f"which line {getattr(strategy, 'lineno', 0)} creates"
         yield write, f"TF_CONFIG is set after the strategy that reads it, {how}."
+
+
+def _key(calls: dict[ast.AST, str], call: ast.AST) -> tuple[str, list[str]]:
+    """Return which setting a call makes: its name and, before the value, the device."""
+    return calls[call], [*map(ast.dump, getattr(call, "args", ())[:-1])]
 
 
 def _starts(module: Module, name: str) -> bool:

@@ -202,6 +202,21 @@ def test_the_cluster_may_be_told_in_a_function() -> None:
     assert found(f"def tell():\n    os.environ['TF_CONFIG'] = ''\n\nmain()\ns = {WORKERS}") == []
 
 
+@pytest.mark.parametrize(
+    ("settings", "lines"),
+    [
+        ("{0}(2)\nx = tf.constant(1)\n{0}(2)", []),
+        ("{0}(4)\n{0}(2)\nx = tf.constant(1)\n{0}(2)\n{0}(4)", [5]),
+        ("{0}(2)\n{0}(4)\nx = tf.constant(1)\n{0}(2)", [4]),
+        ("if small:\n    {0}(2)\nelse:\n    {0}(4)\nx = tf.constant(1)\n{0}(2)", [6]),
+    ],
+)
+def test_what_is_in_force_may_be_set_again(settings: str, lines: list[int]) -> None:
+    """TensorFlow refuses another value alone, and the last one before counts."""
+    threads = "tf.config.threading.set_inter_op_parallelism_threads"
+    assert found(settings.format(threads)) == [(LATE, line) for line in lines]
+
+
 FITTED = f"""
 strategy = {WORKERS}
 with strategy.scope():
@@ -288,6 +303,7 @@ LEFT_ALONE = {
         f"s = {WORKERS}\nenv = dict(os.environ)\nenv['TF_CONFIG'] = {VALUE}",
         f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nsubprocess.Popen(command)",
         f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\nos.environ['TF_CONFIG'] = {VALUE}",
+        f"s = {WORKERS}\nos.environ['TF_CONFIG'] = {VALUE}\ns = {WORKERS}",
         f"old = os.environ['TF_CONFIG']\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
         f"old = os.environ.get('TF_CONFIG')\ns = {WORKERS}\nos.environ['TF_CONFIG'] = old",
         f"s = tf.distribute.MirroredStrategy()\nos.environ['TF_CONFIG'] = {VALUE}",

@@ -199,6 +199,16 @@ strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
 options = tf.data.Options().experimental_distribute
 options.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
 #= -> deprecated-call shards-off
+#: the policy in force is the last one before the options are used
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+POLICY = tf.data.experimental.AutoShardPolicy
+options = tf.data.Options()
+@@
+options.experimental_distribute.auto_shard_policy = POLICY.OFF
+@@
+dataset = dataset.with_options(options)
+#= x = 1 -> shards-off
+#= options.experimental_distribute.auto_shard_policy = POLICY.DATA ->
 #: a temporary folder is each worker's own
 with (workers := tf.distribute.MultiWorkerMirroredStrategy()).scope():
     model = keras.Sequential()
