@@ -17,6 +17,7 @@ _PUBLIC = re.compile(
     r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)(?:\..*)?"
 )
 """What programs import: nothing of the insides, which only TensorFlow and Keras import."""
+_KERAS_STEPS = ("train_step", "test_step")
 _GRAPH_MODE = ("disable_eager_execution", "disable_v2_behavior", "Session", "as_default")
 
 
@@ -57,8 +58,8 @@ class Module(Values):
 
     @cached_property
     def keras_steps(self) -> set[Function]:
-        """The train steps of the module's own models, where there is a strategy for them."""
-        steps = [each for each in self.functions if getattr(each, "name", "") == "train_step"]
+        """The steps of the module's own models by which Keras trains and tests under a strategy."""
+        steps = [each for each in self.functions if getattr(each, "name", "") in _KERAS_STEPS]
         owners = {each: self.class_of_method(each) for each in steps if self.strategy_scopes}
         return {it for it, own in owners.items() if own and self.class_kind(own) is Kind.MODEL}
 

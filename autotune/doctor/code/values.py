@@ -149,7 +149,7 @@ class Values(Functions):
 
     def _made_by_call(self, part: Part, call: ast.Call) -> Iterator[Part | Kind | None]:
         func, function, owner = call.func, self.meant(call.func), self.class_of(call)
-        dotted = self.dotted(func)
+        func, dotted = self.resolved(func), self.dotted(func)
         method = func.attr if isinstance(func, ast.Attribute) and not (function or dotted) else ""
         if dotted == "tensorflow_datasets.load":
             yield Kind.DATASET if _gives_one_dataset(call) else None

@@ -1,4 +1,4 @@
-"""What the optimizer sums over the replicas: losses divided wrongly, and clipped gradients.
+"""What is summed or averaged over the replicas: losses divided wrongly, and clipped gradients.
 
 Rules ask for the terms of the loss that a gradient is taken of, and whether each is a mean, a sum
 or a number for each example of one replica.
@@ -23,6 +23,8 @@ _BY_HAND = {
     *("experimental_aggregate_gradients", "skip_gradients_aggregation"),
 }
 """Whoever names one of these may add up the gradients in another way."""
+_MEAN = "keras.metrics.Mean"
+_SHARES = "averages the replicas' shares of a loss: with n replicas it shows 1/n of it."
 _SUMMED = "the optimizer sums the gradients of all replicas."
 _DEEPEST = 12
 _PER_EXAMPLE = re.compile(
@@ -68,6 +70,92 @@ def clipped_in_replica(module: Module) -> Hits:
         if "gradient" in map(last_name, made_from) and module.function_of(call) in functions:
             what = ast.unparse(call.func)
             yield call, f"`{what}` clips one replica's gradients before they are summed."
+
+
+@rule
+def share_in_mean(module: Module) -> Hits:
+    around = (it for each in module.attributes["result"] for it in module.above(each))
+    scaled = (it for it in around if isinstance(it, ast.BinOp))
+    undone = any(_counts_replicas(module, it) for each in scaled for it in (each.left, each.right))
+    if module.may_be_one_device or undone:
+        return
+    for node, shown, value in (*_updated(module), *_reduced(module), *_returned(module)):
+        binding = module.only(value)
+        given = module.given(binding.node) if binding and isinstance(binding.node, ast.arg) else []
+        values = [value, *(each for each, _ in given if each)]
+        if any(_is_share(module, it) for each in values for it in _terms(module, each)):
+            yield node, f"`{ast.unparse(shown)}` {_SHARES}"
+
+
+def _updated(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
+    """Yield what replicas put into a metric that is a mean: the call, the metric and the value."""
+    functions = module.replica_functions | module.keras_steps
+    for call in module.calls:
+        func = call.func
+        updates = isinstance(func, ast.Attribute) and func.attr == "update_state"
+        metric = func.value if isinstance(func, ast.Attribute) and updates else func
+        value = argument(call, 0, "values")
+        if value and module.function_of(call) in functions and _is_mean(module, metric):
+            yield call, metric, value
+
+
+def _is_mean(module: Module, metric: ast.expr) -> bool:
+    """Return whether a metric is a mean, by what makes it, or as Keras's own one of the loss."""
+    binding = module.only(metric)
+    if binding and binding.is_each and last_name(binding.value) == "metrics":
+        return True
+    return {module.called(it.node) for it in module.origins(metric) if module.is_end(it)} == {_MEAN}
+
+
+def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
+    """Yield what `reduce` takes the mean of, as the results of the function on each replica."""
+    for call, _ in module.methods(Kind.STRATEGY, "reduce"):
+        how, value = argument(call, 0, "reduce_op"), argument(call, 1, "value")
+        if value and how and "MEAN" in (last_name(how), module.constant(how)):
+            for each in _terms(module, value, sums=False):
+                run = module.runs.get(each) if isinstance(each, ast.Call) else None
+                yield from ((call, call.func, it) for it in module.returned[run][:1])
+
+
+def _returned(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
+    """Yield what steps of Keras return to be shown, which Keras averages over the replicas."""
+    for step in module.keras_steps:
+        for result in module.returned[step]:
+            match result:
+                case ast.Dict(values=shown):
+                    yield from ((each, each, each) for each in shown)
+                case ast.Call(func=ast.Name(id="dict"), keywords=named):
+                    yield from ((each.value, each.value, each.value) for each in named)
+
+
+def _is_share(module: Module, node: ast.expr) -> bool:
+    """Return whether a value is a replica's part of a sum over all of them."""
+    size, divided = _size(module, node), list[tuple[ast.expr, ast.expr]]()
+    if _is_divided(module, node) or (size is not None and _is_batch_of_all(module, size)):
+        return True
+    match node:
+        case ast.Call(func=ast.Attribute(attr="compute_loss")) if module.has_keras_3:
+            return not _results(module, node.func)
+        case ast.BinOp(left, op, right):
+            divided = _divided(module, left, op, right)
+    last = module.binding_at(node, module.bindings_of(node))
+    match last.node if last else None:
+        case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
+            divided = _divided(module, target, op, value)
+    return any(
+        _counts_replicas(module, by) or (_counts_all(module, by) and _reduces(module, it, _SUMS))
+        for it, by in divided
+    )
+
+
+def _is_batch_of_all(module: Module, size: ast.expr) -> bool:
+    """Return whether a number of examples is that of the batches that replicas share."""
+    named = PER_REPLICA.search(ast.unparse(size).lower())
+    batches = (
+        argument(it, 0, "batch_size") for it in module.calls if last_name(it.func) == "batch"
+    )
+    used = any(it is not None and ast.dump(it) == ast.dump(size) for it in batches)
+    return used and not named and not module.attributes["distribute_datasets_from_function"]
 
 
 def _losses(module: Module) -> Iterator[ast.expr]:
@@ -142,12 +230,19 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.expr) -> bool:
+    return any(_is_again(module, value, by) for value, by in _divided(module, left, op, right))
+
+
+def _divided(
+    module: Module, left: ast.expr, op: ast.operator, right: ast.expr
+) -> list[tuple[ast.expr, ast.expr]]:
+    """Return which values an operation divides, each with the divisor."""
     divided = [(left, right)] if isinstance(op, ast.Div) else []
     for value, factor in ((left, right), (right, left)) if isinstance(op, ast.Mult) else ():
         match _only_value(module, factor):
             case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
                 divided.append((value, by))
-    return any(_is_again(module, value, by) for value, by in divided)
+    return divided
 
 
 def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:

@@ -15,15 +15,20 @@ from tests.unit.doctor.forms import (
     precision,
     replicas,
     seeds,
+    shares,
     threads,
     twice,
     variants,
+    weights,
 )
 from tests.unit.doctor.programs import filled, found, marked, programs
 
 STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 KINDS = [
-    *((each, "") for each in (batches, beside, parts, replicas, seeds, threads, twice)),
+    *(
+        (each, "")
+        for each in (batches, beside, parts, replicas, seeds, shares, threads, twice, weights)
+    ),
     (batches, "WHOLE_"),
     *((replicas, each) for each in ("INSIDE_", "CREATED_")),
 ]
