@@ -11,6 +11,7 @@ from autotune.doctor.rule import HERE
 from tests.unit.doctor.forms import (
     batches,
     beside,
+    frozen,
     parts,
     precision,
     replicas,
@@ -27,7 +28,21 @@ STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 KINDS = [
     *(
         (each, "")
-        for each in (batches, beside, parts, replicas, seeds, shares, threads, twice, weights)
+        * (
+            (each, "")
+            for each in (
+                batches,
+                beside,
+                frozen,
+                parts,
+                replicas,
+                seeds,
+                shares,
+                threads,
+                twice,
+                weights,
+            )
+        ),
     ),
     (batches, "WHOLE_"),
     *((replicas, each) for each in ("INSIDE_", "CREATED_")),

@@ -1,0 +1,222 @@
+"""Random operations before a cache, which keeps what they have drawn in the first epoch."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autotune.doctor import Function, Hits, Module, argument, arguments, last_name, rule
+from autotune.doctor.code.functions import Meant
+from autotune.doctor.code.kinds import OF_DATASETS
+from autotune.doctor.rules.seeds import DRAWS
+
+_MAPS = {"map", "flat_map", "interleave"}
+_JOINS = {f"tf.data.Dataset.{each}" for each in ("zip", "sample_from_datasets")}
+_ALSO_DRAWS = re.compile(
+    r"tf\.image\.sample_distorted_bounding_box|tensorflow_addons\.image\.random_\w+"
+)
+_LAYERS = re.compile(
+    r"(keras(_cv|_hub)?\.layers\.((experimental\.)?preprocessing\.)?|albumentations\.)"
+    r"(Random\w+|RandAugment|AugMix|MixUp|CutMix|GridMask|Gaussian(Noise|Dropout)|(Alpha)?Dropout"
+    r"|(Horizontal|Vertical)?Flip|ShiftScaleRotate|Rotate)"
+)
+_GENERATORS = re.compile(r"tf\.random\.(Generator(\.from_\w+)?|get_global_generator)")
+_PYTHON_CALLS = {"tf.py_function", "tf.numpy_function"}
+_PYTHON_DRAWS = re.compile(
+    r"numpy\.random\.(?!seed|default_rng|RandomState)\w+"
+    r"|random\.(random|uniform|gauss|rand(int|range)|choices?|sample|shuffle)"
+)
+_PYTHON_GENERATORS = re.compile(r"numpy\.random\.(default_rng|RandomState)|random\.Random")
+_KEPT = re.compile(r"(^|_)(val|valid|validation|test|eval|dev)(_|$)")
+"""In the name of a dataset that is meant to stay as it is."""
+_DEEPEST = 40
+Entered = tuple[Meant, ...]
+"""The functions of the module that have led to a node, the last one first, with what each got."""
+
+
+@rule
+def random_before_cache(module: Module) -> Hits:
+    for call in module.calls:
+        match call:
+            case ast.Call(func=ast.Attribute(value=dataset, attr="cache") as func):
+                if not _is_kept(module, call) and (draw := _drawn(module, call, dataset)):
+                    what = f"`{ast.unparse(draw)}` has drawn in line {draw.lineno}"
+                    name = ast.Name("cache", ast.Load())
+                    name.lineno, name.end_lineno = func.end_lineno or 1, call.end_lineno
+                    name.col_offset = (func.end_col_offset or 0) - len(func.attr)
+                    name.end_col_offset = call.end_col_offset
+                    yield name, f"`cache` keeps what {what}: every epoch gets the same."
+
+
+def _is_kept(module: Module, call: ast.Call) -> bool:
+    """Return whether a dataset is one for validation, by its name."""
+    statement = module.statement_of(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(_KEPT.search(last_name(each).lower()) for each in targets)
+
+
+def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | None:
+    """Return what draws, each time anew, for a dataset that is cached."""
+    stages = [*_stages(module, dataset)]
+    for index, (stage, entered) in enumerate(stages):
+        if last_name(stage.func) in _MAPS and stage.args and _meet(module, cache, stage, entered):
+            numbers = module.called(stages[-1][0]) == "tf.data.Dataset.range"
+            first = all(last_name(each.func) not in _MAPS for each, _ in stages[index + 1 :])
+            draw = _draw(module, stage.args[0])
+            # What is drawn for a number is the data, which may be meant to stay.
+            if draw and not (numbers and first and "image" not in module.dotted(draw)):
+                return draw
+    return None
+
+
+def _stages(
+    module: Module,
+    node: ast.expr | None,
+    entered: Entered = (),
+    path: tuple[int, ...] = (),
+    depth: int = 0,
+) -> Iterator[tuple[ast.Call, Entered]]:
+    """Yield the calls through which a dataset may come, the last one first."""
+    onward: list[tuple[ast.expr | None, Entered, tuple[int, ...]]] = []
+    match node if depth < _DEEPEST else None:
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) as call if name in OF_DATASETS:
+            yield call, entered
+            meant = module.follow(argument(call, 0)) if name == "apply" else None
+            inside = meant and (meant.filled([owner], {}), *entered)
+            results = module.returned[meant.function] if meant else []
+            onward += [(each, inside, ()) for each in results] if inside else [(owner, entered, ())]
+        case ast.Call() as call if meant := module.follow(call.func):
+            named = {each.arg: each.value for each in call.keywords}
+            inside = (meant.filled(call.args, named), *entered)
+            onward += [(each, inside, path) for each in module.returned[meant.function]]
+        case ast.Call() as call:
+            joined = call.args if module.called(call) in _JOINS else []
+            onward += [(each, entered, ()) for each in joined]
+            yield call, entered
+        case ast.Tuple(elts=several) | ast.List(elts=several):
+            chosen = several[path[0] :][:1] if path else several
+            onward += [(each, entered, path[1:]) for each in chosen]
+        case ast.IfExp(body=first, orelse=second):
+            onward += [(first, entered, path), (second, entered, path)]
+        case ast.Name() as name:
+            for value, through, part in _bound(module, name, entered):
+                onward.append((value, through, (*part, *path)))
+    for value, through, part in onward:
+        yield from _stages(module, value, through, part, depth + 1)
+
+
+def _bound(
+    module: Module, name: ast.Name, entered: Entered
+) -> Iterator[tuple[ast.expr | None, Entered, tuple[int, ...]]]:
+    """Yield what a name may stand for where it is read, up to what certainly binds it."""
+    bindings = module.bindings_of(name)
+    here = module.position(module.statement_of(name) or name)
+    before = [each for each in bindings if module.position(each.node) < here]
+    for each in sorted(before or bindings[:1], key=lambda it: module.position(it.node))[::-1]:
+        if isinstance(each.node, ast.arg):
+            yield from ((it, entered[1:], ()) for it in _given(module, each.node, entered))
+        elif each.is_assigned and _agree(module, name, each.node):
+            yield each.value, entered, each.path
+        if module.binding_at(name, [each]):
+            return
+
+
+def _given(module: Module, parameter: ast.arg, entered: Entered) -> list[ast.expr | None]:
+    if entered and entered[0].function is module.function_with(parameter):
+        found = entered[0].give(parameter)
+        return [found[0]] if found else []
+    return [value for value, _ in module.given(parameter)]
+
+
+def _branches(module: Module, node: ast.AST) -> dict[ast.If, bool]:
+    """Return the conditions around a node in its function, each with whether it must hold."""
+    around: dict[ast.If, bool] = {}
+    for each, part in module.up(node):
+        if isinstance(each, Function):
+            break
+        if isinstance(each, ast.If) and part is not each.test:
+            around[each] = part in each.body
+    return around
+
+
+def _agree(module: Module, one: ast.AST, other: ast.AST) -> bool:
+    """Return whether no condition excludes one of two nodes where the other one runs."""
+    first, second = _branches(module, one), _branches(module, other)
+    return all(second.get(each, holds) is holds for each, holds in first.items())
+
+
+def _meet(module: Module, cache: ast.Call, stage: ast.Call, entered: Entered) -> bool:
+    """Return whether a stage runs wherever a cache does, or the other way round."""
+    if not _agree(module, cache, stage):
+        return False
+    first, second = _branches(module, cache), _branches(module, stage)
+    if module.function_of(cache) is module.function_of(stage):
+        return not (first.keys() - second.keys() and second.keys() - first.keys())
+    return all(holds and _is_true(module, each.test, entered) for each, holds in second.items())
+
+
+def _is_true(module: Module, test: ast.expr, entered: Entered) -> bool:
+    """Return whether a condition is a parameter for which a call gives something true."""
+    binding = module.only(test)
+    if binding is None or not isinstance(binding.node, ast.arg) or not entered:
+        return False
+    return any(bool(module.constant(it)) for it in _given(module, binding.node, entered))
+
+
+def _draw(module: Module, given: ast.expr) -> ast.expr | None:
+    """Return what of a function that is given to `map` draws: an operation, or a layer."""
+    if module.called(given) == "functools.partial" and isinstance(given, ast.Call):
+        given = given.args[0] if given.args else given
+    function = module.meant(given) or module.method(module.class_of(given), "call")
+    if function is None:
+        return given if _draws(module, given) or _is_random(module, given) else None
+    taken = {each.arg for each in module.walk(function.args) if isinstance(each, ast.arg)}
+    if not any(module.inside(it, function) for each in taken for it in module.loads[each]):
+        return None  # It makes data of nothing.
+    functions = module.all_called([function])
+    found = {call for each in functions for call in module.calls_in(each)}
+    own = (module.method(module.class_of(each.func), "call") for each in found)
+    found |= {call for each in own if each for call in module.calls_in(each)}
+    python = [argument(each, 0, "func") for each in found if module.called(each) in _PYTHON_CALLS]
+    in_python = module.all_called(map(module.meant, python))
+    for call in sorted(found, key=module.position):
+        if _draws(module, call.func) or _is_random_call(module, call):
+            return call.func
+        if module.function_of(call) in in_python and _draws_in_python(module, call.func):
+            return call.func
+    return None
+
+
+def _draws(module: Module, func: ast.expr) -> bool:
+    dotted = module.dotted(func).replace("tf.compat.v1.", "tf.")
+    of_generator = isinstance(func, ast.Attribute) and _is_made_by(module, func.value, _GENERATORS)
+    return bool(DRAWS.fullmatch(dotted) or _ALSO_DRAWS.fullmatch(dotted)) or of_generator
+
+
+def _draws_in_python(module: Module, func: ast.expr) -> bool:
+    own = isinstance(func, ast.Attribute) and _is_made_by(module, func.value, _PYTHON_GENERATORS)
+    return own or bool(_PYTHON_DRAWS.fullmatch(module.dotted(func)))
+
+
+def _is_made_by(module: Module, node: ast.expr, names: re.Pattern[str]) -> bool:
+    return any(names.fullmatch(module.called(part.node)) for part in module.origins(node))
+
+
+def _is_random_call(module: Module, call: ast.Call) -> bool:
+    training = argument(call, 1, "training")
+    on = training is None or module.constant(training) is True
+    return on and _is_random(module, call.func)
+
+
+def _is_random(module: Module, layer: ast.expr) -> bool:
+    """Return whether a layer, or a model of layers, draws where it is called."""
+    if module.dotted(layer) or not any(_LAYERS.fullmatch(module.called(it)) for it in module.calls):
+        return False
+    added = (module.parents[it] for it in module.attributes["add"] if _is_same(module, it, layer))
+    parts = [layer, *(it for each in added if isinstance(each, ast.Call) for it in arguments(each))]
+    made_from = (each for part in parts for each in module.ingredients(part))
+    return any(_LAYERS.fullmatch(module.called(each)) for each in made_from)
+
+
+def _is_same(module: Module, member: ast.Attribute, name: ast.expr) -> bool:
+    bindings = module.bindings_of(name)
+    return bool(bindings) and module.bindings_of(member.value) is bindings
