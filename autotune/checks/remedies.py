@@ -19,7 +19,8 @@ from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
 _SIZES = (RuleKind.UNCOUNTED_CACHE, RuleKind.CACHE_TOO_LARGE, RuleKind.CACHE_BEYOND_DISK)
-_OF_CACHES = (RuleKind.UNREPEATABLE_CACHE, RuleKind.LATE_CACHE, RuleKind.OWN_CACHE, *_SIZES)
+_OWN = (RuleKind.OWN_CACHE, RuleKind.FROZEN_CACHE)
+_OF_CACHES = (RuleKind.UNREPEATABLE_CACHE, RuleKind.LATE_CACHE, *_OWN, *_SIZES)
 
 
 class Remedy(StrEnum):

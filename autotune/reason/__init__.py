@@ -352,6 +352,7 @@ class RuleKind(StrEnum):
     UNREPEATABLE_CACHE = "unrepeatable cache"
     LATE_CACHE = "late cache"
     OWN_CACHE = "own cache"
+    FROZEN_CACHE = "frozen cache"
     UNCOUNTED_CACHE = "uncounted cache"
     CACHE_TOO_LARGE = "cache too large"
     CACHE_BEYOND_DISK = "cache beyond disk"

@@ -170,6 +170,8 @@ def why_uncached(facts: WorkloadFacts) -> Rule | None:
     if facts.handed:
         late = any(each.change is Change.EXAMPLES for each in facts.handed)
         return Rule(kind=RuleKind.LATE_CACHE) if late else None
+    if facts.frozen_stage:
+        return Rule(kind=RuleKind.FROZEN_CACHE, text=facts.frozen_stage)
     if facts.cached:
         return Rule(kind=RuleKind.OWN_CACHE)
     if not facts.repeatable and not facts.shuffle_buffer:

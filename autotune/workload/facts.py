@@ -201,6 +201,9 @@ class DataFacts(Value):
     """The most workers between which the input's files can be divided; 0 where there are none."""
     cached: bool = False
     """Whether the dataset factory's own pipeline holds a cache, which the first epoch fills."""
+    frozen_stage: str = ""
+    """A stage before that cache that draws, by the name of its class: every epoch gets what it
+    drew in the first one. Empty where there is none."""
     prefetched: int = 0
     """Examples that its own stages may hold ready before the first step."""
     first_pass: InputPass | None = None

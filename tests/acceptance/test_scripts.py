@@ -80,6 +80,15 @@ def test_its_strategy_gives_way_and_its_epochs_stay(tuned: Tuned, folder: Path) 
     assert trained == {"updates": 3 * 63, "validated": 3, "evaluated": 2}
 
 
+def test_the_plan_tells_what_a_cache_of_the_script_freezes(run: Run) -> None:
+    """Its pictures are flipped before the cache: the stage is named, and nothing is searched."""
+    plan = run("tune", FIELD / "doctor" / "augmented_before_cache.py", "--dry-run")
+    assert plan.returncode == 0, plan.stderr
+    said = " ".join((plan.stdout + plan.stderr).split())
+    assert "a cache of its own after a random stage (Map), so every epoch gets" in said
+    assert "dataset_fn keeps" not in said
+
+
 def test_a_notebook_is_tuned_and_its_program_runs_to_the_end(tuned: Tuned, folder: Path) -> None:
     """Its own batch is tried first, trials write nothing, and the program goes on."""
     found = tuned("train.ipynb", *NO_CHOICE, *counted(1, 400))

@@ -61,7 +61,10 @@ def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | Non
         if last_name(stage.func) in _MAPS and stage.args and _meet(module, cache, stage, entered):
             numbers = module.called(stages[-1][0]) == "tf.data.Dataset.range"
             first = all(last_name(each.func) not in _MAPS for each, _ in stages[index + 1 :])
-            draw = _draw(module, stage.args[0])
+            named = [
+                it.node for it in module.origins(stage.args[0]) if isinstance(it.node, ast.expr)
+            ]
+            draw = next(filter(None, (_draw(module, each) for each in named)), None)
             # What is drawn for a number is the data, which may be meant to stay.
             if draw and not (numbers and first and "image" not in module.dotted(draw)):
                 return draw

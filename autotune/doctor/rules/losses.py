@@ -134,8 +134,11 @@ def _is_share(module: Module, node: ast.expr) -> bool:
     if _is_divided(module, node) or (size is not None and _is_batch_of_all(module, size)):
         return True
     match node:
-        case ast.Call(func=ast.Attribute(attr="compute_loss")) if module.has_keras_3:
-            return not _results(module, node.func)
+        case ast.Call(func=ast.Attribute(value=ast.Name() as model, attr="compute_loss")):
+            own = any(getattr(each, "name", "") == "compute_loss" for each in module.functions)
+            owner = module.class_of(model)
+            keras = owner and module.class_kind(owner) is Kind.MODEL
+            return bool(keras) and module.has_keras_3 and not own
         case ast.BinOp(left, op, right):
             divided = _divided(module, left, op, right)
     last = module.binding_at(node, module.bindings_of(node))

@@ -21,6 +21,7 @@ from autotune.engine.child.passes import (
 from autotune.engine.child.repeatability import (
     Randomness,
     changes,
+    frozen,
     holds_cache,
     prefetched,
     runs_python,
@@ -129,7 +130,7 @@ class InspectedDataset:
     def facts(self, patience: float) -> dict[str, Any]:
         most, patience = patience, min(patience, _COUNTING_SECONDS)
         examples = self._taken.size
-        cached, python, ready = _stages_of(self._dataset, examples)
+        cached, frozen_stage, python, ready = _stages_of(self._dataset, examples)
         # First, because any other pass may fill a cache.
         least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
@@ -150,6 +151,7 @@ class InspectedDataset:
             "file_shards": shards.values[-1] if shards.values else 0,
             "uncertain": [name for name, is_so in uncertain.items() if is_so],
             "cached": cached,
+            "frozen_stage": frozen_stage,
             "prefetched": ready,
             **read,
         }
@@ -207,11 +209,12 @@ def _ordered(spec: Any) -> Any:
     return tuple(map(_ordered, spec)) if type(spec) is tuple else spec
 
 
-def _stages_of(dataset: Any, size: int) -> tuple[bool, bool, int]:
+def _stages_of(dataset: Any, size: int) -> tuple[bool, str, bool, int]:
     try:
-        return holds_cache(dataset), runs_python(dataset), prefetched(dataset, size)
+        cached, frozen_stage = holds_cache(dataset), frozen(dataset)
+        return cached, frozen_stage, runs_python(dataset), prefetched(dataset, size)
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
-        return False, False, 0
+        return False, "", False, 0
 
 
 def _first(dataset: Any) -> Any:

@@ -50,6 +50,13 @@ def holds_cache(dataset: Any) -> bool:
     return any(_name(each) == "Cache" for each in _stages(dataset))
 
 
+def frozen(dataset: Any) -> str:
+    """Return a stage below a cache that draws what the cache then keeps, but for an order."""
+    caches = (each for each in _stages(dataset) if _name(each) == "Cache")
+    below = (stage for cache in caches for stage in _stages(cache) if _draws(stage))
+    return next((name for each in below if (name := _name(each)) != "Shuffle"), "")
+
+
 def prefetched(dataset: Any, size: int) -> int:
     """Return the examples that the stages of a dataset may hold ready, where they have a number."""
     total = 0

@@ -359,6 +359,20 @@ def test_the_stage_that_is_random_is_found(
 
 
 @pytest.mark.parametrize(
+    ("expression", "stage"),
+    [
+        (f"{ONES}.map({NOISE}).cache().shuffle(8)", "Map"),
+        (f"{ONES}.cache().map({NOISE})", ""),
+        (f"{ONES}.shuffle(8).cache()", ""),
+        (f"{ONES}.map({NOISE})", ""),
+    ],
+)
+def test_what_a_cache_freezes_is_found(inspect: Inspect, expression: str, stage: str) -> None:
+    """Examples that are drawn before it, not their order."""
+    assert inspect(dataset(expression)).frozen_stage == stage
+
+
+@pytest.mark.parametrize(
     ("change", "repeatable"),
     [
         ("np.random.random() < 0", False),

@@ -126,6 +126,11 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
         ({"cache": ["off", "memory"]}, {"handed": (VARYING,)}, "hands to `cache` differs"),
         ({"cache": ["off", "memory"]}, {"cached": True}, "a cache of its own"),
         (
+            {"cache": ["off", "memory"]},
+            {"cached": True, "frozen_stage": "ParallelMap"},
+            "after a random stage (ParallelMap), so every epoch gets what was drawn in the first",
+        ),
+        (
             {"cache": ["off", "memory", "file"]},
             {"example_bytes": 2**20},
             "too much to cache on the free disk",

@@ -37,6 +37,10 @@ class Augment:
     def apply(self, image, label):
         return crop(image, label, self.size)
 dataset.map(Augment(8).apply).cache()  # <- here
+data = dataset
+for change in [resize, crop]:
+    data = data.map(change)
+data.cache()  # <- here
 #: every way to draw
 def jitter(image):
     return image + tf.random.normal(tf.shape(image))
