@@ -112,9 +112,14 @@ def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
     for call, _ in module.methods(Kind.STRATEGY, "reduce"):
         how, value = argument(call, 0, "reduce_op"), argument(call, 1, "value")
         if value and how and "MEAN" in (last_name(how), module.constant(how)):
-            for each in _terms(module, value, sums=False):
+            binding = module.only(value)
+            path = binding.path if binding and binding.is_assigned else ()
+            whole = binding.value if path and binding and binding.value else value
+            for each in _terms(module, whole, sums=False):
                 run = module.runs.get(each) if isinstance(each, ast.Call) else None
-                yield from ((call, call.func, it) for it in module.returned[run][:1])
+                for result in module.returned[run][:1]:
+                    several = result.elts if isinstance(result, ast.Tuple) and path else [result]
+                    yield call, call.func, several[path[0] if path else 0]
 
 
 def _returned(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:

@@ -73,6 +73,13 @@ def step(x, y):
 loss = strategy.reduce("MEAN", train(x, y), axis=None)  # <- here
 results = train(x, y)
 loss = strategy.reduce(tf.distribute.ReduceOp.MEAN, results, axis=None)  # <- here
+#: one of several results
+def step(x, y):
+    outputs = model(x)
+    return outputs, tf.nn.compute_average_loss(each_loss(y, outputs))
+outputs, losses = strategy.run(step, args=(x, y))
+outputs = strategy.reduce("MEAN", outputs, axis=0)
+loss = strategy.reduce("MEAN", losses, axis=None)  # <- here
 #: steps of Keras, to train and to test
 class Net(keras.Model):
     def __init__(self):
