@@ -28,9 +28,12 @@ _PYTHON_DRAWS = re.compile(
 _PYTHON_GENERATORS = re.compile(r"numpy\.random\.(default_rng|RandomState)|random\.Random")
 _KEPT = re.compile(r"(^|_)(val|valid|validation|test|eval|dev)(_|$)")
 """In the name of a dataset that is meant to stay as it is."""
-_DEEPEST = 40
+_MOST = 400
+"""Steps after which a dataset is followed back no further."""
 Entered = tuple[Meant, ...]
 """The functions of the module that have led to a node, the last one first, with what each got."""
+Step = tuple[ast.expr | None, Entered, tuple[int, ...]]
+"""An expression, how it was reached, and which part of it is meant."""
 
 
 @rule
@@ -71,45 +74,47 @@ def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | Non
     return None
 
 
-def _stages(
-    module: Module,
-    node: ast.expr | None,
-    entered: Entered = (),
-    path: tuple[int, ...] = (),
-    depth: int = 0,
-) -> Iterator[tuple[ast.Call, Entered]]:
+def _stages(module: Module, dataset: ast.expr) -> Iterator[tuple[ast.Call, Entered]]:
     """Yield the calls through which a dataset may come, the last one first."""
-    onward: list[tuple[ast.expr | None, Entered, tuple[int, ...]]] = []
-    match node if depth < _DEEPEST else None:
+    waiting: list[Step] = [(dataset, (), ())]
+    passed: set[Step] = set()
+    while waiting and len(passed) < _MOST:
+        step = waiting.pop()
+        if step not in passed:
+            passed.add(step)
+            node, entered, _ = step
+            if isinstance(node, ast.Call) and module.follow(node.func) is None:
+                yield node, entered
+            waiting += [*_before(module, *step)][::-1]
+
+
+def _before(
+    module: Module, node: ast.expr | None, entered: Entered, path: tuple[int, ...]
+) -> Iterator[Step]:
+    """Yield what a dataset may be made from, by one step."""
+    match node:
         case ast.Call(func=ast.Attribute(value=owner, attr=name)) as call if name in OF_DATASETS:
-            yield call, entered
             meant = module.follow(argument(call, 0)) if name == "apply" else None
-            inside = meant and (meant.filled([owner], {}), *entered)
-            results = module.returned[meant.function] if meant else []
-            onward += [(each, inside, ()) for each in results] if inside else [(owner, entered, ())]
+            inside = (meant.filled([owner], {}), *entered) if meant else entered
+            results = module.returned[meant.function] if meant else [owner]
+            yield from ((each, inside, ()) for each in results)
         case ast.Call() as call if meant := module.follow(call.func):
             named = {each.arg: each.value for each in call.keywords}
             inside = (meant.filled(call.args, named), *entered)
-            onward += [(each, inside, path) for each in module.returned[meant.function]]
-        case ast.Call() as call:
-            joined = call.args if module.called(call) in _JOINS else []
-            onward += [(each, entered, ()) for each in joined]
-            yield call, entered
+            yield from ((each, inside, path) for each in module.returned[meant.function])
+        case ast.Call() as call if module.called(call) in _JOINS:
+            yield from ((each, entered, ()) for each in call.args)
         case ast.Tuple(elts=several) | ast.List(elts=several):
             chosen = several[path[0] :][:1] if path else several
-            onward += [(each, entered, path[1:]) for each in chosen]
+            yield from ((each, entered, path[1:]) for each in chosen)
         case ast.IfExp(body=first, orelse=second):
-            onward += [(first, entered, path), (second, entered, path)]
+            yield from ((first, entered, path), (second, entered, path))
         case ast.Name() as name:
             for value, through, part in _bound(module, name, entered):
-                onward.append((value, through, (*part, *path)))
-    for value, through, part in onward:
-        yield from _stages(module, value, through, part, depth + 1)
+                yield value, through, (*part, *path)
 
 
-def _bound(
-    module: Module, name: ast.Name, entered: Entered
-) -> Iterator[tuple[ast.expr | None, Entered, tuple[int, ...]]]:
+def _bound(module: Module, name: ast.Name, entered: Entered) -> Iterator[Step]:
     """Yield what a name may stand for where it is read, up to what certainly binds it."""
     bindings = module.bindings_of(name)
     here = module.position(module.statement_of(name) or name)
@@ -117,8 +122,11 @@ def _bound(
     for each in sorted(before or bindings[:1], key=lambda it: module.position(it.node))[::-1]:
         if isinstance(each.node, ast.arg):
             yield from ((it, entered[1:], ()) for it in _given(module, each.node, entered))
-        elif each.is_assigned and _agree(module, name, each.node):
+        elif each.is_assigned and each.value and _agree(module, name, each.node):
             yield each.value, entered, each.path
+            # What the name was before is reached through a value that reads it.
+            if any(getattr(it, "id", "") == name.id for it in module.walk(each.value)):
+                return
         if module.binding_at(name, [each]):
             return
 

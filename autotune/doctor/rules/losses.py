@@ -118,8 +118,11 @@ def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
             for each in _terms(module, whole, sums=False):
                 run = module.runs.get(each) if isinstance(each, ast.Call) else None
                 for result in module.returned[run][:1]:
-                    several = result.elts if isinstance(result, ast.Tuple) and path else [result]
-                    yield call, call.func, several[path[0] if path else 0]
+                    several = (
+                        result.elts if isinstance(result, ast.Tuple) else [result] * (not path)
+                    )
+                    chosen = several[path[0] :][:1] if path else [result]
+                    yield from ((call, call.func, each) for each in chosen)
 
 
 def _returned(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:

@@ -28,6 +28,7 @@ def train_step(batch):
     return strategy.run(train, args=(batch,))
 def work():
     ds.apply(counter)
+    ds.cache()
 for _ in range(4):
     threading.Thread(target=work).start()
 for batch in strategy.experimental_distribute_dataset(ds):
