@@ -28,21 +28,18 @@ STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 KINDS = [
     *(
         (each, "")
-        * (
-            (each, "")
-            for each in (
-                batches,
-                beside,
-                frozen,
-                parts,
-                replicas,
-                seeds,
-                shares,
-                threads,
-                twice,
-                weights,
-            )
-        ),
+        for each in (
+            batches,
+            beside,
+            frozen,
+            parts,
+            replicas,
+            seeds,
+            shares,
+            threads,
+            twice,
+            weights,
+        )
     ),
     (batches, "WHOLE_"),
     *((replicas, each) for each in ("INSIDE_", "CREATED_")),
