@@ -362,6 +362,7 @@ class RuleKind(StrEnum):
     ALONE = "alone"
     CARRIED_STATE = "carried state"
     BUILT_IN_BATCH = "built-in batch"
+    SUMMED_LOSS = "summed loss"
     ACCUMULATION = "accumulation"
     EAGER = "eager"
     UNCOMPILABLE = "uncompilable"

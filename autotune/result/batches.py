@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.reason import Outcome
-from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE
+from autotune.reason import Outcome, Rule, RuleKind
+from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE, rule_text
 from autotune.result.data import ResultData
 from autotune.result.leaderboard import ITSELF, Entry
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
@@ -95,6 +95,9 @@ def gain(arms: Arms, learning: Learning) -> Gain | None:
 def learning_lines(result: ResultData) -> Iterator[str]:
     """Yield what is known of other batch sizes; nothing where all configurations have one."""
     known = result.facts.learning
+    if result.facts.summed_loss:
+        why = rule_text(Rule(kind=RuleKind.SUMMED_LOSS))
+        yield f"Only a global batch of {result.config.global_batch} was tried: {why}."
     if known is None or result.options.global_batch:
         return
     size, source = own_batch(result.facts)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from autotune.face import for_face
 from autotune.plan import Plan, StrategyPlan, times_in_words
+from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result.answer import settings, summary
 from autotune.result.data import ResultData
@@ -24,7 +25,7 @@ from autotune.result.files import MEANINGS, written
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size
-from autotune.workload import FitFacts, WorkloadFacts
+from autotune.workload import BatchSource, FitFacts, WorkloadFacts, own_batch
 
 HEAD = "bold dim"
 """How headings look."""
@@ -116,6 +117,8 @@ def _head(plan: Plan) -> Text:
     head.append(_facts(plan.facts), style="dim")
     if plan.facts.fit:
         head.append(f"\n{fit_in_words(plan.facts.fit)}", style="dim")
+    if plan.facts.summed_loss:
+        head.append(f"\nThe global batch stays: {_why_it_stays(plan.facts)}.", style="dim")
     return head
 
 
@@ -128,6 +131,13 @@ def _facts(facts: WorkloadFacts) -> str:
     updates = f"an update sees {steps} batches" if steps > 1 else ""
     model = f"a model of {facts.weights:,} weights"
     return "; ".join(filter(None, [examples, model, facts.optimizer, updates, facts.loss]))
+
+
+def _why_it_stays(facts: WorkloadFacts) -> str:
+    why, (size, source) = rule_text(Rule(kind=RuleKind.SUMMED_LOSS)), own_batch(facts)
+    if source is not BatchSource.KERAS:
+        return why
+    return f"{why}; where yours is not {size}, --global-batch (global_batch) names it"
 
 
 def _how_many(facts: WorkloadFacts) -> str:

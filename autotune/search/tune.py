@@ -18,6 +18,7 @@ from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
 from autotune.reason import Rule, RuleKind
+from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
@@ -42,7 +43,7 @@ from autotune.space.origin import choices, origins
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import strategy
 from autotune.trial import Trial
-from autotune.workload import WorkloadFacts
+from autotune.workload import BatchSource, WorkloadFacts, own_batch
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
 
@@ -323,8 +324,20 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
         UsageError: Another one was asked for.
     """
     only = facts.fit and facts.fit.only_batch
+    own = own_batch(facts)
+    # Where nobody has said what the own batch is, the option says it.
+    if facts.summed_loss and not (options.global_batch and own.source is BatchSource.KERAS):
+        only = own.size
     if not only or options.global_batch == only:
         return options
+    if options.global_batch and facts.summed_loss:
+        why = rule_text(Rule(kind=RuleKind.SUMMED_LOSS))
+        raise UsageError(
+            f"A global batch of {options.global_batch} instead of {only} cannot be tried: {why}.",
+            "Omit global_batch (--global-batch), or take the mean over the batch: in a train_step "
+            "by tf.nn.compute_average_loss without global_batch_size, of a loss of Keras by "
+            'reduction="sum_over_batch_size".',
+        )
     if options.global_batch:
         raise UsageError(
             f"The script can only train with its own batches of {only}, not with a global batch of "

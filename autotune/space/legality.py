@@ -14,9 +14,9 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.plain import Change
 from autotune.reason import Rule, RuleKind
-from autotune.strategies import strategy
+from autotune.strategies import strategy, update_batch
 from autotune.value import Scalar
-from autotune.workload import WorkloadFacts, own_batch
+from autotune.workload import BatchSource, WorkloadFacts, own_batch
 
 CACHE_SHARE = 0.25
 """Of the machine's memory, at most this share may hold cached examples."""
@@ -74,7 +74,11 @@ class Situation:
         facts, mine = self.facts, configuration.per_replica_batch
         if facts.built_in_batch not in (None, mine):
             return Rule(kind=RuleKind.BUILT_IN_BATCH, figure=facts.built_in_batch)
-        if facts.carried_state and mine != own_batch(facts, self.options.global_batch).size:
+        own, source = own_batch(facts, self.options.global_batch)
+        known = source is not BatchSource.KERAS
+        if facts.summed_loss and known and update_batch(configuration) != own:
+            return Rule(kind=RuleKind.SUMMED_LOSS)
+        if facts.carried_state and mine != own:
             return Rule(kind=RuleKind.CARRIED_STATE, text=facts.carried_state)
         return None
 

@@ -67,8 +67,6 @@ class Unpredictable(StrEnum):
 
     OWN_STEP = "own step"
     """The model has a `train_step` of its own."""
-    SUMMED_LOSS = "summed loss"
-    """The loss is the sum over a batch, so a larger batch takes larger steps."""
     CLIPPED = "clipped"
     """More than half of the gradients are clipped, so a step does not grow with the rate."""
     ACCUMULATED = "accumulated"

@@ -153,6 +153,9 @@ class ModelFacts(Value):
     built_in_batch: int | None = None
     """The size of batches with whose half the model cannot be trained, because it is built into it;
     None where any will do."""
+    summed_loss: bool = False
+    """Whether the loss is a sum over the batch, or one divided by a constant: with twice as many
+    examples its gradients are twice as large."""
     carried_state: str = ""
     """The layer that says that it carries state from one batch to the next, such as a recurrent one
     with `stateful`; empty where none does."""

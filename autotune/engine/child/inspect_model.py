@@ -1,6 +1,7 @@
 """Inspects what a model factory gave, or what a script trains.
 
-That includes what ties a model to its batches: state that it carries on, a size that is built in.
+That includes what ties a model to its batches: state that it carries on, a size that is built in,
+a loss that grows with them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from autotune.engine.child.returned import class_of
 from autotune.engine.failure import ERROR, describe
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.library.keras_training import optimizers_of
+
+_DRAWS = 3
+"""Further looks at gradients whose scale is not clear at once, as random layers make it."""
 
 
 class InspectedModel:
@@ -43,6 +47,8 @@ class InspectedModel:
         self._used: list[str] = []
         """Classes of the optimizers that made the step that was tried."""
         self._loss = ""
+        self._squares: dict[int, Any] = {}
+        """Sums of squares of gradients, by the optimizers that were given them."""
         eager = bool(model.run_eagerly or tf.config.functions_run_eagerly())
         self._tried: dict[str, Any] = {
             "eager": eager,
@@ -50,6 +56,10 @@ class InspectedModel:
             "uncompilable": "",
             "operations": 0,
             "built_in_batch": None,
+            # A guess, until it is tried.
+            "summed_loss": any(
+                getattr(each, "reduction", None) == "sum" for each in tf.nest.flatten(model.loss)
+            ),
         }
 
     @property
@@ -91,7 +101,7 @@ class InspectedModel:
             rows, found = _rows_of(batch) or 1, self._tried
             found["operations"] = self._traced(batch)
             found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
-            found["built_in_batch"] = None if rows < 2 or self._takes_half(batch, rows) else rows
+            self._look_at_sizes(batch, rows)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -104,13 +114,37 @@ class InspectedModel:
             return f"{error['kind']}{where}"
         return ""
 
-    def _takes_half(self, batch: Any, rows: int) -> bool:
+    def _look_at_sizes(self, batch: Any, rows: int) -> None:
+        """Find out what other batches would change: nothing can be trained, or at another scale."""
+        if rows < 2:
+            return
         half = tf.nest.map_structure(lambda each: each[: rows // 2], batch)
+        twice = tf.nest.map_structure(lambda each: tf.concat([each, each], 0), half)
+        kept = [(each, each.numpy()) for each in self.model.variables]
+        factors = []
+        for _ in range(1 + _DRAWS):
+            one, two = (self._gradients(each, kept) for each in (half, twice))
+            if one is None or two is None:
+                self._tried["built_in_batch"] = rows if one is None else None
+                return
+            # With several optimizers a single loss of another scale is enough.
+            factors.append(max((two[each] / one[each] for each in one if one[each]), default=1.0))
+            if min(abs(factors[0] - 1), abs(factors[0] - 2)) < 0.1:
+                break
+        # Duplicates double a sum and leave a mean as it is; random numbers lie between.
+        self._tried["summed_loss"] = bool(np.mean(factors) > 1.25)
+
+    def _gradients(self, batch: Any, weights: list[tuple[Any, Any]]) -> dict[int, float] | None:
+        """Return the norms of the gradients of a step from these weights; None where it fails."""
+        for variable, value in weights:
+            variable.assign(value)
+        for square in self._squares.values():
+            square.assign(0.0)
         try:
-            self.model.fit(tf.data.Dataset.from_tensors(half), verbose=0)
+            self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except Exception:  # noqa: BLE001 - whatever it is, the whole batch has raised nothing
-            return False
-        return True
+            return None
+        return {key: float(square.numpy()) ** 0.5 for key, square in self._squares.items()}
 
     def _traced(self, batch: Any) -> int:
         """Return how many operations the forward pass has, which is quickly traced."""
@@ -145,8 +179,9 @@ class InspectedModel:
         self._loss = _loss_name(self.model.loss)
 
     def _listen(self) -> None:
-        """Note which gradients are dense: replicas exchange of the others only the rows used."""
+        """Note the gradients, and which are dense: of others replicas exchange the rows used."""
         for each in {id(each): each for each in optimizers_of(self.model)}.values():
+            self._squares[id(each)] = tf.Variable(0.0, trainable=False)
             each.apply = self._noting(each, each.apply)
 
     def _noting(self, optimizer: Any, apply: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,9 +191,18 @@ class InspectedModel:
             for index, grad in enumerate(grads):
                 if isinstance(grad, tf.Tensor):
                     self._dense[id(optimizer), index] = _weight_bytes(grad)
+            squares = [_square(each) for each in grads if each is not None]
+            self._squares[id(optimizer)].assign_add(tf.add_n(squares))
             return apply(grads, *args, **kwargs)
 
         return noting
+
+
+def _square(gradient: Any) -> Any:
+    if isinstance(gradient, tf.IndexedSlices):  # Rows may come more than once, and count together.
+        rows, places = tf.unique(gradient.indices)
+        gradient = tf.math.unsorted_segment_sum(gradient.values, places, tf.size(rows))
+    return tf.reduce_sum(tf.square(tf.cast(gradient, tf.float32)))
 
 
 def _makes_own_function(model: Any) -> bool:

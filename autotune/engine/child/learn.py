@@ -140,9 +140,6 @@ def unpredictable(model: Any) -> Unpredictable | None:
         return Unpredictable.ACCUMULATED
     if not is_scheduled(model) and isinstance(optimizer.get_config()["learning_rate"], dict):
         return Unpredictable.SCHEDULED
-    losses = tf.nest.flatten(model.loss)
-    if any(getattr(each, "reduction", None) == "sum" for each in losses):
-        return Unpredictable.SUMMED_LOSS
     return None
 
 

@@ -31,6 +31,58 @@ PAIRS = """
 def pairs(_, found):
     return ops.mean((found - tf.reshape(tf.range(12.0), (12, 1))) ** 2)
 """
+STEPS = """
+class Pair(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.make = keras.Sequential([keras.Input((5,)), layers.Dense(24), layers.Reshape((6, 4))])
+        self.judge = keras.Sequential(
+            [keras.Input((6, 4)), layers.Flatten(), layers.Dropout(0.3), layers.Dense(1)]
+        )
+        self.makes, self.judges = (keras.optimizers.Adam() for _ in range(2))
+
+    {decorator}
+    def train_step(self, data):
+        x, size = data[0], tf.shape(data[0])[0]
+        noise, same = tf.random.normal((size, 5)), keras.losses.BinaryCrossentropy(reduction=None)
+        with tf.GradientTape(persistent=True) as tape:
+            made = self.make(noise, training=True)
+            real, faked = (tf.sigmoid(self.judge(each, training=True)) for each in (x, made))
+            wrong = same(tf.ones((size, 1)), real) + same(tf.zeros((size, 1)), faked)
+            judged = {judged}
+            fooled = tf.reduce_mean(same(tf.ones((size, 1)), faked))
+        for optimizer, loss, part in (
+            (self.judges, judged, self.judge), (self.makes, fooled, self.make)
+        ):
+            found = tape.gradient(loss, part.trainable_variables)
+            optimizer.apply_gradients(zip(found, part.trainable_variables))
+        return {{"loss": judged}}
+
+model = Pair()
+model.compile()
+model.fit(x, y, batch_size=32)
+"""
+WORDS = """
+words = np.random.randint(0, 9, (96, 6))
+model = keras.Sequential([layers.Embedding(9, 4), layers.Flatten(), layers.Dense(1)])
+model.compile("adam", {loss})
+model.fit(words, y, batch_size=32)
+"""
+AVERAGE = "tf.nn.compute_average_loss(wrong{})"
+SUMMED = [
+    STEPS.format(decorator="", judged=AVERAGE.format(", global_batch_size=32")),
+    STEPS.format(decorator="@tf.function", judged="tf.reduce_sum(wrong) / 32"),
+    WORDS.format(loss="lambda y, found: ops.sum((y - found) ** 2) / 32"),
+    WORDS.format(loss="keras.losses.MeanAbsoluteError(reduction='sum')"),
+]
+AVERAGED = [
+    STEPS.format(decorator="", judged=AVERAGE.format("")),
+    STEPS.format(
+        decorator="@tf.function", judged="tf.reduce_sum(wrong) / tf.cast(size, 'float32')"
+    ),
+    WORDS.format(loss="lambda y, found: ops.mean((y - found) ** 2)"),
+    WORDS.format(loss="keras.losses.MeanAbsoluteError()"),
+]
 
 
 @pytest.fixture
@@ -108,3 +160,14 @@ def test_factories_are_tried_with_the_size_that_the_model_declares(
     )
     facts = engine.execute(InspectionRequest(in_module(tmp_path, text)))
     assert (facts.usual_batch, facts.built_in_batch, facts.carried_state) == (12, 12, "layer gru")
+
+
+@pytest.mark.parametrize(
+    ("text", "summed"), [*((each, True) for each in SUMMED), *((each, False) for each in AVERAGED)]
+)
+def test_a_loss_that_grows_with_the_batch_is_found(
+    inspect_script: Inspect, text: str, *, summed: bool
+) -> None:
+    """Duplicated examples double the gradients of a sum, whatever else in a step is random."""
+    facts = inspect_script(f"{HEAD}\n{text}")
+    assert (facts.summed_loss, facts.built_in_batch) == (summed, None)

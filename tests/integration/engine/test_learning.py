@@ -80,7 +80,6 @@ def test_gradients_that_are_known_are_found(learn: Learn) -> None:
     ("changed", "why"),
     [
         ({"kind": "Own"}, Unpredictable.OWN_STEP),
-        ({"loss": "keras.losses.MeanSquaredError(reduction='sum')"}, Unpredictable.SUMMED_LOSS),
         ({"optimizer": "keras.optimizers.SGD(0.0, clipnorm=1e-6)"}, Unpredictable.CLIPPED),
         (
             {"optimizer": "keras.optimizers.SGD(0.0, gradient_accumulation_steps=2)"},
