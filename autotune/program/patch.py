@@ -14,7 +14,14 @@ from difflib import unified_diff
 from typing import NamedTuple
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider, ScopeProvider
+from libcst import matchers
+from libcst.metadata import (
+    Assignment,
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    ScopeProvider,
+)
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
@@ -31,6 +38,9 @@ _WRITTEN = {
     *("xla", "cache", "prefetch", "intra_op_parallelism_threads"),
 }
 """Axes that a patch can write; any other that is away from its default needs the wrapper."""
+
+
+_BATCHES = matchers.Call(func=matchers.Attribute(attr=matchers.Name("batch")))
 
 
 class Patch(NamedTuple):
@@ -171,6 +181,8 @@ class _Edit(cst.CSTTransformer):
         self._of_arrays = self._fit.data is FitData.ARRAYS
         self._other_batch = chosen.global_batch != facts.usual_batch
         self._prefetches = not self._of_arrays and chosen.prefetch not in ("auto", 0)
+        self._own_batch = facts.usual_batch
+        self._number: cst.Integer | None = None
         self._compiles = self._batches = self._scopes = 0
 
     def check(self) -> None:
@@ -199,6 +211,46 @@ class _Edit(cst.CSTTransformer):
                 return scopes[0] is scopes[1]  # In the same function.
             node = self.get_metadata(ParentNodeProvider, node)
         return False
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: N802 - libcst's name
+        """Find the number behind the batch's name: whatever else has that name changes with it."""
+        given = [
+            argument.value
+            for call in matchers.findall(node, matchers.Call(func=matchers.Attribute()))
+            for index, argument in enumerate(cst.ensure_type(call, cst.Call).args)
+            if self._other_batch and self._is_batch(call, index, argument)
+        ]
+        if len(given) == 1 and isinstance(given[0], cst.Name):
+            self._number = self._number_of(given[0])
+
+    def _is_batch(self, call: cst.CSTNode, index: int, argument: cst.Arg) -> bool:
+        """Whether an argument says how large the batches of the training are."""
+        position = 2 if self._of_arrays else 0
+        if argument.keyword.value != "batch_size" if argument.keyword else index != position:
+            return False
+        if self._of_arrays:
+            return call in self._calls
+        return matchers.matches(call, _BATCHES) and self._is_of_data(call)
+
+    def _number_of(self, name: cst.Name) -> cst.Integer | None:
+        """Return the number that alone is given a name, if it is the own batch."""
+        scope = self.get_metadata(ScopeProvider, name)
+        places = [*scope[name.value]] if scope else []
+        node = places[0].node if len(places) == 1 and isinstance(places[0], Assignment) else None
+        target = node and self.get_metadata(ParentNodeProvider, node)
+        statement = target and self.get_metadata(ParentNodeProvider, target)
+        if not isinstance(target, cst.AssignTarget) or not isinstance(statement, cst.Assign):
+            return None
+        number = statement.value
+        mine = isinstance(number, cst.Integer) and number.evaluated_value == self._own_batch
+        return cst.ensure_type(number, cst.Integer) if mine else None
+
+    def leave_Integer(  # noqa: N802 - libcst's name
+        self, original_node: cst.Integer, updated_node: cst.Integer
+    ) -> cst.Integer:
+        if original_node is not self._number:
+            return updated_node
+        return updated_node.with_changes(value=str(self._chosen.global_batch))
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
         if original_node is not self._data or not self._prefetches:
@@ -278,7 +330,7 @@ class _Edit(cst.CSTTransformer):
     def _with_fit(self, node: cst.Call) -> cst.Call:
         if any(each.star == "**" for each in node.args):
             raise _Refused("The arguments of fit are collected elsewhere (**).")
-        if self._of_arrays and self._other_batch:
+        if self._of_arrays and self._other_batch and self._number is None:
             return with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=2)
         if self._prefetches and self._data is None:
             raise _Refused("The data of fit is none of its arguments.")
@@ -293,7 +345,7 @@ class _Edit(cst.CSTTransformer):
                 raise _Refused("The place of the cache before the shuffle is for you to choose.")
             cached = cst.parse_expression(f"{_code(function.value)}.cache()")
             node = node.with_changes(func=function.with_changes(value=cached))
-        if self._other_batch:
+        if self._other_batch and self._number is None:
             node = with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=0)
         return node
 

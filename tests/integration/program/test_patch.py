@@ -112,6 +112,29 @@ def test_the_input_is_changed_where_fit_has_it_from() -> None:
     assert "model.fit(train.prefetch(4), validation_data=held, epochs=2)" in text
 
 
+@pytest.mark.parametrize(
+    ("script", "data", "use"),
+    [
+        (ARRAYS, FitData.ARRAYS, ("fit(x, y, epochs=3)", "fit(x, y, SIZE, epochs=3)")),
+        (DATASET, FitData.DATASET, ("(100).batch(32)", "(100).batch(batch_size=SIZE)")),
+    ],
+    ids=["arrays", "dataset"],
+)
+def test_a_batch_with_a_name_is_changed_where_it_gets_it(
+    script: str, data: FitData, use: tuple[str, str]
+) -> None:
+    """So that all else that reckons with it stays true, and one that is reckoned is left alone."""
+    named = f"SIZE = 32\n{script.replace(*use)}rate = SIZE / 32\n"
+    chosen = ONE.but(per_replica_batch=128, steps_per_execution=2)
+    found, text = patched(named, chosen, data)
+    assert found.text.count("\n-SIZE = 32\n+SIZE = 128\n") == 1
+    assert use[1] in text
+    for other in ("SIZE = 8 * 4\n", "SIZE = 32\nSIZE += 0\n", "SIZE = 32\nSIZE = 32\n"):
+        _, text = patched(named.replace("SIZE = 32\n", other), chosen, data)
+        assert other in text
+        assert use[1].replace("SIZE", "128") in text
+
+
 def test_gpus_need_no_logical_devices() -> None:
     facts = WorkloadFacts(usual_batch=128, fit=FitFacts(line=8, of="model", data=FitData.DATASET))
     chosen = MIRRORED.but(reduction="one_device")
