@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from statistics import median
+from statistics import fmean, median
 
 from autotune.checks.experiment import MANY_STEPS, Experiment, Seconds, Terms, Timings
 from autotune.config import Configuration
@@ -60,7 +60,7 @@ class Share(Value):
 
     part: Part
     share: Interval
-    """Of the step's time. Its ends may lie below zero, as far as the noise allows."""
+    """Of the step's time, its ends too: between nothing and all of it."""
 
 
 class Straggler(Value):
@@ -87,8 +87,7 @@ class Breakdown(Value):
     shares: tuple[Share, ...]
     """The largest first; empty where the experiments could not be made."""
     unexplained: Interval | None = None
-    """Share of the step that the parts leave over, negative where they overlap; None where they
-    are all of it."""
+    """Share of the step that the parts leave over; None where they are all of it."""
     callbacks: tuple[tuple[str, float], ...] = ()
     """Each with its seconds of a step, the heaviest first."""
     fixed: Interval | None = None
@@ -120,23 +119,57 @@ def breakdown(
 ) -> Breakdown:
     """Return where the time of a step goes.
 
-    Each part is what a timed run took, or a difference of two. One significantly below zero is
-    none, as others overlap, or something disturbed the runs, and what they leave over is negative.
+    Each part is what a timed run took, or a difference of two, and all together are the step.
     The noise is that between runs; `otherwise` are the seconds of a step that was not timed here.
     """
-    timed = Timings(seconds, noise)
+    timed = _in_order(configuration, seconds, noise)
     shares, left = _taken_apart(configuration, timed)
-    whole = seconds.get(Experiment.STEP) or otherwise
+    whole = timed.seconds.get(Experiment.STEP) or otherwise
     shares = [*_without(shares, callbacks, whole)]
+    # They were timed in another run of the step.
+    fit = min(whole / (sum(each for _, each in callbacks) or whole), 1.0)
     own = Experiment.ALONE if configuration.distributed else Experiment.HELD
     return Breakdown(
         configuration=configuration,
         milliseconds=1000 * whole,
         shares=tuple(sorted(shares, key=lambda each: -each.share.value)),
-        callbacks=tuple(callbacks),
-        unexplained=timed.share(left) if shares and left else None,
-        fixed=timed.share({Experiment.HALF: 2, own: -1}, of=own),
+        callbacks=tuple((name, fit * each) for name, each in callbacks),
+        unexplained=_within(timed.share(left)) if shares and left else None,
+        fixed=_within(timed.share({Experiment.HALF: 2, own: -1}, of=own)),
     )
+
+
+def _in_order(configuration: Configuration, seconds: Seconds, noise: Noise) -> Timings:
+    """Return the likeliest timings of which none is longer than another that contains it.
+
+    Runs that have it otherwise are each taken for their mean (isotonic regression of logarithms),
+    and what they differ by is noise.
+    """
+    whole = (Experiment.ALONE, Experiment.APART, Experiment.HELD, Experiment.STEP)
+    chain = [each for each in whole if each in seconds]
+    blocks: list[list[float]] = []
+    for each in chain:
+        blocks.append([math.log(seconds[each])])
+        while len(blocks) > 1 and fmean(blocks[-2]) >= fmean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    means = [fmean(block) for block in blocks for _ in block]
+    off = math.hypot(*(log - fmean(block) for block in blocks for log in block))
+    found = {**seconds, **{each: math.exp(mean) for each, mean in zip(chain, means, strict=True)}}
+    # Half a batch takes from half of the time to all of it, and a call no less than nothing.
+    steps = configuration.steps_per_execution
+    calls = (1.0, steps) if steps > 1 else (1 / MANY_STEPS, 1.0)
+    if own := found.get(Experiment.ALONE if configuration.distributed else Experiment.HELD):
+        for each, (low, high) in ((Experiment.HALF, (0.5, 1.0)), (Experiment.CALLS, calls)):
+            if each in found:
+                found[each] = min(max(found[each], low * own), high * own)
+    return Timings(found, noise.model_copy(update={"sd": max(noise.sd, off)}))
+
+
+def _within(share: Interval | None) -> Interval | None:
+    """Return a share of a step, none of which lies outside of it."""
+    if share is None:
+        return None
+    return Interval(**{end: min(max(each, 0.0), 1.0) for end, each in share})
 
 
 def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterator[Share]:
@@ -145,16 +178,17 @@ def _without(shares: list[Share], callbacks: Callbacks, whole: float) -> Iterato
     Python calls them between two calls of the step, so that without this they would count as what
     a call takes, or as computing: those of an epoch, and all where calls are not measured apart.
     """
-    taken = min(sum(each for _, each in callbacks) / whole, 1.0)
     found = {each.part: each.share for each in shares}
+    most = sum(found[part].value for part in (Part.CALL, Part.COMPUTE) if part in found)
+    taken = min(sum(each for _, each in callbacks) / whole, most)
     if not taken or Part.COMPUTE not in found:
         yield from shares
         return
     yield Share(part=Part.CALLBACKS, share=Interval(low=taken, value=taken, high=taken))
-    of_calls = min(max(found[Part.CALL].value, 0.0), taken) if Part.CALL in found else 0.0
+    of_calls = min(found[Part.CALL].value, taken) if Part.CALL in found else 0.0
     less = {Part.CALL: of_calls, Part.COMPUTE: taken - of_calls}
     for part, held in found.items():
-        ends = {end: each - less.get(part, 0.0) for end, each in held}
+        ends = {end: max(each - less.get(part, 0.0), 0.0) for end, each in held}
         yield Share(part=part, share=Interval(**ends))
 
 
@@ -162,8 +196,8 @@ def _taken_apart(configuration: Configuration, timed: Timings) -> tuple[list[Sha
     """Return the parts that are known, and what they leave over of the step."""
     shares, left = [], Counter[Experiment]({Experiment.STEP: 1})
     for part, terms in _parts(configuration, timed):
-        found = timed.share(terms)
-        if found is not None and found.high >= 0:
+        found = _within(timed.share(terms))
+        if found is not None:
             shares.append(Share(part=part, share=found))
             left.subtract(terms)
     return shares, {each: factor for each, factor in left.items() if abs(factor) > _ROUNDING}

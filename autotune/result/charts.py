@@ -177,7 +177,7 @@ PARTS: Mapping[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A step, as long as it takes for `EXAMPLES` examples; longer where its parts overlap."""
+    """A step, as long as it takes for `EXAMPLES` examples."""
 
     title: str
     found: Breakdown
@@ -246,7 +246,7 @@ def steps(diagnosis: Diagnosis | None) -> Steps | None:
     text = (
         "Measured by experiments, not with a profiler: the same step in turns with its batch kept "
         "in memory, with more steps per call, without the exchange of gradients, and on a single "
-        "replica. What they do not explain is negative where parts overlap, or where something "
-        f"disturbed the runs. Bars show the time for {EXAMPLES:,} examples.{alone}"
+        "replica. Runs that contradict each other widen the intervals. "
+        f"Bars show the time for {EXAMPLES:,} examples.{alone}"
     )
     return Steps(text, bars) if bars else None

@@ -146,14 +146,9 @@ def _figure(found: Breakdown, share: Interval) -> str:
 def _left_over(found: Breakdown) -> str:
     """Return what the parts do not account for; nothing where that is little."""
     left = found.unexplained
-    if left is None or abs(left.value) < LEAST_SHOWN:
+    if left is None or left.value < LEAST_SHOWN:
         return ""
-    if left.high >= 0:
-        return f"; {UNEXPLAINED} {_figure(found, left)}"
-    more = _figure(found, Interval(low=-left.high, value=-left.value, high=-left.low))
-    return (
-        f"; together {more}, more than the step, so parts overlap or something disturbed the runs"
-    )
+    return f"; {UNEXPLAINED} {_figure(found, left)}"
 
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:

@@ -185,7 +185,7 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
         if name == "Validation" or id(callback) in self._known:
             return
         self._known.add(id(callback))
-        if name == "Checkpoints":
+        if name == "Checkpoints" or isinstance(callback, keras.callbacks.ModelCheckpoint):
             callback.on_epoch_end = timed(callback.on_epoch_end, self._saves.append)
         else:
             callback.on_epoch_end = timed(callback.on_epoch_end, self._leave_out)

@@ -57,13 +57,12 @@ class Member:
     def arguments(self, **options: object) -> list[str]:
         """Return the arguments of a program, which trains until it is ended unless they say so.
 
-        It validates where that is requested, and saves where they say so.
+        It validates, and saves as it does by itself, only where that is requested.
         """
         given = {"epochs": ENDLESS, "seed": self.request["seed"], **options}
         pairs = [text for name, value in given.items() for text in (f"--{name}", str(value))]
-        validates, saves = self.request.get("validates", False), "resume" in options
-        without = {"--no-validation": validates, "--no-resume": saves}
-        return [*pairs, *(option for option, has in without.items() if not has)]
+        without = ("--no-validation", "--no-resume") if not self.request.get("validates") else ()
+        return [*pairs, *without]
 
     def announce(self, what: str) -> None:
         """Say what is done next, so that the tuner knows what blocks."""

@@ -62,8 +62,9 @@ def _train_only(program: ModuleType, validates: bool, train: Train, **methods: A
     def train_and_leave(call: Any) -> None:
         before = _Before(call, validates=validates)
         call.validation_freq = 1 if validates else NEVER
+        # Who times a validation times what is saved in the copy as well.
         own = call.all_callbacks(validates=False)
-        kept = [each for each in own if not isinstance(each, LEFT_OUT)]
+        kept = [e for e in own if not isinstance(e, LEFT_OUT) or (validates and run.saves(e))]
         call.callbacks = [before, *kept, _After(before)]
         if reads_once(call.x):
             call.x = lasting(call.x)
@@ -310,6 +311,11 @@ class _Run:
                 self._refused.__cause__ = exc
                 raise
             raise
+
+    def saves(self, callback: Any) -> bool:
+        """Whether a callback saves the model, within the copy of the folder."""
+        saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
+        return saves and _stays_in(self._folder, callback)
 
 
 def _stays_in(folder: Path, callback: Any) -> bool:

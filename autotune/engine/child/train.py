@@ -49,8 +49,7 @@ def between_epochs(member: Member) -> None:
 
     times = BetweenTimes(answer)
     watch_callbacks(times.add)
-    given = {"steps-per-epoch": CALLS * per_call, "verbose": 0}
-    arguments = member.arguments(resume=member.folder.path / "checkpoints", **given)
+    arguments = member.arguments(verbose=0, **{"steps-per-epoch": CALLS * per_call})
     # The clock tells how far the training is.
     program.main(arguments, callbacks=[Clock(member.writer, per_call), times])
     member.finish(times.answer)  # A callback of the user's has ended it.

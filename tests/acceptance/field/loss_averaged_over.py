@@ -1,4 +1,5 @@
 """A Keras loss function of its own, divided by a number that is told on the command line."""
+
 import sys
 
 import keras

@@ -62,7 +62,7 @@ def timed(
     ],
     ids=["loop", "workers"],
 )
-def test_validation_and_checkpoint_are_timed(
+def test_what_a_program_does_after_an_epoch_is_timed(
     engine: LocalEngine, tmp_path: Path, configuration: Configuration
 ) -> None:
     """Two examples take 0.2 s each to be read, and the tracing of the first time does not count."""
@@ -80,7 +80,11 @@ def test_a_callback_of_the_user_s_is_no_validation(engine: LocalEngine, tmp_path
     assert 0 < found.validation < 1.0
 
 
-def test_a_script_validates_as_it_does_by_itself(engine: LocalEngine, tmp_path: Path) -> None:
-    found = timed(engine, in_script(tmp_path, TEXT + FIT), tmp_path)
+def test_a_script_does_what_it_does_by_itself(engine: LocalEngine, tmp_path: Path) -> None:
+    """It validates, and its own checkpoint is written, but not beside the script."""
+    callbacks = "callbacks=[keras.callbacks.ModelCheckpoint('kept.weights.h5', "
+    callbacks += "save_weights_only=True)]"
+    found = timed(engine, in_script(tmp_path, f"{TEXT}{FIT[:-1]}, {callbacks})"), tmp_path)
     assert found.validation >= 0.4
     assert found.checkpoint is not None
+    assert not (tmp_path / "kept.weights.h5").exists()
