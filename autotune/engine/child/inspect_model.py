@@ -101,7 +101,7 @@ class InspectedModel:
             rows, found = _rows_of(batch) or 1, self._tried
             found["operations"] = self._traced(batch)
             found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
-            self._look_at_sizes(batch, rows)
+            self._try_sizes(batch, rows)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -114,7 +114,7 @@ class InspectedModel:
             return f"{error['kind']}{where}"
         return ""
 
-    def _look_at_sizes(self, batch: Any, rows: int) -> None:
+    def _try_sizes(self, batch: Any, rows: int) -> None:
         """Find out what other batches would change: nothing can be trained, or at another scale."""
         if rows < 2:
             return
