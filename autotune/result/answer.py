@@ -87,7 +87,7 @@ def _figures(result: ResultData) -> dict[str, str]:
 
 def _side(answer: str, probability: float) -> str:
     """Return what is recommended meanwhile, which may be the less likely of two answers."""
-    return f"{'likelier' if probability >= 0.5 else 'meanwhile'} {answer}"
+    return f"{'probably' if probability >= 0.5 else 'meanwhile'} {answer}"
 
 
 def _sure(probability: float) -> str:

@@ -31,7 +31,7 @@ def _on_more_machines(result: ResultData, examples: int, wanted: float) -> str:
     """Return on how many machines it is predicted, and at what price; or by how much none does."""
     best, found = result.best_distributed, result.diagnosis
     if best is None or found is None or not found.predicted:
-        return "More machines are predicted by a search on two of them at least: --engine ray."
+        return "What more machines bring is predicted by a search on at least two: --engine ray."
     batch = best.per_replica_batch
     epochs = {
         each.hosts: each.seconds.under(each.hosts * batch).under(examples)
@@ -42,7 +42,7 @@ def _on_more_machines(result: ResultData, examples: int, wanted: float) -> str:
         hosts = min(epochs, key=lambda each: epochs[each].value)
         over = epochs[hosts].value / wanted
         return (
-            f"No more machines are predicted to do it: {hosts} come nearest, with "
+            f"No number of machines is predicted to reach it: {hosts} come nearest, with "
             f"{_in_words(epochs[hosts])}, {over:.2g} times what was asked for."
         )
     hosts, epoch = enough[0], epochs[enough[0]]
@@ -84,7 +84,7 @@ def lengths_lines(result: ResultData) -> Iterator[str]:
     low, high = min(seen.lengths), max(seen.lengths)
     tokens = rate(found.value * seen.mean_length)
     yield (
-        f"Examples vary in length, between {low:.3g} and {high:.3g} in the mean of a part of an "
+        f"Examples vary in length, between {low:.3g} and {high:.3g} on average in parts of an "
         f"epoch; {rate(found.value)} of them a second are about {tokens} tokens, time steps or "
         "pixels, padding included."
     )
@@ -97,7 +97,7 @@ def between_lines(result: ResultData) -> Iterator[str]:
         return
     epoch = examples / result.examples_per_second.value
     parts = [("validation", found.validation), ("a checkpoint", found.checkpoint)]
-    each = " and ".join(f"{name} {seconds:.2g} s" for name, seconds in parts if seconds)
+    each = " and ".join(f"{name} takes {seconds:.2g} s" for name, seconds in parts if seconds)
     yield (
         f"After each epoch of {epoch:.3g} s, which is what was tuned, {each}: "
         f"{found.seconds / (epoch + found.seconds):.0%} of the time."

@@ -172,12 +172,12 @@ def _why_not(row: Entry, result: ResultData) -> str:
     if row.outcome is Outcome.REJECTED:
         return "it failed certification"
     if batch != update_batch(result.config):
-        return f"a global batch of {batch:,} is not faster with 97.5 % probability"
+        return f"a global batch of {batch:,} is not shown to be faster at 97.5 % confidence"
     if row.outcome is not Outcome.MEASURED:
-        return f"it ended as {row.outcome}"
+        return f"its run ended: {row.outcome}"
     if row.configuration.distributed:
         return f"a gain of {result.margin:.0%} or more over one device is not shown"
-    return f"the difference is within the error ({plural(row.runs, 'run')} of it)"
+    return f"the difference is within the error of its {plural(row.runs, 'run')}"
 
 
 def _profile(result: ResultData) -> Iterator[str]:
@@ -197,8 +197,8 @@ def _peak_memory(result: ResultData) -> Iterator[str]:
     yield f"The processes held {size(used)} at their peak, {used / whole:.0%} of the memory."
     if most := largest_batch(peaks, SHARE * whole):
         yield (
-            f"By the peaks at batches of {min(peaks):,} to {max(peaks):,}, one of about {most:,} "
-            f"for each replica would take {SHARE:.0%} of the memory."
+            f"By the peaks at batches of {min(peaks):,} to {max(peaks):,}, a batch of about "
+            f"{most:,} for each replica would take {SHARE:.0%} of the memory."
         )
 
 

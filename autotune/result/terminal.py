@@ -126,7 +126,7 @@ def _facts(facts: WorkloadFacts) -> str:
     examples = f"{_how_many(facts)} of {size(facts.example_bytes)}"
     length = facts.first_pass and facts.first_pass.mean_length
     if length:
-        examples += f", {length:.3g} long in the mean"
+        examples += f", of a mean length of {length:.3g}"
     steps = facts.accumulated_steps
     updates = f"an update sees {steps} batches" if steps > 1 else ""
     model = f"a model of {facts.weights:,} weights"
@@ -143,10 +143,10 @@ def _why_it_stays(facts: WorkloadFacts) -> str:
 def _how_many(facts: WorkloadFacts) -> str:
     many, fit = facts.examples, facts.fit
     if not many:
-        return "unknown number of examples"
+        return "an unknown number of examples"
     text = plural(many, "example")
     if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
-        return f"{text} (fewer than the {plural(fit.steps, 'step')} take that an epoch is to have)"
+        return f"{text} (fewer than an epoch of {plural(fit.steps, 'step')} takes)"
     return f"at most {text}" if fit and fit.partial else text
 
 

@@ -33,7 +33,7 @@ DIAGNOSIS = Diagnosis(
         ("2min", []),
         ("1min", ["4 machines are predicted to take 50 s (45 s to 55 s), at a price of 0.111;"]),
         ("35s", ["8 machines are predicted to take 31 s"]),
-        ("10s", ["No more machines are predicted to do it: 8 come nearest, with 31 s"]),
+        ("10s", ["No number of machines is predicted to reach it: 8 come nearest, with 31 s"]),
     ],
 )
 def test_a_target_is_compared_with_what_is_predicted(asked: str, more: list[str]) -> None:
@@ -55,15 +55,18 @@ def test_nothing_is_predicted_from_one_machine() -> None:
     facts = changed().facts.model_copy(update={"examples": 100_000})
     options = SearchOptions(epoch_in="1min")
     *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))
-    assert "a search on two of them" in last
+    assert "a search on at least two:" in last
     assert not [*target_lines(changed())]
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"validation": 0.5, "checkpoint": 0.25}, "validation 0.5 s and a checkpoint 0.25 s"),
-        ({"checkpoint": 0.25}, "a checkpoint 0.25 s"),
+        (
+            {"validation": 0.5, "checkpoint": 0.25},
+            "validation takes 0.5 s and a checkpoint takes 0.25 s",
+        ),
+        ({"checkpoint": 0.25}, "a checkpoint takes 0.25 s"),
         ({}, None),
     ],
 )

@@ -79,13 +79,13 @@ def test_an_answer_that_is_not_sure_tells_what_it_rests_on() -> None:
         more_seconds=465.0,
     )
     told = saying(VerdictOutcome.LIKELIER_DISTRIBUTE, TWO, decision=open_).summary
-    assert told.startswith("Not sure yet, likelier distribute: MirroredStrategy with 2 replicas")
+    assert told.startswith("Not sure yet, probably distribute: MirroredStrategy with 2 replicas")
     assert "1.12 times (0.97 to 1.30) as fast as the best single device" in told
     assert "With a probability of 92% it is faster than every configuration on" in told
     assert "Distributing is expected to lose less than 0.1%, staying 2.3%" in told
     assert "search for a further 8min to be sure" in told
     stay = saying(VerdictOutcome.LIKELIER_STAY, decision=open_).summary
-    assert stay.startswith("Not sure yet, likelier stay on one device: ")
+    assert stay.startswith("Not sure yet, probably stay on one device: ")
     assert "With a probability of 60% none gains 3% or more" in stay
     assert "Staying is expected to lose 2.3%, distributing less than 0.1%" in stay
 

@@ -65,7 +65,7 @@ def test_a_batch_that_cannot_be_divided_leaves_one_device(tuner: Tuner) -> None:
         ({"usual_batch": 48, "fit": FitFacts(line=6)}, "is 48, what the script gives to fit"),
         (
             {"usual_batch": 48, "returned": Returned(unbatched=True)},
-            "is 48, that of the batches of dataset_fn",
+            "is 48, the size of the batches of dataset_fn",
         ),
     ],
 )

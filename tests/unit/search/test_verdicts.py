@@ -121,7 +121,7 @@ def test_what_is_likelier_faster_is_recommended_meanwhile(tuner: Tuner) -> None:
     assert result.verdict is Verdict.UNDECIDED
     assert result.config.distributed
     assert result.certificate is not None
-    assert "likelier distribute" in result.summary
+    assert "probably distribute" in result.summary
     assert "expected to lose" in result.summary
     assert "continue with a budget of" in result.summary
 
