@@ -101,7 +101,7 @@ class InspectedModel:
             rows, found = _rows_of(batch) or 1, self._tried
             found["operations"] = self._traced(batch)
             found["uncompilable"] = self._why_not_compiled(batch) if found["eager"] else ""
-            self._try_sizes(batch, rows)
+            self._try_sizes(batch, rows, began + 2 * patience)
 
     def _why_not_compiled(self, batch: Any) -> str:
         """Return why a model that runs eagerly cannot be compiled; empty if it can."""
@@ -114,7 +114,7 @@ class InspectedModel:
             return f"{error['kind']}{where}"
         return ""
 
-    def _try_sizes(self, batch: Any, rows: int) -> None:
+    def _try_sizes(self, batch: Any, rows: int, until: float) -> None:
         """Find out what other batches would change: nothing can be trained, or at another scale."""
         if rows < 2:
             return
@@ -129,7 +129,8 @@ class InspectedModel:
                 return
             # With several optimizers a single loss of another scale is enough.
             factors.append(max((two[each] / one[each] for each in one if one[each]), default=1.0))
-            if min(abs(factors[0] - 1), abs(factors[0] - 2)) < 0.1:
+            clear = min(abs(factors[0] - 1), abs(factors[0] - 2)) < 0.1
+            if clear or time.monotonic() > until:
                 break
         # Duplicates double a sum and leave a mean as it is; random numbers lie between.
         self._tried["summed_loss"] = bool(np.mean(factors) > 1.25)
@@ -192,7 +193,7 @@ class InspectedModel:
                 if isinstance(grad, tf.Tensor):
                     self._dense[id(optimizer), index] = _weight_bytes(grad)
             squares = [_square(each) for each in grads if each is not None]
-            self._squares[id(optimizer)].assign_add(tf.add_n(squares))
+            self._squares[id(optimizer)].assign_add(tf.add_n([0.0, *squares]))
             return apply(grads, *args, **kwargs)
 
         return noting
