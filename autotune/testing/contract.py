@@ -33,7 +33,6 @@ from autotune.engine.base import Engine, RunResult, Stop, Task
 from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.train import (
-    BetweenEpochs,
     BetweenEpochsRequest,
     Fill,
     LearningRequest,
@@ -264,10 +263,13 @@ class EngineContract(ABC):
         assert bool(found.probes) is not bool(found.refused)
 
     def test_between_epochs_is_timed_or_refused(self, engine: Engine, tmp_path: Path) -> None:
-        """Nothing validates or saves by itself, so nothing is told of it."""
+        """Nothing validates, and what a checkpoint takes is told."""
         trial = self.make_trial(engine, tmp_path / "between")
         found = engine.execute(BetweenEpochsRequest(trial=trial))
-        assert found in (None, BetweenEpochs())
+        if found is not None:
+            assert found.validation is None
+            assert found.checkpoint
+            assert found.seconds == found.checkpoint
 
     def test_it_may_be_closed_twice(self) -> None:
         engine = self.new_engine()
