@@ -252,8 +252,11 @@ class Configuration(Described):
         return self.taking({name: usual[name] for name in axes_of(AxisRole.PLACEMENT)}).canonical()
 
     def with_global_batch(self, examples: int) -> Configuration:
-        """Return a copy whose replicas divide so many examples between them in each step."""
-        return self.taking({"per_replica_batch": max(examples // self.replicas, 1)})
+        """Return a copy whose replicas divide so many examples between them in each step.
+
+        Where these do not divide, it is the nearest multiple of the replicas.
+        """
+        return self.taking({"per_replica_batch": equal_parts(examples, self.replicas) or 1})
 
     def in_short(self) -> str:
         """Return batch and changed settings as a table shows them: `batch 2x64, 8 steps/call`.
@@ -268,6 +271,15 @@ class Configuration(Described):
         changed = self.changed()
         texts = [axis_of(name).in_short(name, changed[name]) for name in sorted(changed, key=place)]
         return ", ".join([f"batch {many}{self.per_replica_batch}", *filter(None, texts)])
+
+
+def equal_parts(examples: int, replicas: int) -> int:
+    """Return what each replica gets of the multiple of the replicas that is nearest to a batch.
+
+    Of two the smaller one; 0 where the batch would change by half or more.
+    """
+    each = (2 * examples + replicas - 1) // (2 * replicas)
+    return each if 2 * abs(each * replicas - examples) < examples else 0
 
 
 @cache

@@ -19,7 +19,7 @@ from autotune.errors import UsageError
 from autotune.machine import Machine
 from autotune.stats.efficiency import predicted_examples
 from autotune.stats.intervals import Interval
-from autotune.strategies import update_batch
+from autotune.strategies import weighed_batch
 from autotune.text import hint, rate
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
@@ -64,7 +64,9 @@ class Objective:
         """
         if self.batches is Batches.ALIKE or facts.learning is None:
             return rate  # Or nobody has said which batch is the user's own.
-        needed = predicted_examples(facts.learning, update_batch(configuration))
+        needed = predicted_examples(
+            facts.learning, weighed_batch(configuration, facts.learning.batch)
+        )
         return None if needed is None else rate / needed.examples.high
 
     def short(self, value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autotune.machine import Machine
+from autotune.reason import Rule
 from autotune.space import Limit
 from autotune.text import at_least, plural, roughly
 from autotune.value import Scalar, Value
@@ -25,6 +26,8 @@ class StrategyPlan(Value):
     configurations: int
     axes: tuple[AxisPlan, ...]
     limits: tuple[Limit, ...]
+    changes: tuple[Rule, ...] = ()
+    """Which batches stand for the own one, where replicas do not divide it."""
 
 
 class Plan(Value):

@@ -98,8 +98,7 @@ def _check_workload(running: Engine, workload: Workload) -> None:
 
     log(f"{'Running the script' if workload.script else 'Calling the factories'} on all machines")
     facts = inspected(running, InspectionRequest(workload))
-    count = "an unknown number of" if facts.examples is None else f"{facts.examples:,}"
-    log(f"All machines read {count} examples and make a model of {facts.weights:,} weights")
+    log(f"All machines read {facts.how_many} and make a model of {facts.weights:,} weights")
 
 
 def _as_data(machine: Machine, links: Links) -> dict[str, object]:

@@ -24,6 +24,9 @@ _KNOWN: Mapping[str, Cause] = {
     r"Please provide a TPU Name": Cause.NO_TPU,
     r"`merge_call` called while defining a new graph": Cause.UPDATE_IN_CONDITION,
     r"is not divisible by `num_replicas_in_sync`": Cause.INDIVISIBLE_BATCH,
+    r"Cannot batch tensors with different shapes|MaybeMoveContiguousSlices cannot perform copy": (
+        Cause.UNEQUAL_EXAMPLES
+    ),
     r"Collective has timed out during execution|stopped sending heartbeats": Cause.WORKER_SILENT,
 }
 _CONSEQUENCES = re.compile(

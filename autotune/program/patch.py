@@ -28,10 +28,10 @@ from autotune.machine import Machine
 from autotune.program.text import fill_in, literal
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.stats.intervals import Interval
-from autotune.strategies import strategy, update_batch
+from autotune.strategies import strategy, weighed_batch
 from autotune.strategies.mirrored import OPERATIONS
 from autotune.text import plural
-from autotune.workload import FitData, FitFacts, WorkloadFacts
+from autotune.workload import Count, FitData, FitFacts, WorkloadFacts
 
 _WRITTEN = {
     *("strategy", "replicas_per_worker", "reduction", "per_replica_batch", "steps_per_execution"),
@@ -125,7 +125,8 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     if others := sorted({*changed} - _WRITTEN):
         named = [axis_of(each).in_short(each, changed[each]) or each for each in others]
         raise _Refused(f"No argument of fit or compile stands for {', '.join(named)}.")
-    if facts.learning and learning_rate_factor(facts.learning, update_batch(configuration)) != 1:
+    known = facts.learning
+    if known and learning_rate_factor(known, weighed_batch(configuration, known.batch)) != 1:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
     other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
     if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:
@@ -157,8 +158,11 @@ def _steps(text: str, configuration: Configuration, facts: WorkloadFacts) -> int
     fit, other_batch = facts.fit or FitFacts(), configuration.global_batch != facts.usual_batch
     if fit.steps:
         return fit.steps
-    examples: int | None = facts.certain("examples")
-    if examples is None or (other_batch and (fit.partial or "drop_remainder" in text)):
+    if fit.batches and not other_batch:
+        return fit.batches
+    examples = facts.examples if facts.count is Count.EXACT else None
+    # Smaller batches may stand elsewhere than at the end, or nowhere.
+    if examples is None or (other_batch and re.search(r"drop_remainder|\brepeat\(", text)):
         return None
     return math.ceil(examples / configuration.global_batch)
 

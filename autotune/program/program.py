@@ -20,10 +20,10 @@ from autotune.program.pipeline import (
     validation,
 )
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
-from autotune.program.words import UNKNOWN_STEPS, in_words
+from autotune.program.words import fixed_steps, in_words
 from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
 from autotune.stats.gradients import Learning
-from autotune.strategies import Training, strategy, update_batch
+from autotune.strategies import Training, strategy, weighed_batch
 from autotune.text import plural
 from autotune.value import Value
 from autotune.workload import FitFacts, Script, Workload, WorkloadFacts, is_dotted_name
@@ -134,7 +134,7 @@ def _steps(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts, *, apart: bool
 ) -> str:
     """Return how many batches the examples make; the last one is filled up from the next epoch."""
-    if facts.examples is None:
+    if fixed_steps(configuration, facts):
         return "STEPS_PER_EPOCH"
     of_call = workload.script and facts.fit and facts.fit.data
     batch = "(PER_REPLICA_BATCH * workers)" if apart else batch_of(configuration)
@@ -174,7 +174,7 @@ def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[s
         "start_lines": axis_lines(configuration, Place.START),
         "examples": facts.examples,
         "batch_callbacks": ", ".join(facts.batch_callbacks),
-        "unknown_steps": UNKNOWN_STEPS,
+        "fixed_steps": fixed_steps(configuration, facts),
     }
 
 
@@ -190,7 +190,8 @@ def _eager(facts: WorkloadFacts) -> str:
 def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
     """Return what a comparison of batches has assumed of the learning rate, if anything."""
     known = facts.learning
-    factor = learning_rate_factor(known, update_batch(configuration)) if known else 1
+    batch = weighed_batch(configuration, known.batch) if known else 0
+    factor = learning_rate_factor(known, batch) if known else 1
     if known is None or factor == 1:
         return {"rate_factor": None}
     return {"rate_factor": f"{factor:.3g}", "usual_batch": known.batch}

@@ -8,7 +8,7 @@ import re
 from autotune.config import Configuration
 from autotune.strategies import in_short
 from autotune.text import plural
-from autotune.workload import Factory, Workload, WorkloadFacts
+from autotune.workload import Count, Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""
@@ -16,29 +16,41 @@ UNKNOWN_STEPS = 1000
 """Steps of an epoch where nobody knows how many examples there are."""
 
 
+def fixed_steps(configuration: Configuration, facts: WorkloadFacts) -> int | None:
+    """Return the steps of an epoch that do not follow from its examples; None where they do.
+
+    At the script's own batch they are as many as it makes, whatever its batches hold.
+    """
+    if facts.examples is None:
+        return UNKNOWN_STEPS
+    own, batch = facts.fit.batches if facts.fit else None, configuration.global_batch
+    follows = own is None or batch != facts.usual_batch or math.ceil(facts.examples / batch) == own
+    return None if follows else own
+
+
 def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | None:
     """Return in what an epoch of the program is not one of `fit`; None where it is one."""
+    fixed, batch = fixed_steps(configuration, facts), configuration.global_batch
     if facts.examples is None:
         return (
             f"{plural(UNKNOWN_STEPS, 'step')} an epoch, because the number of examples is not "
             "known: --steps-per-epoch sets another"
         )
-    steps = math.ceil(facts.examples / configuration.global_batch)
-    borrowed = steps * configuration.global_batch - facts.examples
+    steps = fixed or math.ceil(facts.examples / batch)
+    said, borrowed = f"{plural(steps, 'step')} an epoch", steps * batch - facts.examples
+    if fixed:
+        return f"{said}, as the script makes, all with full batches where some of its hold fewer"
+    if facts.count is not Count.EXACT:
+        return f"{said} of {facts.how_many}, all with full batches"
     if borrowed and facts.batched and not facts.arrays:
         return (
-            f"{plural(steps, 'step')} an epoch, all with full batches; examples at the end of the "
-            "data that fill none are left out"
+            f"{said}, all with full batches; the last {plural(batch - borrowed, 'example')} of the "
+            "data, which fill none, are left out, and the next pass begins with the last step"
         )
     if borrowed:
         return (
-            f"{plural(steps, 'step')} an epoch, the last of which takes "
-            f"{plural(borrowed, 'example')} of the next epoch, because all batches are full"
-        )
-    if facts.fit and facts.fit.partial:
-        return (
-            f"{plural(steps, 'step')} an epoch, all with full batches, where the last one of the "
-            "script may hold fewer examples"
+            f"{said}, the last of which takes {plural(borrowed, 'example')} of the next epoch, "
+            "because all batches are full"
         )
     return None
 

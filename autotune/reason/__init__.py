@@ -73,6 +73,7 @@ class Cause(StrEnum):
     PORT_TAKEN = "port_taken"
     NO_TPU = "no_tpu"
     INDIVISIBLE_BATCH = "indivisible_batch"
+    UNEQUAL_EXAMPLES = "unequal_examples"
     UPDATE_IN_CONDITION = "update_in_condition"
     WORKER_SILENT = "worker_silent"
 
@@ -345,6 +346,7 @@ class RuleKind(StrEnum):
 
     ASYNCHRONOUS = "asynchronous"
     INDIVISIBLE_BATCH = "indivisible batch"
+    NEAREST_BATCH = "nearest batch"
     OTHER_BATCH = "other batch"
     BATCH_LIMIT = "batch limit"
     DATASET_TOO_SMALL = "dataset too small"
@@ -376,5 +378,17 @@ class Rule(Value):
     kind: RuleKind
     figure: int | None = None
     """The limit or size that it is about."""
+    replicas: int = 1
+    """Among which a batch is divided."""
     text: str = ""
     """The words of a strategy for a rule of its own, or the name of what it is about."""
+
+
+def indivisible(batch: int, replicas: int) -> Rule:
+    """Return why a batch cannot be divided among so many replicas."""
+    return Rule(kind=RuleKind.INDIVISIBLE_BATCH, figure=batch, replicas=replicas)
+
+
+def nearest_batch(own: int, replicas: int) -> Rule:
+    """Return what stands for a batch that so many replicas do not divide."""
+    return Rule(kind=RuleKind.NEAREST_BATCH, figure=own, replicas=replicas)

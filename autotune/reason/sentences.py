@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from autotune import disk
+from autotune.config import equal_parts
 from autotune.face import for_face
 from autotune.reason import (
     Exited,
@@ -65,8 +66,19 @@ def _rule_text(rule: Rule) -> str:
     if rule.kind is RuleKind.STRATEGY:
         return rule.text
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"
-    where = f" ({rule.text})" if rule.text else ""
-    return RULES[rule.kind].format(figure=rule.figure, size=size, where=where)
+    made = {"where": f" ({rule.text})" if rule.text else "", "size": size}
+    made |= _division(rule.figure or 0, rule.replicas)
+    return RULES[rule.kind].format(figure=rule.figure, text=rule.text, **made)
+
+
+def _division(batch: int, replicas: int) -> dict[str, str]:
+    nearest = replicas * equal_parts(batch, replicas)
+    change = 100 * abs(nearest / batch - 1) if batch else 0.0
+    return {
+        "odd": "is odd" if replicas == 2 else f"is no multiple of {replicas}",
+        "nearest": f"{nearest:,}",
+        "change": f"{change:.{1 + (change >= 1)}g} % {'smaller' if nearest < batch else 'larger'}",
+    }
 
 
 def death(reason: Killed | Exited | KernelKilled) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from autotune.reason import nearest_batch
 from autotune.reason.sentences import VERDICTS, rule_text
 from autotune.result.data import ResultData
-from autotune.space import why_alone
 from autotune.stats.efficiency import learning_rate_factor
-from autotune.strategies import in_short, title, update_batch
+from autotune.strategies import in_short, is_nearest, title, update_batch
 from autotune.text import at_least, times
 from autotune.workload import own_batch, own_settings
 
@@ -52,6 +52,9 @@ def _batch_change(result: ResultData) -> str:
     """Return which batch and learning rate are not the user's own; nothing where both are."""
     own = own_batch(result.facts, result.options.global_batch).size
     batch, learning = update_batch(result.config), result.facts.learning
+    if nearest := [c for c in (result.config, result.best_distributed) if c and is_nearest(c, own)]:
+        change = rule_text(nearest_batch(own, nearest[0].replicas))
+        return f" {title(nearest[0])} takes {change}."
     if batch == own:
         return ""
     factor = learning_rate_factor(learning, batch) if learning else 1.0
@@ -61,12 +64,12 @@ def _batch_change(result: ResultData) -> str:
 
 def _figures(result: ResultData) -> dict[str, str]:
     """Return what stands for the names in `VERDICTS`."""
-    decision, alone = result.evidence.decision, why_alone(result.facts)
+    decision, rule = result.evidence.decision, result.evidence.rule
     own, seconds = result.evidence.default.global_batch, decision.more_seconds
     adjective = result.evidence.adjective
     better, worse = _compared(adjective)
     return {
-        "why": rule_text(alone) if alone else "",
+        "why": rule_text(rule) if rule else "",
         "name": title(decision.challenger) if decision.challenger else "",
         "gain": times(decision.gain) if decision.gain else "",
         "faster": _sure(decision.faster),

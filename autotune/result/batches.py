@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from autotune.config import Configuration
+from autotune.config import Configuration, equal_parts
 from autotune.reason import Outcome, Rule, RuleKind
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE, rule_text
 from autotune.result.data import ResultData
@@ -16,7 +16,7 @@ from autotune.result.leaderboard import ITSELF, Entry
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval, unpaired_ratio
-from autotune.strategies import distribution, update_batch
+from autotune.strategies import distribution, update_batch, weighed_batch
 from autotune.text import times
 from autotune.workload import own_batch
 
@@ -46,7 +46,7 @@ class Arms(NamedTuple):
 def own_arm(configuration: Configuration, own: int) -> Configuration:
     """Return the same settings with another batch behind each update."""
     replicas = update_batch(configuration) // configuration.per_replica_batch
-    return configuration.taking({"per_replica_batch": max(own // replicas, 1)})
+    return configuration.taking({"per_replica_batch": equal_parts(own, replicas) or 1})
 
 
 class Gain(NamedTuple):
@@ -131,9 +131,13 @@ def batches(result: ResultData) -> Mapping[int, Arms]:
     found: dict[int, Arms] = {}
     for each in (result.config, *others):
         other, own = shown.get(each), shown.get(own_arm(each, known.batch))
-        if other and own and other != own and update_batch(own.configuration) == known.batch:
+        if other and own and other != own and _is_own(own.configuration, known):
             found.setdefault(update_batch(each), Arms(other, own))
     return found
+
+
+def _is_own(configuration: Configuration, known: Learning) -> bool:
+    return weighed_batch(configuration, known.batch) == known.batch
 
 
 def _others(result: ResultData, known: Learning) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autotune.objective import COST, Scorer, devices
+from autotune.objective import COST, EPOCH, Scorer, devices
 from autotune.result.data import ResultData
 from autotune.stats.intervals import Interval
 from autotune.strategies import title
@@ -22,7 +22,7 @@ def target_lines(result: ResultData) -> Iterator[str]:
         return
     epoch = found.under(examples)
     asked = f"{roughly(wanted)} {'was' if wanted == 1 else 'were'} asked for"
-    yield f"An epoch takes {_in_words(epoch)} as recommended; {asked}."
+    yield f"An epoch of {result.facts.how_many} takes {_in_words(epoch)} as recommended; {asked}."
     if epoch.value > wanted:
         yield _on_more_machines(result, examples, wanted)
 
@@ -63,7 +63,8 @@ def cost_lines(result: ResultData) -> Iterator[str]:
         scorer = Scorer(objective=COST, facts=result.facts, machine=result.machine)
         hours = 1 / (scorer.of_rate(result.config, found.value) or float("inf"))
         costs = f"{hours * price:.3g} on {plural(devices(result.config, result.machine), 'device')}"
-        yield f"An epoch costs {costs}: {hours:.3g} device hours at {price:g} each."
+        many = result.facts.how_many if result.facts.examples else f"{EPOCH:,} examples"
+        yield f"An epoch of {many} costs {costs}: {hours:.3g} device hours at {price:g} each."
     best, gain = result.best_distributed, result.evidence.decision.gain
     if best is None or gain is None or (price is None and result.objective != COST.name):
         return
@@ -99,6 +100,6 @@ def between_lines(result: ResultData) -> Iterator[str]:
     parts = [("validation", found.validation), ("a checkpoint", found.checkpoint)]
     each = " and ".join(f"{name} takes {seconds:.2g} s" for name, seconds in parts if seconds)
     yield (
-        f"After each epoch of {epoch:.3g} s, which is what was tuned, {each}: "
+        f"After each epoch of {result.facts.bound}{epoch:.3g} s, which is what was tuned, {each}: "
         f"{found.seconds / (epoch + found.seconds):.0%} of the time."
     )

@@ -109,8 +109,7 @@ def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:
     own = f"autotune {VERSION}, Python {machine.python}"
     yield "Software", f"{own}, TensorFlow {machine.tensorflow}, Keras {machine.keras}"
     yield "Workload", _workload(result.workload)
-    count = plural(facts.examples, "example") if facts.examples else "uncounted examples"
-    data = f"{count} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
+    data = f"{facts.how_many} of {size(facts.example_bytes)}", f"{facts.weights:,} weights"
     yield "Data and model", "; ".join(filter(None, (*data, facts.optimizer, facts.loss)))
     view = ResultView(result)
     took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)} ({view.outcomes})"

@@ -142,12 +142,10 @@ def _why_it_stays(facts: WorkloadFacts) -> str:
 
 def _how_many(facts: WorkloadFacts) -> str:
     many, fit = facts.examples, facts.fit
-    if not many:
-        return "an unknown number of examples"
-    text = plural(many, "example")
-    if fit and fit.steps and many < fit.steps * (facts.usual_batch or 1):
-        return f"{text} (fewer than an epoch of {plural(fit.steps, 'step')} takes)"
-    return f"at most {text}" if fit and fit.partial else text
+    if many and fit and fit.steps and many <= (fit.steps - 1) * (facts.usual_batch or 1):
+        steps = plural(fit.steps, "step")
+        return f"{facts.how_many} (fewer than an epoch of {steps} takes)"
+    return facts.how_many
 
 
 def fit_in_words(fit: FitFacts) -> str:
@@ -194,6 +192,8 @@ def _kept_and_left_out(fit: FitFacts) -> Iterator[str]:
 def _strategy(plan: StrategyPlan) -> Iterator[RenderableType]:
     """Yield how many configurations it has, and below how many were left out and why."""
     yield Text(f"{plan.configurations:>6,}  {plan.title}")
+    for change in plan.changes:
+        yield Padding(Text(sentence(rule_text(change)), style="dim"), (0, 0, 0, 8))
     for limit in sorted(plan.limits, key=lambda limit: -limit.configurations):
         out = f"{limit.configurations:,} excluded: {sentence(rule_text(limit.rule))}"
         yield Padding(Text(out, style="dim"), (0, 0, 0, 8))

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from autotune.config import Configuration
 from autotune.engine.load import Load
+from autotune.reason import Rule
 from autotune.stats.intervals import EXPECTED, Interval, Noise
 from autotune.value import Value
 
@@ -73,6 +74,8 @@ class Evidence(Value):
 
     outcome: VerdictOutcome
     decision: Decision
+    rule: Rule | None = None
+    """What keeps most distributed configurations from running, where none can."""
     default: Configuration
     """One device with Keras's own settings, as far as the space has them."""
     noise: Noise = EXPECTED

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autotune.checks.certify import family
 from autotune.config import Configuration, axis_of
-from autotune.reason import Outcome
+from autotune.reason import Cause, KnownError, Outcome
 from autotune.search.kernel import Kernel, Matrix
 from autotune.trial import Trial
 
@@ -42,12 +42,18 @@ class RuledOut:
         self._full = [t.configuration for t in trials if t.outcome is Outcome.OUT_OF_MEMORY]
         self._rejected = {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
+        self._unequal = any(map(_is_unequal, trials))
+        self._batches = {t.configuration.global_batch for t in trials if t.shown}
         in_vain = Counter(trial.configuration for trial in _in_vain(trials))
         self._failed = {each for each, times in in_vain.items() if times >= ATTEMPTS}
 
     def __contains__(self, configuration: Configuration) -> bool:
-        """Whether it failed too often, is too large, is rejected, or its strategy only fails."""
+        """Whether it failed too often, is too large, is rejected, or its strategy only fails.
+
+        Where batches could not be made anew of the data, only those are left that were seen to be.
+        """
         broken = configuration in self._failed or configuration.strategy in self._broken
+        broken |= self._unequal and configuration.global_batch not in self._batches
         return broken or self.too_large(configuration) or self.rejected(configuration)
 
     def rejected(self, configuration: Configuration) -> bool:
@@ -69,6 +75,11 @@ def _in_vain(trials: Iterable[Trial]) -> Iterator[Trial]:
 def _only_fails(trials: Sequence[Trial]) -> bool:
     broken = sum(t.outcome in _BROKEN and not t.interrupted for t in trials)
     return broken >= HOPELESS and not any(trial.shown for trial in trials)
+
+
+def _is_unequal(trial: Trial) -> bool:
+    reason = trial.reason
+    return isinstance(reason, KnownError) and reason.cause is Cause.UNEQUAL_EXAMPLES
 
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:

@@ -13,7 +13,7 @@ from autotune.engine.tasks.train import BetweenEpochs
 from autotune.errors import NothingMeasured
 from autotune.objective import Objective, Scorer
 from autotune.program.patch import NO_PATCH, Patch
-from autotune.reason import BudgetEnded, Outcome
+from autotune.reason import BudgetEnded, Outcome, Rule, RuleKind
 from autotune.reason.sentences import reason_text
 from autotune.result.leaderboard import Entry
 from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
@@ -110,6 +110,7 @@ def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evi
     return Evidence(
         outcome=outcome(findings),
         decision=findings.decision,
+        rule=_rule(findings),
         default=findings.default,
         noise=history.noise,
         quantity=objective.title,
@@ -118,6 +119,17 @@ def evidence(findings: Findings, objective: Objective, load: Load | None) -> Evi
         repeats=sum(len(logs) - 1 for logs in history.repeated),
         load=load,
     )
+
+
+def _rule(findings: Findings) -> Rule | None:
+    """Return what keeps distributed configurations from running, where none can."""
+    found = findings.candidates
+    if found.distributed:
+        return None
+    limits = [each for each in found.limits if each.strategy != ONE_DEVICE]
+    of_batch = [each for each in limits if each.rule.kind is RuleKind.INDIVISIBLE_BATCH]
+    most = max(of_batch or limits, key=lambda each: each.configurations, default=None)
+    return why_alone(findings.facts) or (most.rule if most else None)
 
 
 def outcome(findings: Findings) -> VerdictOutcome:

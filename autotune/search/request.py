@@ -20,7 +20,7 @@ from autotune.machine import Machine
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
-from autotune.strategies import update_batch
+from autotune.strategies import weighed_batch
 from autotune.text import hint
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
@@ -89,7 +89,7 @@ class Subject:
     def has_own_batch(self, configuration: Configuration) -> bool:
         """Whether it has the user's own global batch, or nobody tells batches apart."""
         learning = self.facts.learning
-        return learning is None or update_batch(configuration) == learning.batch
+        return learning is None or weighed_batch(configuration, learning.batch) == learning.batch
 
 
 def calling(workload: Workload) -> Preparing:

@@ -17,7 +17,7 @@ from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
 from autotune.program import render
-from autotune.reason import Rule, RuleKind
+from autotune.reason import Rule, RuleKind, nearest_batch
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
@@ -41,7 +41,7 @@ from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.space.origin import choices, origins
 from autotune.stats.gradients import Learning, Unpredictable
-from autotune.strategies import strategy
+from autotune.strategies import is_nearest, strategy
 from autotune.trial import Trial
 from autotune.workload import BatchSource, WorkloadFacts, own_batch
 
@@ -65,13 +65,14 @@ class _Prepared:
         enough = seconds_to_verdict(default, several, costs, options) if several else None
         legal = [each.strategy for each in found.configurations]
         names = dict.fromkeys([*legal, *(limit.strategy for limit in found.limits)])
+        own = own_batch(subject.facts, options.global_batch).size
         return Plan(
             workload=subject.workload.name,
             machine=subject.machine,
             space=self.space.name,
             objective=options.objective,
             facts=subject.facts,
-            strategies=tuple(_strategy_plan(name, found) for name in names),
+            strategies=tuple(_strategy_plan(name, found, own) for name in names),
             budget_seconds=options.budget,
             exhaustive_seconds=costs.total(found.configurations),
             trial_seconds=costs.seconds(default),
@@ -342,13 +343,14 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
         raise UsageError(
             f"The script can only train with its own batches of {only}, not with a global batch of "
             f"{options.global_batch}: others cannot be made of its data.",
-            "Omit --global-batch, or batch the data by `batch` or `padded_batch`.",
+            "Omit --global-batch, or set the batch in the script itself.",
         )
     return options.model_copy(update={"global_batch": only})
 
 
-def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
+def _strategy_plan(name: str, found: Candidates, own: int) -> StrategyPlan:
     mine = [c for c in found.configurations if c.strategy == name]
+    changed = dict.fromkeys(c.replicas for c in mine if is_nearest(c, own))
     axes = dict.fromkeys(axis for configuration in mine for axis in configuration.values())
     values = {axis: tuple(dict.fromkeys(each[axis] for each in mine)) for axis in axes}
     return StrategyPlan(
@@ -361,4 +363,5 @@ def _strategy_plan(name: str, found: Candidates) -> StrategyPlan:
             if len(several) > 1
         ),
         limits=tuple(limit for limit in found.limits if limit.strategy == name),
+        changes=tuple(nearest_batch(own, replicas) for replicas in changed),
     )

@@ -9,16 +9,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.axis import Axis, AxisRole
-from autotune.config import Configuration, axes, axes_of, default_of
+from autotune.config import Configuration, axes, axes_of, default_of, equal_parts
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
-from autotune.reason import Rule, RuleKind
+from autotune.reason import Rule, indivisible
 from autotune.reason.sentences import rule_text
 from autotune.space.legality import Situation
 from autotune.space.schema import Space
-from autotune.strategies import strategy, update_batch
-from autotune.text import hint, plural
+from autotune.strategies import is_nearest, strategy, update_batch
+from autotune.text import hint
 from autotune.value import Scalar, Value
 from autotune.workload import BatchSource, WorkloadFacts, own_batch, own_settings
 
@@ -86,7 +86,7 @@ class Part:
     others: Domains
     """Of the axes that are no placement."""
     own_batch: int = 0
-    """A global batch that every placement has too, divided among its replicas; 0 for none."""
+    """A global batch that every placement has too, or the nearest that divides; 0 for none."""
 
     @property
     def each(self) -> int:
@@ -114,8 +114,7 @@ class Part:
 
     def _share(self, placement: Configuration) -> int:
         """Return the own batch of each replica; 0 where there is none."""
-        replicas = update_batch(placement) // placement.per_replica_batch
-        return 0 if self.own_batch % replicas else self.own_batch // replicas
+        return equal_parts(self.own_batch, update_batch(placement) // placement.per_replica_batch)
 
 
 def candidates(
@@ -143,8 +142,12 @@ def candidates(
         if name == ONE_DEVICE and divided:
             own = _closest(legal, own_default.size)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
+    mine = options.global_batch or own
     batch_matched = {
-        each: each.on_one_device().with_global_batch(each.global_batch)
+        # The nearest to the own batch is compared with that.
+        each: each.on_one_device().with_global_batch(
+            mine if is_nearest(each, mine) else each.global_batch
+        )
         for each in legal
         if each.distributed
     }
@@ -245,7 +248,7 @@ def _checked(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule
         for each in part.filled(placement):
             yield each, where.why_illegal(each), 1
         if missing := part.undivided(placement):
-            yield placement, Rule(kind=RuleKind.INDIVISIBLE_BATCH, figure=part.own_batch), missing
+            yield placement, indivisible(part.own_batch, placement.replicas), missing
 
 
 def _placements(name: str, found: Domains, where: Situation) -> Iterator[Configuration]:
@@ -290,7 +293,7 @@ def _no_baseline(space: Space, where: Situation, found: Candidates) -> SpaceErro
     examples = where.facts.examples
     if examples is not None and smallest > examples:
         return DatasetTooSmall(
-            f"The dataset has {plural(examples, 'example')}, fewer than the smallest global batch.",
+            f"The dataset has {where.facts.how_many}, fewer than the smallest global batch.",
             "Use smaller values of per_replica_batch, or a larger dataset.",
         )
     rules = [limit.rule for limit in found.limits if limit.strategy == ONE_DEVICE]

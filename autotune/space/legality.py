@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autotune.config import Configuration
+from autotune.config import Configuration, equal_parts
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.plain import Change
-from autotune.reason import Rule, RuleKind
+from autotune.reason import Rule, RuleKind, indivisible
 from autotune.strategies import strategy, update_batch
 from autotune.value import Scalar
 from autotune.workload import BatchSource, WorkloadFacts, own_batch
@@ -83,17 +83,26 @@ class Situation:
         return None
 
     def _division(self, configuration: Configuration) -> Rule | None:
-        batch = self.options.global_batch
-        if batch and configuration.global_batch != batch:
-            return Rule(kind=RuleKind.INDIVISIBLE_BATCH, figure=batch)
+        batch, replicas = self.options.global_batch, configuration.replicas
+        if batch and configuration.per_replica_batch != self.own_part(batch, replicas):
+            return indivisible(batch, replicas)
         return None
+
+    def own_part(self, batch: int, replicas: int) -> int:
+        """Return what each replica gets of the user's own batch, or of the nearest that divides.
+
+        0 where there is none: the script can have no other batch, or it would be far off.
+        """
+        fit = self.facts.fit
+        only = self.facts.summed_loss or (fit is not None and fit.only_batch is not None)
+        return 0 if only and batch % replicas else equal_parts(batch, replicas)
 
     def _batch(self, configuration: Configuration) -> Rule | None:
         batch, most = configuration.global_batch, self.options.max_global_batch
         if most and batch > most:
             return Rule(kind=RuleKind.BATCH_LIMIT, figure=most)
         if self.facts.examples is not None and batch > self.facts.examples:
-            return Rule(kind=RuleKind.DATASET_TOO_SMALL, figure=self.facts.examples)
+            return Rule(kind=RuleKind.DATASET_TOO_SMALL, text=self.facts.how_many)
         return None
 
     def _epoch(self, configuration: Configuration) -> Rule | None:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from autotune.config import Configuration
+from autotune.config import Configuration, equal_parts
 from autotune.errors import ConfigurationError
 from autotune.installed import load_plugins
 from autotune.strategies._base import Setup as Setup, Strategy as Strategy, Training as Training
@@ -43,6 +43,17 @@ def update_batch(configuration: Configuration) -> int:
     """Return the examples behind one update: of all replicas, unless they wait for nobody."""
     alone = strategy(configuration.strategy).asynchronous
     return configuration.per_replica_batch if alone else configuration.global_batch
+
+
+def weighed_batch(configuration: Configuration, own: int) -> int:
+    """Return as which batch an update counts: as the own, where it is the nearest to that."""
+    batch, each = update_batch(configuration), configuration.per_replica_batch
+    return own if each == equal_parts(own, batch // each) else batch
+
+
+def is_nearest(configuration: Configuration, own: int) -> bool:
+    """Whether its batch stands for the own one, which its replicas do not divide."""
+    return weighed_batch(configuration, own) == own != update_batch(configuration)
 
 
 def in_short(configuration: Configuration) -> str:

@@ -9,8 +9,21 @@ from typing import Any, NamedTuple
 from autotune.config import Configuration
 from autotune.plain import Change
 from autotune.stats.gradients import Learning
+from autotune.text import plural
 from autotune.value import Value
 from autotune.workload.backlog import Backlog
+
+
+class Count(StrEnum):
+    """What a number of examples says of how many there are."""
+
+    EXACT = "exact"
+    AT_MOST = "at most"
+    """Some of the batches by which it was reckoned may hold fewer."""
+    AT_LEAST = "at least"
+    """Those in full batches, or those that were seen."""
+    ABOUT = "about"
+    """Two passes differ."""
 
 
 class InputPass(Value):
@@ -113,8 +126,8 @@ class FitFacts(Value):
     """As many as it makes; None where nobody has looked."""
     steps: int | None = None
     """Of an epoch, if it asks for so many."""
-    partial: bool = False
-    """Whether its last batch may hold fewer examples, and how many is not known."""
+    batches: int | None = None
+    """Of an epoch, where the data says how many, so the last may be smaller."""
     callbacks: bool = False
     """Whether it has any."""
     left_out: tuple[str, ...] = ()
@@ -183,6 +196,8 @@ class DataFacts(Value):
     returned: Returned = Returned()
     examples: int | None = None
     """Examples in one epoch; None where counting took too long or the dataset never ends."""
+    count: Count = Count.EXACT
+    """What that number is."""
     example_bytes: int = 0
     """Bytes of one example, all components together."""
     element: str = ""
@@ -237,6 +252,18 @@ class WorkloadFacts(ModelFacts, DataFacts):
     """What an example teaches at other batch sizes; None where the objective does not ask."""
     fit: FitFacts | None = None
     """Of the call that a script makes; None for factories."""
+
+    @property
+    def bound(self) -> str:
+        """What stands before the number of examples, and before all that follows from it."""
+        return "" if self.count is Count.EXACT else f"{self.count} "
+
+    @property
+    def how_many(self) -> str:
+        """The number of examples in words, with what is known of it."""
+        if self.examples is None:
+            return "an unknown number of examples"
+        return f"{self.bound}{plural(self.examples, 'example')}"
 
     @property
     def batched(self) -> bool:

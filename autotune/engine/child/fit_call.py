@@ -36,7 +36,7 @@ class _Data(NamedTuple):
     batches: int | None = None
     """Of an epoch."""
     partial: bool = True
-    """Whether the last batch of an epoch may be smaller than the others."""
+    """Whether some batch, such as the last of an epoch, may be smaller than the others."""
 
 
 def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[str, Any]:
@@ -44,6 +44,9 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
 
     From now on, data that can be read once is kept.
     """
+    # It needs pydantic, which no process that trains should have.
+    from autotune.workload import Count  # noqa: PLC0415 - see above
+
     if reads_once(call.x):
         call.x = ReadOnce(call.x)
     data, callbacks = _data(call.x), call.all_callbacks(validates=False)
@@ -61,13 +64,14 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
     return {
         "usual_batch": usual,
         "examples": examples,
+        "count": Count.AT_MOST if data.partial else Count.EXACT,
         "batch_callbacks": batch_callbacks(callbacks),
         "fit": {
             "line": line,
             "data": data.kind,
             "epochs": int(call.epochs) - int(call.initial_epoch),
             "steps": call.steps_per_epoch and int(call.steps_per_epoch),
-            "partial": call.steps_per_epoch is None and data.partial,
+            "batches": data.batches and min(steps or data.batches, data.batches),
             "callbacks": bool(callbacks),
             "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
             "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],

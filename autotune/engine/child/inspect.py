@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from autotune.engine.child.factories import called, loaded
 from autotune.engine.child.first_step import make_first_step
@@ -21,11 +22,14 @@ from autotune.engine.child.inspect_dataset import Handed, InspectedDataset, offe
 from autotune.engine.child.inspect_model import InspectedModel
 from autotune.engine.child.member import Member, execute
 from autotune.engine.child.once import OpenGenerators, ReadOnce
-from autotune.engine.child.returned import BATCH, Taken, taken_from
+from autotune.engine.child.returned import BATCH, Taken, check_sizes, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
 from autotune.engine.failure import describe
-from autotune.errors import DatasetTooSmall, FactoryFailed, WorkloadError
+from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
+
+_OTHERS = (BATCH, BATCH + BATCH // 2, BATCH + BATCH // 4)
+"""Batches that are made of a script's data, the first that does not divide those of its own."""
 
 
 def inspect(member: Member) -> None:
@@ -113,7 +117,7 @@ def _script_facts(member: Member) -> dict[str, Any]:
             "calling_seconds": calling,
             **_passing(found, generators),
             **of_fit,
-            "examples": _examples(program.script.call.x, of_fit, found),
+            **_examples(program.script.call.x, of_fit, found),
         }
 
 
@@ -122,33 +126,39 @@ def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any
     return {**facts, "repeatable": False} if generators.once else facts
 
 
-def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
-    """Return how many examples an epoch has.
+def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how many examples an epoch has, and what that number is.
 
-    The steps of a script tell as many as they take, although the last of them may take fewer; a
-    count leaves out those that did not fill the last batch.
+    The batches of an epoch tell as many as they hold if all are full. The data may hold fewer, and
+    has more than one epoch takes where the script asks for so many steps.
     """
-    expected: int | None = of_fit["examples"]
-    if isinstance(data, ReadOnce) and data.ended:
-        return min(data.examples, expected or data.examples)
-    counted: int | None = None if "examples" in found["uncertain"] else found["examples"]
-    if expected is None or counted is None:
-        return expected or counted
-    few = expected - counted < BATCH + of_fit["usual_batch"]
-    return min(expected, counted + BATCH - 1) if few else counted
+    # It needs pydantic, which no process that trains should have.
+    from autotune.workload import Count  # noqa: PLC0415 - see above
+
+    told = {name: of_fit[name] for name in ("examples", "count")}
+    read = {name: found[name] for name in told}
+    if isinstance(data, ReadOnce):
+        read = {"examples": data.examples if data.ended else None, "count": Count.EXACT}
+    elif read["count"] is Count.AT_LEAST:
+        read["examples"] = None  # It did not come to the end.
+    if read["examples"] is None:
+        return told
+    more = told["examples"] is not None and read["examples"] > told["examples"]
+    return told if more and of_fit["fit"]["steps"] else read
 
 
 def _inspected(member: Member, program: ModuleType, of_fit: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of the model and the data that a script gives to its `fit`.
 
-    Batches that are not of the script's own size are looked at first, because these are tuned.
+    Batches that are not of the script's own size are looked at first, because these are tuned. Each
+    takes examples from several of the script's, so that it is seen whether these go together.
     """
     tried = partial(
         _inspected_in_batches, member, program, InspectedModel(program.script.call.model)
     )
     own = of_fit["usual_batch"]
     try:
-        found = tried(BATCH)
+        found = tried(next((each for each in _OTHERS if own % each), own + 1))
         if not (found["built_in_batch"] or found["carried_state"]):
             return found
     except DatasetTooSmall:
@@ -170,8 +180,13 @@ def _inspected_in_batches(
         member.announce(Step.FIRST_EXAMPLE)
         if once:
             once.begin()
-        made = called("The data of fit", program.dataset_fn, batch_size=size, **how)
-        taken = Taken(made, size, batched=True, returned={}, once=once is not None)
+        make = partial(called, "The data of fit", program.dataset_fn, batch_size=size, **how)
+        made = make()
+        batches = isinstance(source, tf.data.Dataset | keras.utils.PyDataset)
+        every = make(every=True) if batches else None
+        if how and batches:
+            check_sizes(every, size, _of_other_sizes)
+        taken = Taken(made, size, batched=True, returned={}, once=once is not None, every=every)
         data = InspectedDataset(taken)
         data.read_first()
         member.announce(Step.TRYING)
@@ -190,6 +205,13 @@ def _inspected_in_batches(
             "Check that the script trains by itself, and that its fit is given arrays, tables, "
             "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
         ) from exc.__cause__
+
+
+def _of_other_sizes(found: str) -> WorkloadError:
+    return ScriptFailed(
+        f"The batches of fit's data hold {found} examples, and no others can be made of them.",
+        "Have it make batches of one size, or pad all examples to one length.",
+    )
 
 
 def _callbacks(member: Member) -> list[Any]:

@@ -34,6 +34,8 @@ from autotune.plain import Change
 
 _TRIED = 8
 """Examples on which a model is tried."""
+_APART = 16
+"""Batches whose examples are batched together with those of others."""
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
@@ -67,7 +69,7 @@ def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
     known = int(dataset.cardinality())
     if known == tf.data.UNKNOWN_CARDINALITY:
         counted = read_pass(dataset, patience, known, batched=False)
-        known = counted.values[-1].elements if counted.done and counted.values else known
+        known = _read(counted) if counted.done and counted.values else known
     return {
         "elements": known if known >= 0 else None,
         "element_bytes": 0 if first is None else _bytes(first),
@@ -119,18 +121,30 @@ class InspectedDataset:
         if self._taken.batched:
             return self._first
         try:
+            self._batch_apart()
             return next(iter(self._dataset.take(size or _TRIED).batch(size or _TRIED)))
         except Exception as exc:
             raise FactoryFailed(
                 f"The examples cannot be batched: {ERROR}.",
-                "Yield examples of equal shape, or declare batch_size and use padded_batch with "
-                "drop_remainder=True.",
+                "Yield examples of equal shape, or declare batch_size and use padded_batch of that "
+                "size; --unbatch needs batches that are padded to one length.",
             ) from exc
+
+    def _batch_apart(self) -> None:
+        """Batch examples of several of the user's batches together, where shapes may differ."""
+        shapes = [each.shape for each in tf.nest.flatten(self._dataset.element_spec)]
+        if all(each.is_fully_defined() for each in shapes):
+            return
+        own = self._taken.own_batch or _TRIED
+        apart = self._dataset.take(_APART * own).batch(own + max(own // 2, 1))
+        # Numbers instead of examples, which need not be held.
+        if error := within(_READING_SECONDS, apart.map(lambda *_: 0)).error:
+            raise error
 
     def facts(self, patience: float) -> dict[str, Any]:
         most, patience = patience, min(patience, _COUNTING_SECONDS)
-        examples = self._taken.size
-        cached, frozen_stage, python, ready = _stages_of(self._dataset, examples)
+        size = self._taken.size
+        cached, frozen_stage, python, ready = _stages_of(self._dataset, size)
         # First, because any other pass may fill a cache.
         least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
         read, counted = self._passes(patience, least)
@@ -142,7 +156,7 @@ class InspectedDataset:
         uncertain = {"examples": not counted, "file_shards": not shards.done}
         return {
             "returned": self._taken.returned,
-            "example_bytes": _bytes(self._first) // examples,
+            "example_bytes": _bytes(self._first) // size,
             "element": str(_ordered(one.element_spec)),
             "python_input": python,
             "repeatable": found.change is Change.NOTHING,
@@ -162,38 +176,46 @@ class InspectedDataset:
         A number that is not known is counted; the least that it can be, or None, if that takes too
         long.
         """
-        known, size = int(self._dataset.cardinality()), self._taken.size
+        # It needs pydantic, which no process that trains should have.
+        from autotune.workload import Count  # noqa: PLC0415 - see above
+
+        known, taken = int(self._dataset.cardinality()), self._taken
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
         ends = time.monotonic() + least
-        first = self._pass(seconds, max(known, self._taken.least))
-        if first.done and counting:
-            known = _read(first)
-        elif counting:
-            known = self._taken.least
-        found = {"first_pass": pass_facts(first, size)}
-        passes, certain = [first], bool(self._taken.examples) or not counting or first.done
-        if self._taken.once:
+        known = max(known, taken.least)
+        first = self._pass(seconds, known)
+        counted = first.done and counting
+        examples = _read(first) if counted else known * taken.size if known >= 0 else None
+        # Where a factory gives full batches only, its data may hold more.
+        full = taken.batched and taken.every is None
+        exact = (counted or not counting) and not full
+        count = Count.EXACT if exact else Count.AT_LEAST
+        found: dict[str, Any] = {"first_pass": pass_facts(first)}
+        passes, certain = [first], bool(taken.examples) or not counting or first.done
+        if taken.once:
             ends = 0.0 if first.done else ends
         elif first.done:
             passes.append(self._pass(min(patience, _READING_SECONDS), known))
-            found["second_pass"] = pass_facts(passes[-1], size)
+            found["second_pass"] = pass_facts(passes[-1])
             self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
-            certain &= not counting or _as_many(first, passes[-1])
+            if counting and not _as_many(first, passes[-1]):
+                certain, count = False, Count.ABOUT
         if (left := ends - time.monotonic()) > 0 and passes[-1].values:
             passes.append(self._pass(left, known, again=True))
-        counted = known * size if known >= 0 else None
-        examples = self._taken.examples or counted
-        backlog = backlog_facts(passes, known, size)
-        return {"examples": examples, **found, "backlog": backlog}, certain
+        if taken.examples:
+            examples, count = taken.examples, Count.EXACT
+        found |= {"examples": examples, "count": count}
+        return {**found, "backlog": backlog_facts(passes, examples)}, certain
 
     def _pass(self, patience: float, known: int, *, again: bool = False) -> Progress[Stretch]:
-        batched = self._taken.batched
-        return read_pass(self._dataset, patience, known, batched=batched, again=again)
+        taken = self._taken
+        read = taken.dataset if taken.every is None else taken.every
+        return read_pass(read, patience, known, batched=taken.batched, again=again)
 
 
 def _read(progress: Progress[Stretch]) -> int:
-    return progress.values[-1].elements if progress.values else 0
+    return progress.values[-1].examples if progress.values else 0
 
 
 def _as_many(first: Progress[Stretch], second: Progress[Stretch]) -> bool:

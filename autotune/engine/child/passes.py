@@ -67,19 +67,19 @@ def within(seconds: float, work: Iterable[T]) -> Progress[T]:
 
 
 class Stretch(NamedTuple):
-    """Some elements of a pass."""
+    """Some examples of a pass."""
 
-    elements: int
+    examples: int
     """Read so far, these included."""
     seconds: float
     """Since the pass began."""
     length: int
     """Of all that was read so far; 0 where elements are of one length."""
-    squares: int
-    """Of the elements' lengths, summed."""
+    squares: float
+    """Of the mean length in each element, summed over its examples."""
 
 
-_NOTHING = Stretch(0, 0.0, 0, 0)
+_NOTHING = Stretch(0, 0.0, 0, 0.0)
 
 
 def read_pass(
@@ -93,8 +93,12 @@ def read_pass(
     at_once = max(1, min(most, known // _STRETCHES)) if known >= 0 else _MANY_AT_ONCE
     # Numbers instead of examples, and made before: nothing but the dataset is to take time.
     length = length_in(dataset.element_spec, batched=batched)
+
+    def measured(*element: Any) -> Any:
+        return tf.stack([_rows(element) if batched else 1, length(*element)])
+
     read = dataset.repeat() if again else dataset
-    return read_within(patience, _stretches(read.map(length).batch(at_once)))
+    return read_within(patience, _stretches(read.map(measured).batch(at_once)))
 
 
 def read_within(seconds: float, elements: Iterable[T]) -> Progress[T]:
@@ -112,46 +116,47 @@ def read_within(seconds: float, elements: Iterable[T]) -> Progress[T]:
     ) from progress.error
 
 
-def pass_facts(progress: Progress[Stretch], size: int) -> dict[str, Any] | None:
+def pass_facts(progress: Progress[Stretch]) -> dict[str, Any] | None:
     """Return what a pass has shown; None if not even its beginning."""
     if len(progress.values) < 2:
         return None
     last = progress.values[-1]
     return {
-        "examples": last.elements * size,
+        "examples": last.examples,
         "seconds": last.seconds,
         "whole": progress.done,
         "pause": _pause(progress.values),
-        **_lengths(progress.values, size),
+        **_lengths(progress.values),
     }
 
 
-def _stretches(lengths: Any) -> Iterator[Stretch]:
-    batches = iter(lengths)
-    began, total, length, squares = time.perf_counter(), 0, 0, 0
+def _stretches(measured: Any) -> Iterator[Stretch]:
+    batches = iter(measured)
+    began, total, length, squares = time.perf_counter(), 0, 0, 0.0
     for batch in batches:
-        total += int(batch.shape[0])
-        length += int(np.sum(batch))
-        squares += int(np.sum(np.square(batch)))
+        rows, lengths = batch.numpy().T
+        total += int(rows.sum())
+        length += int(lengths.sum())
+        squares += float(np.sum(np.square(lengths) / np.maximum(rows, 1)))
         yield Stretch(total, time.perf_counter() - began, length, squares)
 
 
-def _lengths(stretches: Sequence[Stretch], size: int) -> dict[str, Any]:
+def _lengths(stretches: Sequence[Stretch]) -> dict[str, Any]:
     """Return what a pass has shown of lengths; nothing where all are alike."""
-    read = np.diff([(each.length, each.elements) for each in (_NOTHING, *stretches)], axis=0)
-    parts = np.array_split(read, min(_STRETCHES, len(read)))
-    means = [float(part[:, 0].sum() / part[:, 1].sum() / size) for part in parts]
     last = stretches[-1]
-    mean = last.length / last.elements
-    variance = last.squares / last.elements - mean**2
-    if variance <= 0:
+    if not last.length:
+        return {}
+    read = np.diff([(each.length, each.examples) for each in (_NOTHING, *stretches)], axis=0)
+    parts = np.array_split(read, min(_STRETCHES, len(read)))
+    means = [float(part[:, 0].sum() / part[:, 1].sum()) for part in parts]
+    mean = last.length / last.examples
+    variance = last.squares / last.examples - mean**2
+    if variance <= 1e-9 * mean**2:
         return {}
     return {"lengths": means, "length_scatter": math.sqrt(variance) / mean}
 
 
-def backlog_facts(
-    passes: Sequence[Progress[Stretch]], known: int, size: int
-) -> dict[str, Any] | None:
+def backlog_facts(passes: Sequence[Progress[Stretch]], epoch: int | None) -> dict[str, Any] | None:
     """Return what passes have shown that was ready before the first; None where nothing was.
 
     Examples then come faster than they can go on coming, however often the dataset begins anew.
@@ -160,12 +165,12 @@ def backlog_facts(
     # Not at the top: a trial's process does without pydantic.
     from autotune.workload.backlog import backlog_of  # noqa: PLC0415
 
-    epoch = known if known > 0 else math.inf
+    most = epoch or math.inf
     curve = [(0.0, 0.0)]
     for before, after in (pair for one in passes for pair in pairwise((_NOTHING, *one.values))):
-        if (before.elements - 1) // epoch == (after.elements - 1) // epoch:
-            more, took = after.elements - before.elements, after.seconds - before.seconds
-            curve.append((curve[-1][0] + more * size, curve[-1][1] + took))
+        if (before.examples - 1) // most == (after.examples - 1) // most:
+            more, took = after.examples - before.examples, after.seconds - before.seconds
+            curve.append((curve[-1][0] + more, curve[-1][1] + took))
     backlog = backlog_of(curve)
     return backlog.model_dump() if backlog else None
 
@@ -174,6 +179,16 @@ def _pause(stretches: tuple[Stretch, ...]) -> float:
     """Return the time that the first elements took beyond that of others."""
     usual = median(after.seconds - before.seconds for before, after in pairwise(stretches))
     return max(stretches[0].seconds - usual, 0.0)
+
+
+def _rows(element: Any) -> Any:
+    """Return how many examples a batch has."""
+    first = tf.nest.flatten(element)[0]
+    if isinstance(first, tf.RaggedTensor):
+        return tf.cast(first.nrows(), tf.int64)
+    if isinstance(first, tf.SparseTensor):
+        return first.dense_shape[0]
+    return tf.shape(first, tf.int64)[0]
 
 
 def length_in(spec: Any, *, batched: bool) -> Length:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -9,7 +10,7 @@ import tensorflow as tf
 
 from autotune.engine.child.passes import read_within
 from autotune.engine.failure import ERROR
-from autotune.errors import FactoryFailed
+from autotune.errors import FactoryFailed, WorkloadError
 from autotune.library.keras_input import batches_of, full_batches, read_by_python
 
 BATCH = 32
@@ -37,6 +38,8 @@ class Taken(NamedTuple):
     """Examples in the batches that were returned; None where they were not batches."""
     once: bool = False
     """Whether it can be read once."""
+    every: Any = None
+    """The same with the batches that are not full; None where it has these or nobody has them."""
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
@@ -59,10 +62,11 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(data.element_spec)]
     if all(each is not None and each.rank and each[0] == BATCH for each in shapes):
         return Taken(data, BATCH, batched=True, returned=returned)
-    _check_sizes(data)
+    check_sizes(data, BATCH, _of_other_sizes)
     least = max(int(data.cardinality()) - 1, tf.data.UNKNOWN_CARDINALITY)
     returned["uneven"] = True
-    return Taken(full_batches(data, BATCH), BATCH, batched=True, returned=returned, least=least)
+    full = full_batches(data, BATCH)
+    return Taken(full, BATCH, batched=True, returned=returned, least=least, every=data)
 
 
 def has_validation(made: Any) -> bool:
@@ -102,15 +106,15 @@ def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
 
 def _from_python(data: Any, returned: dict[str, bool]) -> Taken:
     try:
-        dataset = read_by_python(data).rebatch(BATCH, drop_remainder=True)
-        own = length_of(data[0])
+        read, own = read_by_python(data), length_of(data[0])
     except Exception as exc:
         raise FactoryFailed(
             f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
             "Check that its __getitem__(0) returns arrays or tensors, in a batch.",
         ) from exc
     returned["by_python"] = True
-    return Taken(dataset, BATCH, batched=True, returned=returned, own_batch=own)
+    full, every = (read.rebatch(BATCH, drop_remainder=drops) for drops in (True, False))
+    return Taken(full, BATCH, batched=True, returned=returned, own_batch=own, every=every)
 
 
 def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
@@ -122,13 +126,15 @@ def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
     return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
 
 
-def _check_sizes(dataset: Any) -> None:
-    """Make sure that most examples are in batches of the size that was asked for."""
+def check_sizes(dataset: Any, size: int, failed: Callable[[str], WorkloadError]) -> None:
+    """Make sure that most examples are in batches of one size."""
     sizes = _sizes(dataset, _LOOKED_AT)
-    if not sizes or sizes.count(BATCH) * BATCH * 2 >= sum(sizes):
-        return
-    found = " to ".join(str(each) for each in sorted({min(sizes), max(sizes)}))
-    raise FactoryFailed(
+    if sizes and sizes.count(size) * size * 2 < sum(sizes):
+        raise failed(" to ".join(str(each) for each in sorted({min(sizes), max(sizes)})))
+
+
+def _of_other_sizes(found: str) -> WorkloadError:
+    return FactoryFailed(
         f"dataset_fn was called with batch_size={BATCH}, but its batches hold {found} examples.",
         "Make batches of batch_size examples (for bucket_by_sequence_length: bucket_batch_sizes="
         "[batch_size] * number of buckets), from at least as many examples.",

@@ -16,6 +16,7 @@ from autotune.program import Program, epoch_in_words, render
 from autotune.program.text import imports_in, sections
 from autotune.value import Scalar
 from autotune.workload import (
+    Count,
     Factory,
     FitData,
     FitFacts,
@@ -244,8 +245,16 @@ def test_an_epoch_is_that_of_the_call(
         (WorkloadFacts(), "1,000 steps an epoch, because the number of examples is not known"),
         (WorkloadFacts(examples=6000), "188 steps an epoch, the last of which takes 16 examples"),
         (
-            WorkloadFacts(examples=6016, fit=FitFacts(partial=True)),
-            "the last one of the script may hold fewer examples",
+            WorkloadFacts(examples=6016, count=Count.AT_MOST),
+            "188 steps an epoch of at most 6,016 examples, all with full batches",
+        ),
+        (
+            WorkloadFacts(examples=6000, usual_batch=32, fit=FitFacts(batches=190)),
+            "190 steps an epoch, as the script makes",
+        ),
+        (
+            WorkloadFacts(examples=6000, usual_batch=64, fit=FitFacts(batches=190)),
+            "188 steps an epoch, the last of which",
         ),
     ],
 )

@@ -53,14 +53,14 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
     cheaper = result.evidence.decision.gain.value
     assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
     assert f"for {1 / cheaper:.2f} times the money" in told
-    money = next(each for each in result.reasons if each.startswith("An epoch costs "))
-    assert f"An epoch costs {2 * result.value.value:.3g} on 2 devices: " in money
+    money = next(each for each in result.reasons if each.startswith("An epoch of 10,000 "))
+    assert f"An epoch of 10,000 examples costs {2 * result.value.value:.3g} on 2 devices: " in money
 
 
 def test_a_price_alone_changes_no_verdict(tuner: Tuner) -> None:
     result = searched(tuner, 1.5, GPUS, objective="throughput", price=2.0)
     assert result.verdict is Verdict.DISTRIBUTE
-    assert any("An epoch costs " in each and "on 2 devices" in each for each in result.reasons)
+    assert any("examples costs " in each and "on 2 devices" in each for each in result.reasons)
 
 
 def test_an_epoch_of_unknown_length_has_a_cost_too() -> None:

@@ -39,22 +39,37 @@ def test_the_own_batch_is_divided_among_replicas(tuner: Tuner) -> None:
     assert result.one_device.global_batch == 32
 
 
-def test_a_batch_that_cannot_be_divided_leaves_one_device(tuner: Tuner) -> None:
-    """The plan names the batch, and the verdict does not say that nothing can run."""
-    seen: list[Any] = []
-    truth = speed()
-    facts = FAKE_FACTS.model_copy(update={"usual_batch": 33})
-    result = tuner(
-        truth,
-        engine=FakeEngine(truth, facts=facts),
-        options={"objective": DEFAULT},
-        observer=seen.append,
-    )
-    assert result.config.global_batch == 33
-    assert "no distributed configuration can run at a global batch of 33" in result.summary
+NEAREST = "a global batch of 264 in place of 265, 0.4 % smaller, as 265 is odd and Keras's fit"
+
+
+@pytest.mark.parametrize("fixed", [{}, {"global_batch": 265}])
+@pytest.mark.parametrize("gain", [0.5, 1.6])
+def test_the_nearest_batch_that_divides_stands_for_the_own(
+    tuner: Tuner, gain: float, fixed: dict[str, int]
+) -> None:
+    """It is compared with one device at the own, and named as the change that it is."""
+    truth, seen = speed(distributed=gain), list[Any]()
+    facts = FAKE_FACTS.model_copy(update={"usual_batch": 265})
+    options = {"objective": DEFAULT, **fixed}
+    engine = FakeEngine(truth, facts=facts)
+    result = tuner(truth, engine=engine, options=options, observer=seen.append)
+    batches = {(c.distributed, c.global_batch) for c in (t.configuration for t in result.trials)}
+    assert batches == {(False, 265), (True, 264)}
+    assert result.config.distributed is (gain > 1)
+    assert f"takes {NEAREST} needs equal replicas." in result.summary
+    assert "LEARNING_RATE_FACTOR" not in result.script
     plan = next(each.plan for each in seen if each.kind == "planned")
-    limits = [rule_text(limit.rule) for each in plan.strategies for limit in each.limits]
-    assert "a global batch of 33 is not divisible by the number of replicas" in limits
+    assert NEAREST in " ".join(rule_text(rule) for s in plan.strategies for rule in s.changes)
+
+
+def test_a_batch_that_cannot_be_divided_is_said_and_no_more(tuner: Tuner) -> None:
+    """Neither that to stay is better, nor that nothing can run, as nothing ran."""
+    truth, facts = speed(), FAKE_FACTS.model_copy(update={"usual_batch": 1})
+    options = {"objective": DEFAULT}
+    result = tuner(truth, engine=FakeEngine(truth, facts=facts), options=options, space=ONES)
+    assert result.summary.startswith("No distributed configuration can run at a global batch of 1,")
+    assert "a global batch of 1 is odd, and Keras's fit needs equal replicas" in result.summary
+    assert "tay on one device" not in result.summary
 
 
 @pytest.mark.parametrize(
@@ -98,6 +113,10 @@ def test_a_batch_that_a_script_cannot_have_is_refused(tuner: Tuner) -> None:
     assert not engine.requests
 
 
+ONES = {
+    "strategies": ["one_device", "mirrored"],
+    "axes": {"per_replica_batch": [1], "replicas_per_worker": [2]},
+}
 TINY = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16, 32]}}
 
 

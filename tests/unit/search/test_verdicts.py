@@ -93,7 +93,7 @@ def test_own_settings_are_kept_where_others_gain_next_to_nothing(
         (
             ("one_device", "mirrored"),
             {"replicas_per_worker": (64,)},
-            "no distributed configuration can run on this machine",
+            "No distributed configuration can run: TensorFlow sees",
         ),
     ],
     ids=["a space of one device", "a machine that can run nothing else"],

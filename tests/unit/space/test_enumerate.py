@@ -17,6 +17,7 @@ from autotune.space import Candidates, candidates, parse_space
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.workload import Cacheable, FitCall, FitData, FitFacts, Returned
 
+FOUR = fake_machine(cpus=4)
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)
 EVERYTHING = ["one_device", "mirrored", "multi_worker_mirrored"]
 TWO = {"replicas_per_worker": [2], "workers": [2]}
@@ -67,10 +68,24 @@ def test_a_global_batch_counts_all_replicas() -> None:
     assert {c.global_batch for c in bound.configurations} == {32, 64}
 
 
-def test_an_odd_global_batch_leaves_one_device() -> None:
-    space = found(TWO, global_batch=65)
+@pytest.mark.parametrize(
+    ("batch", "replicas", "nearest"), [(265, 2, 264), (267, 4, 268), (266, 4, 264), (3, 2, 2)]
+)
+def test_the_nearest_multiple_of_the_replicas_is_tried(
+    batch: int, replicas: int, nearest: int
+) -> None:
+    """Of two the smaller one; it is matched by one device at the batch that was asked for."""
+    space = found({"replicas_per_worker": [replicas]}, global_batch=batch, machine=FOUR)
+    assert {c.global_batch for c in space.distributed} == {nearest}
+    assert {c.global_batch for c in space.batch_matched.values()} == {batch}
+
+
+@pytest.mark.parametrize(("batch", "fit"), [(1, None), (65, FitFacts(line=6, only_batch=65))])
+def test_a_batch_without_a_near_multiple_leaves_one_device(batch: int, fit: FitFacts) -> None:
+    """Half as many more are another training, and a script may be able to have no others."""
+    space = found(TWO, facts={"fit": fit}, global_batch=batch)
     assert not space.distributed
-    assert "is not divisible" in rules(space)
+    assert f"a global batch of {batch} is odd, and Keras's fit needs equal replicas" in rules(space)
 
 
 def test_eager_execution_is_the_users_own_and_nobody_elses() -> None:
@@ -113,7 +128,7 @@ def test_a_batch_that_is_built_in_is_never_divided() -> None:
 @pytest.mark.parametrize(
     ("axes", "facts", "rule"),
     [
-        ({"per_replica_batch": [32, 20_000]}, {}, "exceed the 10000 examples"),
+        ({"per_replica_batch": [32, 20_000]}, {}, "exceed the dataset, which has 10,000"),
         ({"steps_per_execution": [1, 400]}, {}, "fewer steps than steps_per_execution"),
         ({"cache": ["off", "memory"]}, {"repeatable": False}, "cache would change the training"),
         ({"cache": ["off", "memory"]}, {"examples": None}, "may never fill"),
