@@ -135,16 +135,16 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     # It needs pydantic, which no process that trains should have.
     from autotune.workload import Count  # noqa: PLC0415 - see above
 
-    told = {name: of_fit[name] for name in ("examples", "count")}
-    read = {name: found[name] for name in told}
+    expected = {name: of_fit[name] for name in ("examples", "count")}
+    read = {name: found[name] for name in expected}
     if isinstance(data, ReadOnce):
         read = {"examples": data.examples if data.ended else None, "count": Count.EXACT}
     elif read["count"] is Count.AT_LEAST:
         read["examples"] = None  # It did not come to the end.
     if read["examples"] is None:
-        return told
-    more = told["examples"] is not None and read["examples"] > told["examples"]
-    return told if more and of_fit["fit"]["steps"] else read
+        return expected
+    more = expected["examples"] is not None and read["examples"] > expected["examples"]
+    return expected if more and of_fit["fit"]["steps"] else read
 
 
 def _inspected(member: Member, program: ModuleType, of_fit: Mapping[str, Any]) -> dict[str, Any]:

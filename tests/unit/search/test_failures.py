@@ -14,7 +14,7 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
-from autotune.reason import Message
+from autotune.reason import Cause, KnownError, Message
 from autotune.reason.sentences import reason_text
 from autotune.search import posterior
 from autotune.search.failures import RuledOut
@@ -55,6 +55,20 @@ def test_where_the_first_of_each_strategy_fails_others_are_tried(tuner: Tuner) -
     result = tuner(truth, options={"budget": 180.0})
     assert any(t.outcome is Outcome.FAILED for t in result.trials)
     assert result.verdict is Verdict.DISTRIBUTE
+
+
+def test_batches_that_cannot_be_made_anew_fail_once(tuner: Tuner) -> None:
+    """Those of other sizes are left then, and the search goes on at the one that runs."""
+    unequal = KnownError(cause=Cause.UNEQUAL_EXAMPLES)
+
+    def truth(c: Configuration) -> float | Ending:
+        fails = c.global_batch != OWN.global_batch
+        return Ending(outcome=Outcome.FAILED, reason=unequal) if fails else speed()(c)
+
+    result = tuner(truth, options={"budget": 120.0})
+    failed = [t for t in result.trials if t.outcome is Outcome.FAILED]
+    assert len(failed) == 1
+    assert result.config.global_batch == OWN.global_batch
 
 
 def test_out_of_memory_rules_out_larger_batches(tuner: Tuner) -> None:
