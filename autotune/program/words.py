@@ -44,8 +44,8 @@ def epoch_in_words(configuration: Configuration, facts: WorkloadFacts) -> str | 
         return f"{said} of {facts.how_many}, all with full batches"
     if borrowed and facts.batched and not facts.arrays:
         return (
-            f"{said}, all with full batches; the last {plural(batch - borrowed, 'example')} of the "
-            "data, which fill none, are left out, and the next pass begins with the last step"
+            f"{said}, all with full batches; examples at the end of the data that fill none are "
+            "left out"
         )
     if borrowed:
         return (

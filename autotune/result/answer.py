@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.reason import nearest_batch
+from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import VERDICTS, rule_text
 from autotune.result.data import ResultData
 from autotune.stats.efficiency import learning_rate_factor
@@ -52,9 +52,10 @@ def _batch_change(result: ResultData) -> str:
     """Return which batch and learning rate are not the user's own; nothing where both are."""
     own = own_batch(result.facts, result.options.global_batch).size
     batch, learning = update_batch(result.config), result.facts.learning
-    if nearest := [c for c in (result.config, result.best_distributed) if c and is_nearest(c, own)]:
-        change = rule_text(nearest_batch(own, nearest[0].replicas))
-        return f" {title(nearest[0])} takes {change}."
+    ran = (t.configuration for t in result.trials if t.outcome is not Outcome.SKIPPED)
+    every = filter(None, (result.config, result.best_distributed, *ran))
+    if nearest := next((c for c in every if is_nearest(c, own)), None):
+        return f" {title(nearest)} takes {rule_text(nearest_batch(own, nearest.replicas))}."
     if batch == own:
         return ""
     factor = learning_rate_factor(learning, batch) if learning else 1.0
