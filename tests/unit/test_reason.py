@@ -117,7 +117,11 @@ def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
     evidence = Evidence(outcome=outcome, decision=decision, default=Configuration())
     text = summary(
         Result.model_construct(
-            configuration=Configuration(), compared=(), evidence=evidence, facts=FAKE_FACTS
+            configuration=Configuration(),
+            compared=(),
+            evidence=evidence,
+            facts=FAKE_FACTS,
+            trials=(),
         )
     )
     assert text.endswith(".")

@@ -215,7 +215,7 @@ def test_steps_per_call_divide_those_of_an_epoch(steps: int, asked: int, written
     ("script", "fit", "batch", "why"),
     [
         (ARRAYS, {"steps": 59}, 32, "No number near"),
-        (DATASET, {"data": FitData.DATASET, "partial": True}, 64, "not known"),
+        (DATASET.replace("(32)", "(32).repeat(2)", 1), {"data": FitData.DATASET}, 64, "not known"),
         (
             DATASET.replace("batch(32)", "batch(32, drop_remainder=True)"),
             {"data": FitData.DATASET},
@@ -223,7 +223,7 @@ def test_steps_per_call_divide_those_of_an_epoch(steps: int, asked: int, written
             "not known",
         ),
     ],
-    ids=["prime", "partial batches", "dropped remainder"],
+    ids=["prime", "repeated", "dropped remainder"],
 )
 def test_no_steps_per_call_are_written_that_may_not_divide(
     script: str, fit: dict[str, object], batch: int, why: str
