@@ -30,7 +30,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
-from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
+from autotune.engine.tasks.inspect import DevicesRequest, FirstStepRequest, InspectionRequest
 from autotune.engine.tasks.observe import ObservationRequest
 from autotune.engine.tasks.train import (
     BetweenEpochsRequest,
@@ -311,6 +311,7 @@ def every_task(folder: Path) -> dict[str, Task[Any]]:
         ObservationRequest(trial=trial, calls=CALLS),
         LearningRequest(trial=trial),
         BetweenEpochsRequest(trial=trial),
+        FirstStepRequest(PROBE),
         InspectionRequest(PROBE),
         DevicesRequest(),
     ]

@@ -20,7 +20,7 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
     [told] = [each for each in result.reasons if "changes convergence" in each]
     assert f"global batch is {result.config.global_batch} instead of 32" in told
     assert "learning rate of Adam is multiplied by" in told
-    assert "--global-batch 32 keeps it unchanged." in result.reasons
+    assert "`global_batch=32` keeps it unchanged." in result.reasons
 
 
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:

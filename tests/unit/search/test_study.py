@@ -206,7 +206,7 @@ def test_edited_factories_are_told(tuner: Tuner, workload: Workload, tmp_path: P
     given = workload.model_copy(update={"model": model})
     tuner(speed(), options=SHORT, workload=given)
     code.write_text("def model_fn(): return 1")
-    with pytest.raises(StudyMismatch, match="code differ") as caught:
+    with pytest.raises(StudyMismatch, match="its code") as caught:
         tuner(speed(), options=SHORT, workload=given, resume=True)
     assert "Omit `resume=True`" in caught.value.next_step
 
