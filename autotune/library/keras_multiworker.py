@@ -24,7 +24,7 @@ import tensorflow as tf
 
 import keras_training
 from keras_input import batches_in_order
-from keras_training import Validation, compute_once, reset_metrics
+from keras_training import Validation, compiled_of, compute_once, epochs_done, reset_metrics
 
 
 def check_same_software(strategy: tf.distribute.Strategy, *files: Any) -> None:
@@ -245,8 +245,7 @@ def train(
     model.stop_training = False
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
-    # As BackupAndRestore sets it, to go on from there.
-    for epoch in range(model._initial_epoch or initial_epoch, watchers.params["epochs"]):
+    for epoch in range(epochs_done(model) or initial_epoch, watchers.params["epochs"]):
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for first in range(0, watchers.params["steps"], steps_per_execution):
@@ -262,7 +261,7 @@ def train(
             watchers.on_train_batch_end(first + steps - 1, logs)
             if model.stop_training and not several:
                 break
-        logs = logs_of_all(strategy, model, model._loss_tracker, logs)
+        logs = logs_of_all(strategy, model, compiled_of(model), logs)
         watchers.on_epoch_end(epoch, logs)
         if several:
             # On the others too, which would wait for it.
@@ -315,7 +314,7 @@ def evaluate(
 ) -> Any:
     """Return what `Model.evaluate` does."""
     reset_metrics(model)
-    step, logs = steps_of(model, model._loss_tracker)[0], {}
+    step, logs = steps_of(model, compiled_of(model))[0], {}
     for batch in batches_in_order(x, y, sample_weight, batch_size, steps):
         logs = step(batch)
     found = {name: np.asarray(value).tolist() for name, value in logs.items()}
@@ -334,7 +333,7 @@ def predict(
     **__: Any,
 ) -> Any:
     """Return what `Model.predict` does."""
-    step = steps_of(model, model._loss_tracker)[1]
+    step = steps_of(model, compiled_of(model))[1]
     found = [step(batch) for batch in batches_in_order(x, None, None, batch_size, steps)]
     return keras.tree.map_structure(lambda *each: np.concatenate(each), *found)
 

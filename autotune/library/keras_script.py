@@ -135,7 +135,7 @@ class OwnStrategy:
 
 def strategy_of_script() -> Any:
     """Return what `tf.distribute.get_strategy` does, but what stands for it to the script."""
-    asked_by = sys._getframe(1).f_globals.get("__name__")
+    asked_by = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001 - no other function tells
     return OwnStrategy() if asked_by == "__main__" else current_strategy()
 
 
@@ -230,7 +230,8 @@ class Script:
         original = keras.Model.fit
 
         def fit(model: keras.Model, *arguments: Any, **options: Any) -> keras.callbacks.History:
-            if self.fit is not None and self.fit not in self.lines_of(sys._getframe(1)):
+            asked_by = sys._getframe(1)  # noqa: SLF001 - as above
+            if self.fit is not None and self.fit not in self.lines_of(asked_by):
                 return other_fit(model, *arguments, **options)
             self.calls.append(self.Call(model, *arguments, **options))
             before = model.jit_compile, model.steps_per_execution, model.run_eagerly

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_input import batches_in_order
-from keras_training import Validation, build_optimizer, compute_once, reset_metrics
+from keras_training import Validation, build_optimizer, compute_once, epochs_done, reset_metrics
 
 AHEAD = 2
 """Calls of the training step that wait in each worker while it runs one."""
@@ -169,8 +169,7 @@ def train(
     model.stop_training = False
     logs: dict[str, Any] = {}
     watchers.on_train_begin()
-    # As BackupAndRestore sets it, to go on from there.
-    for epoch in range(model._initial_epoch or 0, watchers.params["epochs"]):
+    for epoch in range(epochs_done(model), watchers.params["epochs"]):
         reset_metrics(model)
         watchers.on_epoch_begin(epoch)
         for number, results in enumerate(

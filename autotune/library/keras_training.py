@@ -290,7 +290,8 @@ class Checkpoints(keras.callbacks.Callback):
         if epoch and ready:
             self.restore(epoch)
         elif epoch:
-            self.model._initial_epoch = self.waits = epoch
+            self.waits = epoch
+            go_on_after(self.model, epoch)
 
     def restore_late(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Restore a model that has its variables only now."""
@@ -315,7 +316,7 @@ class Checkpoints(keras.callbacks.Callback):
             ) from exc
         if self.model.distribute_strategy.num_replicas_in_sync > 1:
             spread_random_streams(self.model, restored=True)
-        self.model._initial_epoch = epoch
+        go_on_after(self.model, epoch)
         if self.leads:
             print(
                 f"Going on after epoch {epoch}, from {self.root}; remove it to begin anew.",
@@ -350,7 +351,7 @@ class Checkpoints(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Remove what was saved, and have a later `fit` begin at its own first epoch."""
-        self.model._initial_epoch = None
+        go_on_after(self.model, None)
         if not self.stays:
             self.remove()
 
@@ -369,6 +370,43 @@ class Checkpoints(keras.callbacks.Callback):
         """Return the epochs that this process has saved."""
         names = [each.name.partition(".")[0] for each in self.folder.glob("*.weights.h5")]
         return [int(each) for each in names if each.isdigit()]
+
+
+# Private names of Keras that nothing public replaces; programs and their modules ask for them here.
+
+
+def epochs_done(model: keras.Model) -> int:
+    """Return the epoch that a training goes on from; without the name, it begins anew."""
+    return getattr(model, "_initial_epoch", None) or 0
+
+
+def go_on_after(model: keras.Model, epoch: int | None) -> None:
+    """Have the training under way go on after an epoch, as BackupAndRestore does.
+
+    Raises:
+        SystemExit: Without the name, Keras would train all epochs once more.
+    """
+    if epoch and not hasattr(model, "_initial_epoch"):
+        raise SystemExit(
+            f"Keras {keras.__version__} cannot go on after epoch {epoch}. Use --no-resume to begin "
+            "anew."
+        )
+    model._initial_epoch = epoch
+
+
+def compiled_of(model: keras.Model) -> Any:
+    """Return what each `compile` makes anew; without the name, a second one goes unnoticed."""
+    return getattr(model, "_loss_tracker", None)
+
+
+def schedule_of(model: keras.Model) -> keras.optimizers.schedules.LearningRateSchedule | None:
+    """Return the schedule of the learning rate; without the name, none is known.
+
+    The property has what it says of the present step.
+    """
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
+    rate = getattr(optimizer, "_learning_rate", None)
+    return rate if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule) else None
 
 
 def logical_cpus(count: int) -> list[str]:
@@ -410,7 +448,7 @@ def compute_once(model: keras.Model, batch: Any) -> None:
 
 def reset_metrics(model: keras.Model) -> None:
     """Have the metrics begin to count anew."""
-    _reset_metrics(model, model._loss_tracker)
+    _reset_metrics(model, compiled_of(model))
 
 
 @tf.function(autograph=False)  # Outside a graph each variable would cost milliseconds.
@@ -556,8 +594,7 @@ def scaled(
         steps_per_call: Steps between two calls of a callback.
         workers: That make updates of their own.
     """
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
-    if isinstance(optimizer._learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+    if schedule_of(model) is not None:
         return [ScaledSchedules(factor, batch, usual_batch, warm_up), *callbacks]
     saves = any(isinstance(getattr(each, "save_freq", None), int) for each in callbacks)
     rate = ScaledRate(factor, batch, warm_up, steps_per_call, workers=workers, saves=saves)
@@ -610,10 +647,9 @@ class ScaledSchedules(keras.callbacks.Callback):
     def scale(self, number: int = 0, logs: dict[str, Any] | None = None) -> None:
         """Put the scaled schedule in, unless it is there."""
         if self.own is None:
-            optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
-            self.own = optimizer._learning_rate
+            self.own = schedule_of(self.model)
             warm_up = warm_up_examples(self.warm_up, self.params, self.batch)
-            optimizer.learning_rate = ScaledSchedule(
+            self.model.optimizer.learning_rate = ScaledSchedule(
                 self.own, self.factor, self.batch, self.usual_batch, warm_up
             )
 
@@ -652,7 +688,7 @@ class ScaledRate(keras.callbacks.Callback):
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Multiply it by what the next steps are to have."""
         if self.made is None:
-            if self.model._initial_epoch and not self.model.optimizer.built:
+            if epochs_done(self.model) and not self.model.optimizer.built:
                 return  # What was saved of it comes back behind this call.
             # Not before, because a callback of yours may take up an earlier training.
             self.made = int(self.model.optimizer.iterations.numpy())

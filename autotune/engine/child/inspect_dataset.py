@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.engine.child import private
 from autotune.engine.child.passes import (
     Progress,
     Stretch,
@@ -257,16 +258,12 @@ def _bytes(element: Any) -> int:
 
 def file_shards(dataset: Any, patience: float) -> Progress[int]:
     """Return the numbers found in the time, up to the largest; none for a dataset without files."""
-    try:
-        # Private: no public function tells, and where it is missing nothing is promised.
-        from tensorflow.python.data.experimental.ops.distribute import (  # noqa: PLC0415
-            _AutoShardDataset,
-        )
-    except ImportError:
+    shard = private.shard_by_files()
+    if shard is None:
         return Progress((), done=True, error=None)
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
-    return within(patience, _working_shards(_AutoShardDataset, dataset.with_options(options)))
+    return within(patience, _working_shards(shard, dataset.with_options(options)))
 
 
 def _working_shards(shard: Any, dataset: Any) -> Iterator[int]:

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.engine.child import private
 from autotune.engine.child.notes import before, patched
 from autotune.engine.child.returned import class_of
 from autotune.engine.failure import ERROR, describe
@@ -164,7 +165,7 @@ class InspectedModel:
             # With accumulation only every so many steps exchange anything.
             "dense_gradient_bytes": 0 if accumulated > 1 else sum(self._dense.values()),
             "accumulated_steps": accumulated,
-            "own_train_function": _makes_own_function(self.model),
+            "own_train_function": private.makes_own_function(self.model),
             "carried_state": _stateful_layer(self.model),
             "only_steps": type(self.model).call is keras.Model.call,
             "optimizer": ", ".join(dict.fromkeys(self._used)),
@@ -206,11 +207,6 @@ def _square(gradient: Any) -> Any:
     return tf.reduce_sum(tf.square(tf.cast(gradient, tf.float32)))
 
 
-def _makes_own_function(model: Any) -> bool:
-    made = type(model).make_train_function, type(model)._make_function  # noqa: SLF001 - what it calls
-    return made != (keras.Model.make_train_function, keras.Model._make_function)  # noqa: SLF001 - as above
-
-
 def _weight_bytes(weight: Any) -> int:
     return int(np.prod(weight.shape)) * int(tf.as_dtype(weight.dtype).size)
 
@@ -232,8 +228,8 @@ def _rows_of(batch: Any) -> int | None:
 
 def _stateful_layer(model: Any) -> str:
     """Return the layer that says that it carries state between batches; empty if none does."""
-    layers = model._flatten_layers()  # noqa: SLF001 - Keras offers no public walk over all layers
-    return next((f"layer {e.name}" for e in layers if getattr(e, "stateful", False)), "")
+    stateful = (e for e in private.layers_of(model) if getattr(e, "stateful", False))
+    return next((f"layer {each.name}" for each in stateful), "")
 
 
 def _accumulated_steps(model: Any) -> int:

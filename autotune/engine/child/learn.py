@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine import events
+from autotune.engine.child import private
 from autotune.engine.child.member import Member
+from autotune.library.keras_training import schedule_of
 from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
@@ -82,14 +84,14 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             found = Learning(
                 batch=self._batch,
                 rule=RULES[type(inner_optimizer(self.model)).__name__],
-                scheduled=is_scheduled(self.model),
+                scheduled=schedule_of(self.model) is not None,
                 probes=tuple(self._probes),
             )
         return found.model_dump(mode="json")
 
     def _watch_rate(self) -> None:
         """Refuse a learning rate that a callback changes from step to step."""
-        if self._refused or is_scheduled(self.model):
+        if self._refused or schedule_of(self.model):
             return
         rate = float(self.model.optimizer.learning_rate.numpy())
         if self._rate is not None and rate != self._rate:
@@ -138,15 +140,9 @@ def unpredictable(model: Any) -> Unpredictable | None:
         return Unpredictable.OPTIMIZER
     if getattr(optimizer, "gradient_accumulation_steps", None):
         return Unpredictable.ACCUMULATED
-    if not is_scheduled(model) and isinstance(optimizer.get_config()["learning_rate"], dict):
+    if schedule_of(model) is None and isinstance(optimizer.get_config()["learning_rate"], dict):
         return Unpredictable.SCHEDULED
     return None
-
-
-def is_scheduled(model: Any) -> bool:
-    # The property returns what the schedule says of the present step.
-    rate = getattr(inner_optimizer(model), "_learning_rate", None)
-    return isinstance(rate, keras.optimizers.schedules.LearningRateSchedule)
 
 
 def inner_optimizer(model: Any) -> Any:
@@ -185,7 +181,7 @@ class Gradients:
         model, variables = self._model, self._model.trainable_variables
         x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
         with tf.GradientTape() as tape:
-            loss = model.compute_loss(x, y, model(x, training=True), weight, training=True)
+            loss = model.compute_loss(x, y, model(x, training=True), weight)
             scaled = model.optimizer.scale_loss(loss)
         found = tape.gradient(scaled, [each.value for each in variables])
         # Rows of an embedding may come more than once; they are added up before they are squared.
@@ -201,8 +197,5 @@ class Gradients:
 
 
 def _clips(optimizer: Any, gradients: list[Any]) -> tf.Tensor:
-    clip: Callable[..., Any] | None = getattr(optimizer, "_clip_gradients", None)
-    if clip is None:  # Private: where Keras has changed, nothing is promised.
-        return tf.constant(value=False)
-    pairs = zip(clip(gradients), gradients, strict=True)
+    pairs = zip(private.clipped(optimizer, gradients), gradients, strict=True)
     return tf.reduce_any([tf.reduce_any(tf.abs(a - b) > 1e-6 * tf.abs(b)) for a, b in pairs])

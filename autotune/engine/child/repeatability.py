@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from autotune.engine.child import private
 from autotune.engine.child.passes import read_within
 from autotune.plain import Change
 
@@ -47,7 +48,7 @@ def runs_python(dataset: Any) -> bool:
 
 def holds_cache(dataset: Any) -> bool:
     """Return whether a pass reads from a cache what the first one has left there."""
-    return any(_name(each) == "Cache" for each in _stages(dataset))
+    return any(private.kind_of(each) == "Cache" for each in _stages(dataset))
 
 
 def frozen(dataset: Any) -> str:
@@ -61,9 +62,9 @@ def prefetched(dataset: Any, size: int) -> int:
     """Return the examples that the stages of a dataset may hold ready, where they have a number."""
     total = 0
     for stage in _stages(dataset):
-        size = 1 if "Batch" in _name(stage) else size
-        if _name(stage) == "Prefetch":
-            total += max(int(stage._buffer_size), 0) * size  # noqa: SLF001 - see above
+        size = 1 if "Batch" in private.kind_of(stage) else size
+        if private.kind_of(stage) == "Prefetch":
+            total += private.buffer_of(stage) * size
     return total
 
 
@@ -73,44 +74,39 @@ def randomness(dataset: Any) -> Randomness:
     random = [each for each in stages if _draws(each)]
     if not random:
         return Randomness()
-    names, last = {_name(each) for each in random}, random[0]
-    above = {_name(each) for each in stages[: stages.index(last)]}
+    names, last = {private.kind_of(each) for each in random}, random[0]
+    above = {private.kind_of(each) for each in stages[: stages.index(last)]}
     if names != {"Shuffle"} or not _chained(dataset, random[-1]):
-        return Randomness(Change.EXAMPLES, _name(last))
+        return Randomness(Change.EXAMPLES, private.kind_of(last))
     alone = len(random) == 1 and above <= _EACH
-    buffer = max(int(last._buffer_size), 0) if alone else 0  # noqa: SLF001 - see above
-    return Randomness(Change.ORDER, _name(last), buffer)
+    buffer = private.buffer_of(last) if alone else 0
+    return Randomness(Change.ORDER, private.kind_of(last), buffer)
 
 
 def _chained(dataset: Any, last: Any) -> bool:
     """Whether nothing up to a stage makes other examples of another order."""
     while dataset is not last:
-        sources = dataset._inputs()  # noqa: SLF001 - see above
-        if _name(dataset) not in _EACH | _MANY or len(sources) != 1:
+        sources = private.sources_of(dataset)
+        if private.kind_of(dataset) not in _EACH | _MANY or len(sources) != 1:
             return False
         dataset = sources[0]
     return True
 
 
 def _draws(stage: Any) -> bool:
-    if _name(stage) == "Shuffle":
-        # Only where it is known to give the same order again.
-        return stage._reshuffle_each_iteration is not False  # noqa: SLF001 - see above
-    return _name(stage) == "Random" or any(_DRAWS.match(op) for op in _ops(stage))
-
-
-def _name(stage: Any) -> str:
-    return type(stage).__name__.lstrip("_").removesuffix("Dataset")
+    if private.kind_of(stage) == "Shuffle":
+        return not private.keeps_order(stage)
+    return private.kind_of(stage) == "Random" or any(_DRAWS.match(op) for op in _ops(stage))
 
 
 def _stages(dataset: Any) -> Iterator[Any]:
     yield dataset
-    for source in dataset._inputs():  # noqa: SLF001 - see above
+    for source in private.sources_of(dataset):
         yield from _stages(source)
 
 
 def _ops(stage: Any) -> Iterator[str]:
-    for function in stage._functions():  # noqa: SLF001 - see above
+    for function in private.functions_of(stage):
         graph = function.function.graph.as_graph_def()
         yield from (node.op for node in graph.node)
         for inner in graph.library.function:

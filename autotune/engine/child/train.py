@@ -17,6 +17,7 @@ from typing import Any
 import tensorflow as tf
 
 from autotune.engine import events
+from autotune.engine.child import private
 from autotune.engine.child.clock import BetweenTimes, CallbackTimes, Clock, watch_callbacks
 from autotune.engine.child.member import Member
 from autotune.engine.child.notes import patched
@@ -29,7 +30,7 @@ CALLS = 2
 def train(member: Member) -> None:
     """Run the training program until the tuner ends it."""
     if not member.request["exchanges"]:
-        remove_exchange()
+        private.remove_exchange()
     times = CallbackTimes()
     watch_callbacks(times.add)
     program = member.program()
@@ -53,14 +54,6 @@ def between_epochs(member: Member) -> None:
     # The clock tells how far the training is.
     program.main(arguments, callbacks=[Clock(member.writer, per_call), times])
     member.finish(times.answer)  # A callback of the user's has ended it.
-
-
-def remove_exchange() -> None:
-    """Have every replica apply its own gradients, from now on and in all of this process."""
-    from keras.src.backend.tensorflow.optimizer import TFOptimizer  # noqa: PLC0415 - private
-
-    _ = TFOptimizer._all_reduce_sum_gradients  # noqa: SLF001 - nothing public does it
-    TFOptimizer._all_reduce_sum_gradients = lambda _, pairs: list(pairs)  # noqa: SLF001 - as above
 
 
 def fill_caches(program: ModuleType, order: Mapping[str, Any], report: EventWriter) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine import events
+from autotune.engine.child import private
 from autotune.engine.events import EventWriter
 
 _SEED = "seed_generator_state"
@@ -58,7 +59,7 @@ def described(held: Held, strategy: Any) -> dict[str, Any]:
         "epsilon": _epsilon(dtype),
         "copies": len(strategy.experimental_local_results(inner)),
         "mirrored": isinstance(inner, tf.distribute.DistributedValues),
-        "apart": "OnRead" in type(inner).__name__,
+        "apart": private.is_summed_on_read(inner),
     }
 
 
@@ -81,7 +82,7 @@ def _epsilon(dtype: Any) -> float:
 
 def make_deterministic(model: Any) -> list[str]:
     """Silence the layers of a model whose training differs between replicas by design."""
-    layers = [each for each in model._flatten_layers() if _differs(each)]  # noqa: SLF001 - Keras offers no public walk over all layers
+    layers = [each for each in private.layers_of(model) if _differs(each)]
     for layer in layers:
         layer.call = _as_in_inference(layer.call)
     return sorted({type(layer).__name__ for layer in layers})
@@ -91,7 +92,7 @@ def _differs(layer: Any) -> bool:
     if isinstance(layer, keras.layers.BatchNormalization):
         # A synchronized one normalizes by the global batch, as one device does.
         return not layer.synchronized
-    return bool(getattr(layer, "_seed_generators", ()))
+    return private.draws_numbers(layer)
 
 
 def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
