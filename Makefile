@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
+.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
         bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-ablation bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
@@ -52,6 +52,31 @@ check-gpu: $(READY)
 docs: $(READY)
 	$(BIN)/python -m tools.docs.write
 	$(BIN)/zensical build --config-file mkdocs.build.yml --clean --strict
+
+# Acceptance tests with the oldest versions of everything that still work, and with the newest there
+# are, each in an environment of its own: Python scripts and factories, delivered programs, the doctor,
+# calls from Python, and the service. Some ten minutes after an installation of 3.5 GB each.
+OLDEST ?= python3.11
+NEWEST ?= python3.13
+TESTED := tests/acceptance/test_versions.py tests/acceptance/test_scripts.py tests/acceptance/test_tune.py \
+          tests/acceptance/test_doctor.py tests/acceptance/test_serve.py
+test-versions: .venv-oldest/.installed .venv-newest/.installed
+	.venv-oldest/bin/python -m pytest $(TESTED)
+	.venv-newest/bin/python -m pytest $(TESTED)
+
+.venv-oldest/.installed: pyproject.toml constraints-oldest.txt
+	$(OLDEST) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[versions]'
+	@touch $@
+
+# Anew each day, because what is newest changes without a change here.
+.venv-newest/.installed: pyproject.toml .venv-newest/.$(shell date +%F)
+	.venv-newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[versions]'
+	@touch $@
+
+.venv-newest/.$(shell date +%F):
+	$(NEWEST) -m venv .venv-newest
+	@touch $@
 
 # The service's processes killed fifty times at random, some two minutes.
 test-chaos: $(READY)
@@ -173,7 +198,7 @@ bench-service: $(READY)
 	  $(PAGE)
 
 clean:
-	rm -rf $(VENV) $(PEERS) autotune-out build site *.egg-info
+	rm -rf $(VENV) $(PEERS) .venv-oldest .venv-newest autotune-out build site *.egg-info
 
 # Names and versions are pinned by constraints.txt, so that every machine gets the same.
 $(READY): pyproject.toml constraints.txt

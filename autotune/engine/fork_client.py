@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from autotune.engine.fork_server import OLDEST
 from autotune.engine.helper import Helper
 from autotune.engine.reasons import WorkersLost
 from autotune.errors import EngineError
@@ -118,6 +119,13 @@ class ForkClient(Helper):
                 f"Keras computes with {message['backend']} in this environment; tf.distribute "
                 "needs TensorFlow.",
                 'Set KERAS_BACKEND=tensorflow, or "backend" in ~/.keras/keras.json.',
+            )
+        elif "old" in message:
+            name, version = message["old"].split()
+            floor = ".".join(map(str, OLDEST[name]))
+            raise EngineError(
+                f"{name} {version} is too old: autotune needs {name} {floor} or newer.",
+                f"Run `pip install '{name.lower()}>={floor}'`, or use another environment.",
             )
         elif "failed" in message:
             raise _unusable(message["failed"])

@@ -26,6 +26,8 @@ from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _BACKEND = "tensorflow"
+OLDEST = {"TensorFlow": (2, 16), "Keras": (3, 3)}
+"""The floors of pyproject.toml, which whoever installs without dependencies passes by."""
 _ORPHANED = 1.0
 """Seconds between looks at whether the tuner still lives, should its pipe not tell."""
 _PATIENCE = 5.0
@@ -110,35 +112,51 @@ def main(arguments: list[str]) -> None:
     # Orphans of a trial, whatever session they made for themselves, become children of this one.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        backend = _import_everything()
+        backend, old = _import_everything()
     except BaseException as exc:  # noqa: BLE001 - the tuner raises it where the user sees it
         channel.send({"failed": f"{type(exc).__name__}: {exc}"})
         return
     if backend != _BACKEND:
         channel.send({"backend": backend})
         return
+    if old:
+        channel.send({"old": old})
+        return
     channel.send({"ready": os.getpid()})
     ForkServer(channel).serve()
 
 
-def _import_everything() -> str:
-    """Return what Keras computes with; all else is imported only where that is TensorFlow."""
+def _import_everything() -> tuple[str, str]:
+    """Return what Keras computes with, and what is too old; only without either all is imported."""
     backend = os.environ.get("KERAS_BACKEND") or _BACKEND
     if backend != _BACKEND:
-        return backend
+        return backend, ""
     # What is imported stays: looking through it for garbage takes a quarter of the time.
     gc.disable()
     import keras  # noqa: PLC0415 - its import takes seconds: after the pipe
 
     backend = str(keras.backend.backend())  # Its file of settings may name another one too.
+    old = ""
     if backend == _BACKEND:
+        import tensorflow as tf  # noqa: PLC0415 - as above
+
+        old = too_old({"TensorFlow": tf.__version__, "Keras": keras.__version__})
+    if backend == _BACKEND and not old:
         from autotune.engine.child import process  # noqa: F401, PLC0415 - so that no child has to
 
         # Pages that the collector does not touch stay shared with the children.
         gc.collect()
         gc.freeze()
         gc.enable()
-    return backend
+    return backend, old
+
+
+def too_old(versions: Mapping[str, str]) -> str:
+    """Return the first package that is older than what autotune needs, with its version."""
+    for name, version in versions.items():
+        if tuple(map(int, version.split(".")[:2])) < OLDEST[name]:
+            return f"{name} {version}"
+    return ""
 
 
 def _has_exited(pid: int) -> bool:

@@ -38,6 +38,11 @@ HEADER = """\
 SUFFIXES = (".yaml", ".yml")
 
 
+def _batch_of(configuration: Configuration | None) -> int:
+    """Return its global batch; 0 where it is wrong, which pydantic tells only at the end."""
+    return configuration.global_batch if configuration else 0
+
+
 class SavedConfiguration(Value):
     """The part of a result that a check or another rendering needs."""
 
@@ -47,7 +52,7 @@ class SavedConfiguration(Value):
     verdict: Verdict
     """Whether to distribute."""
     configuration: Configuration
-    global_batch: int = Field(default_factory=lambda data: data["configuration"].global_batch)
+    global_batch: int = Field(default_factory=lambda data: _batch_of(data.get("configuration")))
     """Examples per step over all replicas."""
     examples_per_second: Interval | None = None
     """Throughput of the recommended configuration."""

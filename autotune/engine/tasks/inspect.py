@@ -48,6 +48,7 @@ _LOOKING_SECONDS = 60.0  # For all looks at the data; a slow script may take lon
 _KINDS: Mapping[str, type[WorkloadError]] = {
     kind.__name__: kind for kind in (FactoryNotFound, FactoryFailed, ScriptFailed, DatasetTooSmall)
 }
+_OUR_FAULT = "This is a bug in autotune. Please report it with what `autotune machine` shows."
 EVERYWHERE = "Put the data in the same place on all machines, or on a file system that they share."
 _SAME = {
     "element": "examples are",
@@ -189,11 +190,14 @@ def _failure(task: InspectionRequest | FirstStepRequest, result: RunResult) -> A
             f"The inspection came no further for {seconds:g} s while {step}.",
             f"Check what it waits for.{where}",
         )
-    what, next_step = "factories", "Call them in a separate Python session to see why."
+    what, see = "factories", "Call them in a separate Python session to see why."
     if task.workload.script:
-        what, next_step = "script", "Check that it runs by itself."
+        what, see = "script", "Check that it runs by itself."
+    # What the user's code raises is answered as a complaint.
+    ours = isinstance(result.reason, Raised)
     failure = FactoryFailed(
-        f"The process that inspects the {what} {why_ended(result)} while {step}.", next_step
+        f"The process that inspects the {what} {why_ended(result)} while {step}.",
+        _OUR_FAULT if ours else see,
     )
     return with_detail(failure, result.detail)
 

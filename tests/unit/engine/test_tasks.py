@@ -8,11 +8,14 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
+from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import LearningRequest
-from autotune.reason import Outcome, Overdue, Phase
+from autotune.errors import FactoryFailed
+from autotune.reason import Exited, Outcome, Overdue, Phase, Raised
 from autotune.stats.gradients import Unpredictable
 from autotune.testing.contract import Behaviour
 from autotune.testing.fake import fake_learning
+from autotune.workload import Workload
 from tests.trials import request_of
 
 
@@ -44,3 +47,20 @@ def test_a_training_that_found_nothing_says_why(
     found = task.answer(ended(phase))
     assert (found.refused, found.seconds) == (why, 9.0)
     assert found.batch == Configuration().global_batch
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (Raised(error="AttributeError", message="no attribute '_x'"), "bug in autotune"),
+        (Exited(code=3), "Call the factories"),
+    ],
+)
+def test_an_inspection_that_we_broke_is_no_fault_of_the_factories(
+    reason: Raised | Exited, advice: str, workload: Workload
+) -> None:
+    """What they raise is told as theirs; what ends their process, they alone can show."""
+    ended = RunResult(outcome=Outcome.CRASHED, reason=reason, wall_seconds=1.0)
+    with pytest.raises(FactoryFailed) as caught:
+        InspectionRequest(workload).answer(ended)
+    assert advice in caught.value.next_step
