@@ -123,8 +123,9 @@ class ForkClient(Helper):
         elif "old" in message:
             name, version = message["old"].split()
             floor = ".".join(map(str, OLDEST[name]))
+            why = ", the first that trains several replicas rightly" if name == "Keras" else ""
             raise EngineError(
-                f"{name} {version} is too old: autotune needs {name} {floor} or newer.",
+                f"{name} {version} is too old: autotune needs {name} {floor} or newer{why}.",
                 f"Run `pip install '{name.lower()}>={floor}'`, or use another environment.",
             )
         elif "failed" in message:

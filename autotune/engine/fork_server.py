@@ -26,8 +26,12 @@ from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _BACKEND = "tensorflow"
-OLDEST = {"TensorFlow": (2, 16), "Keras": (3, 3)}
-"""The floors of pyproject.toml, which whoever installs without dependencies passes by."""
+OLDEST = {"TensorFlow": (2, 16), "Keras": (3, 8)}
+"""The floors of pyproject.toml, which whoever installs without dependencies passes by.
+
+Under MirroredStrategy Keras before 3.5 lets each replica train by itself, and before 3.8 it adds up
+their gradients where it should average them.
+"""
 _ORPHANED = 1.0
 """Seconds between looks at whether the tuner still lives, should its pipe not tell."""
 _PATIENCE = 5.0

@@ -13,7 +13,7 @@ from tests.running import python
 from .conftest import HANGS
 
 KERAS = "class backend:\n    backend = staticmethod(lambda: 'tensorflow')\n__version__ = '{}'\n"
-FLOORS = ("2.16.0", "3.3.0")
+FLOORS = ("2.16.0", "3.8.0")
 CALLED = """
 import autotune
 import keras
@@ -39,9 +39,13 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("tensorflow", "keras", "told"),
     [
-        ("2.15.1", FLOORS[1], "TensorFlow 2.15.1 is too old: autotune needs TensorFlow 2.16 or"),
-        (FLOORS[0], "2.15.0", "Keras 2.15.0 is too old: autotune needs Keras 3.3 or newer."),
-        (FLOORS[0], "3.2.1", "Keras 3.2.1 is too old: autotune needs Keras 3.3 or newer."),
+        (
+            "2.15.1",
+            FLOORS[1],
+            "TensorFlow 2.15.1 is too old: autotune needs TensorFlow 2.16 or newer.",
+        ),
+        (FLOORS[0], "2.15.0", "Keras 2.15.0 is too old: autotune needs Keras 3.8 or newer"),
+        (FLOORS[0], "3.7.0", "Keras 3.7.0 is too old"),
     ],
 )
 def test_versions_below_the_floors_are_refused(

@@ -5,6 +5,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
+from autotune.engine.fork_server import OLDEST, too_old
+
 ROOT = Path(__file__).parents[2]
 PLACES = (ROOT / "autotune", ROOT / "autotune" / "api", ROOT / "autotune" / "search_spaces")
 """The last two are links, which a search does not follow by itself."""
@@ -24,3 +28,21 @@ def test_every_package_and_file_on_disk_is_declared() -> None:
         for path in (ROOT / package.replace(".", "/")).glob(pattern)
     }
     assert {path for path in every if path.suffix not in {".py", ".pyc"}} == declared
+
+
+def test_the_floors_are_those_that_are_tested_and_refused_below() -> None:
+    """Of each dependency, the oldest that may be installed is in the set of `make test-versions`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["examples"], *extras["service"]]
+    floors = {e.name: str(e.specifier).removeprefix(">=") for e in map(Requirement, needed)}
+    _, *pinned = (ROOT / "constraints-oldest.txt").read_text().splitlines()
+    tested = dict(each.split("==") for each in pinned)
+    assert [n for n in floors if not f"{tested.get(n)}.".startswith(f"{floors[n]}.")] == []
+    for name, floor in OLDEST.items():
+        oldest = ".".join(map(str, floor))
+        assert floors[name.lower()] == oldest
+        assert too_old({name: f"{oldest}.1+nv24.5"}) == ""
+        assert (
+            too_old({name: f"{floor[0]}.{floor[1] - 1}.9"}) == f"{name} {floor[0]}.{floor[1] - 1}.9"
+        )

@@ -13,14 +13,14 @@ import keras
 
 def layers_of(model: Any) -> list[Any]:
     """Return all layers of a model; without the name, those that it lists, not those in them."""
-    walk = getattr(model, "_flatten_layers", None)
-    return list(walk() if walk else model.layers)
+    every = getattr(model, "_flatten_layers", None)
+    return list(every() if every else model.layers)
 
 
 def makes_own_function(model: Any) -> bool:
     """Return whether a class makes its training function itself.
 
-    Older versions of Keras, which have no `_make_function`, make it in `make_train_function` alone.
+    Without the name, only what replaces `make_train_function` is seen.
     """
     names = ("make_train_function", "_make_function")
     return any(getattr(type(model), n, None) is not getattr(keras.Model, n, None) for n in names)
