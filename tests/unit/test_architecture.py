@@ -31,7 +31,7 @@ def test_every_package_and_file_on_disk_is_declared() -> None:
 
 
 def test_the_floors_are_those_that_are_tested_and_refused_below() -> None:
-    """Of each dependency, the oldest that may be installed is in the set of `make test-versions`."""
+    """The oldest version of each dependency is what `make test-versions` installs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["examples"], *extras["service"]]
