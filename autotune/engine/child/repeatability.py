@@ -53,9 +53,9 @@ def holds_cache(dataset: Any) -> bool:
 
 def frozen(dataset: Any) -> str:
     """Return a stage below a cache that draws what the cache then keeps, but for an order."""
-    caches = (each for each in _stages(dataset) if _name(each) == "Cache")
+    caches = (each for each in _stages(dataset) if private.kind_of(each) == "Cache")
     below = (stage for cache in caches for stage in _stages(cache) if _draws(stage))
-    return next((name for each in below if (name := _name(each)) != "Shuffle"), "")
+    return next((name for each in below if (name := private.kind_of(each)) != "Shuffle"), "")
 
 
 def prefetched(dataset: Any, size: int) -> int:
