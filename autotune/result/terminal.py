@@ -137,7 +137,7 @@ def _why_it_stays(facts: WorkloadFacts) -> str:
     why, (size, source) = rule_text(Rule(kind=RuleKind.SUMMED_LOSS)), own_batch(facts)
     if source is not BatchSource.KERAS:
         return why
-    return f"{why}; where yours is not {size}, --global-batch (global_batch) names it"
+    return for_face(f"{why}; where yours is not {size}, --global-batch names it")
 
 
 def _how_many(facts: WorkloadFacts) -> str:

@@ -335,8 +335,8 @@ def _bound_by(facts: WorkloadFacts, options: SearchOptions) -> SearchOptions:
         why = rule_text(Rule(kind=RuleKind.SUMMED_LOSS))
         raise UsageError(
             f"A global batch of {options.global_batch} instead of {only} cannot be tried: {why}.",
-            "Omit global_batch (--global-batch), or take the mean over the batch: in a train_step "
-            "by tf.nn.compute_average_loss without global_batch_size, of a loss of Keras by "
+            "Omit --global-batch, or take the mean over the batch: in a train_step by "
+            "tf.nn.compute_average_loss without global_batch_size, of a loss of Keras by "
             'reduction="sum_over_batch_size".',
         )
     if options.global_batch:
