@@ -53,7 +53,7 @@ def test_a_training_that_found_nothing_says_why(
     ("reason", "advice"),
     [
         (Raised(error="AttributeError", message="no attribute '_x'"), "bug in autotune"),
-        (Exited(code=3), "Call the factories"),
+        (Exited(code=3), "Call them"),
     ],
 )
 def test_an_inspection_that_we_broke_is_no_fault_of_the_factories(
