@@ -49,7 +49,8 @@ class AutotuneError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return for_face(super().__str__())
+        # The cause may quote another program, whose options are its own.
+        return f"{self.cause} {self.next_step}".strip()
 
     @property
     def next_step(self) -> str:

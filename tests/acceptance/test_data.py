@@ -29,7 +29,8 @@ def test_examples_that_can_be_counted_are_told_exactly(run: Run, name: str, exam
     """Those of the last, smaller batch too, and in every rule that rests on them."""
     done = run("tune", DATA / f"{name}.py", "--dry-run", "--space", "quick")
     assert f"\n{examples:,} examples of " in done.stdout, done.stderr
-    assert "at most" not in done.stdout
+    assert f"at most {examples:,}" not in done.stdout
+    assert "of at most" not in done.stdout
 
 
 @pytest.mark.parametrize(

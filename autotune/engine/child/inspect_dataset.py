@@ -134,7 +134,8 @@ class InspectedDataset:
     def _batch_apart(self) -> None:
         """Batch examples of several of the user's batches together, where shapes may differ."""
         shapes = [each.shape for each in tf.nest.flatten(self._dataset.element_spec)]
-        if all(each.is_fully_defined() for each in shapes):
+        # A pass would fill a cache, which is timed empty and full.
+        if all(each.is_fully_defined() for each in shapes) or _stages_of(self._dataset, 1)[0]:
             return
         own = self._taken.own_batch or _TRIED
         apart = self._dataset.take(_APART * own).batch(own + max(own // 2, 1))

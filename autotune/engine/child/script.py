@@ -370,6 +370,6 @@ def other_backend(cause: str, next_step: str) -> ScriptFailed:
 
 def _refuse(_: argparse.ArgumentParser, message: str) -> NoReturn:
     raise ScriptFailed(
-        f"The script does not accept its command line: {message}.",
+        f"The script does not accept its command line: `{message}`.",
         "Pass what it needs behind --: autotune tune train.py -- ARGUMENTS.",
     )

@@ -93,7 +93,7 @@ def missing(tree: ast.Module) -> set[str]:
     imports = (each for each in nodes if isinstance(each, ast.Import | ast.ImportFrom))
     bound = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
     bound |= {each.arg for each in nodes if isinstance(each, ast.arg)}
-    bound |= {each.name for each in nodes if isinstance(each, ast.FunctionDef)}
+    bound |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
     bound |= {(it.asname or it.name).split(".")[0] for each in imports for it in each.names}
     loaded = {each.id for each in names if isinstance(each.ctx, ast.Load)}
     # Loops and functions name these again.

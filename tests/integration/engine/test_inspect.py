@@ -275,7 +275,7 @@ FAILED = [
     ),
     (
         {"dataset": dataset(f"{ONES}.batch(4)")},
-        "yields batches of 4, not single examples.*`batch_size`.*--unbatch",
+        "yields batches of 4, not single examples.*`batch_size`.*`unbatch=True`",
     ),
     (
         {"dataset": dataset(GENERATOR.format("lambda: iter([[1]])"))},

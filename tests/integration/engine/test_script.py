@@ -358,7 +358,7 @@ try:
 except:
     print("Something went wrong")
 """
-    assert inspect(text).examples == 64
+    assert inspect(text).examples == 80
     assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
 
 
