@@ -49,8 +49,7 @@ class AutotuneError(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        # The cause may quote another program, whose options are its own.
-        return f"{self.cause} {self.next_step}".strip()
+        return for_face(super().__str__())
 
     @property
     def next_step(self) -> str:
