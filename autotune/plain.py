@@ -24,3 +24,15 @@ class Change(StrEnum):
     """The same examples come in another order."""
     EXAMPLES = "examples"
     """Some are others, or nobody knows."""
+
+
+class Count(StrEnum):
+    """What a number of examples says of how many there are."""
+
+    EXACT = "exact"
+    AT_MOST = "at most"
+    """Some of the batches by which it was reckoned may hold fewer."""
+    AT_LEAST = "at least"
+    """Those in full batches, or those that were seen."""
+    ABOUT = "about"
+    """Two passes differ."""

@@ -25,13 +25,14 @@ from libcst.metadata import (
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
+from autotune.plain import Count
 from autotune.program.text import fill_in, literal
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, weighed_batch
 from autotune.strategies.mirrored import OPERATIONS
 from autotune.text import plural
-from autotune.workload import Count, FitData, FitFacts, WorkloadFacts
+from autotune.workload import FitData, FitFacts, WorkloadFacts
 
 _WRITTEN = {
     *("strategy", "replicas_per_worker", "reduction", "per_replica_batch", "steps_per_execution"),

@@ -6,9 +6,10 @@ import math
 import re
 
 from autotune.config import Configuration
+from autotune.plain import Count
 from autotune.strategies import in_short
 from autotune.text import plural
-from autotune.workload import Count, Factory, Workload, WorkloadFacts
+from autotune.workload import Factory, Workload, WorkloadFacts
 
 PLAIN = r"[\w.+:/ -]*"
 """What may stand in a docstring, because it cannot end one."""

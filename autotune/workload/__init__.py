@@ -13,7 +13,6 @@ from autotune.workload.factory import (
 from autotune.workload.facts import (
     BatchSource as BatchSource,
     Cacheable as Cacheable,
-    Count as Count,
     FitCall as FitCall,
     FitData as FitData,
     FitFacts as FitFacts,

@@ -7,23 +7,11 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from autotune.config import Configuration
-from autotune.plain import Change
+from autotune.plain import Change, Count
 from autotune.stats.gradients import Learning
 from autotune.text import plural
 from autotune.value import Value
 from autotune.workload.backlog import Backlog
-
-
-class Count(StrEnum):
-    """What a number of examples says of how many there are."""
-
-    EXACT = "exact"
-    AT_MOST = "at most"
-    """Some of the batches by which it was reckoned may hold fewer."""
-    AT_LEAST = "at least"
-    """Those in full batches, or those that were seen."""
-    ABOUT = "about"
-    """Two passes differ."""
 
 
 class InputPass(Value):

@@ -12,6 +12,7 @@ import tensorflow as tf
 from autotune.calls import MethodCall
 from autotune.engine.child.once import ReadOnce, reads_once
 from autotune.engine.child.returned import length_of
+from autotune.plain import Count
 
 LEFT_OUT = (
     # They end a training, which in a trial the tuner does,
@@ -44,9 +45,6 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
 
     From now on, data that can be read once is kept.
     """
-    # It needs pydantic, which no process that trains should have.
-    from autotune.workload import Count  # noqa: PLC0415 - see above
-
     if reads_once(call.x):
         call.x = ReadOnce(call.x)
     data, callbacks = _data(call.x), call.all_callbacks(validates=False)

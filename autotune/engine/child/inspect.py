@@ -27,6 +27,7 @@ from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step
 from autotune.engine.failure import describe
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
+from autotune.plain import Count
 
 _OTHERS = (BATCH, BATCH + BATCH // 2, BATCH + BATCH // 4)
 """Batches that are made of a script's data, the first that does not divide those of its own."""
@@ -132,9 +133,6 @@ def _examples(data: Any, of_fit: Mapping[str, Any], found: Mapping[str, Any]) ->
     The batches of an epoch tell as many as they hold if all are full. The data may hold fewer, and
     has more than one epoch takes where the script asks for so many steps.
     """
-    # It needs pydantic, which no process that trains should have.
-    from autotune.workload import Count  # noqa: PLC0415 - see above
-
     expected = {name: of_fit[name] for name in ("examples", "count")}
     read = {name: found[name] for name in expected}
     if isinstance(data, ReadOnce):

@@ -31,7 +31,7 @@ from autotune.engine.child.repeatability import (
 from autotune.engine.child.returned import BATCH, Taken
 from autotune.engine.failure import ERROR
 from autotune.errors import DatasetTooSmall, FactoryFailed
-from autotune.plain import Change
+from autotune.plain import Change, Count
 
 _TRIED = 8
 """Examples on which a model is tried."""
@@ -178,9 +178,6 @@ class InspectedDataset:
         A number that is not known is counted; the least that it can be, or None, if that takes too
         long.
         """
-        # It needs pydantic, which no process that trains should have.
-        from autotune.workload import Count  # noqa: PLC0415 - see above
-
         known, taken = int(self._dataset.cardinality()), self._taken
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
