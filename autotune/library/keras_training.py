@@ -399,13 +399,17 @@ def compiled_of(model: keras.Model) -> Any:
     return getattr(model, "_loss_tracker", None)
 
 
+def inner_optimizer(optimizer: Any) -> Any:
+    """Return the optimizer that takes the steps, within one that scales the loss."""
+    return getattr(optimizer, "inner_optimizer", optimizer)
+
+
 def schedule_of(model: keras.Model) -> keras.optimizers.schedules.LearningRateSchedule | None:
     """Return the schedule of the learning rate; without the name, none is known.
 
     The property has what it says of the present step.
     """
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)
-    rate = getattr(optimizer, "_learning_rate", None)
+    rate = getattr(inner_optimizer(model.optimizer), "_learning_rate", None)
     return rate if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule) else None
 
 

@@ -19,7 +19,7 @@ from autotune.engine.child.notes import before, patched
 from autotune.engine.child.returned import class_of
 from autotune.engine.failure import ERROR, describe
 from autotune.errors import FactoryFailed, WorkloadError
-from autotune.library.keras_training import optimizers_of
+from autotune.library.keras_training import inner_optimizer, optimizers_of
 
 _DRAWS = 3
 """Further looks at gradients whose scale is not clear at once, as random layers make it."""
@@ -175,7 +175,7 @@ class InspectedModel:
 
     def _note_optimizer(self, optimizer: Any, *_: Any, **__: Any) -> None:
         # One that scales the loss may leave out a step.
-        self._used.append(type(getattr(optimizer, "inner_optimizer", optimizer)).__name__)
+        self._used.append(type(inner_optimizer(optimizer)).__name__)
 
     def _note_loss(self, *_: Any, **__: Any) -> None:
         self._loss = _loss_name(self.model.loss)

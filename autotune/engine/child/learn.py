@@ -19,7 +19,7 @@ import tensorflow as tf
 from autotune.engine import events
 from autotune.engine.child import private
 from autotune.engine.child.member import Member
-from autotune.library.keras_training import schedule_of
+from autotune.library.keras_training import inner_optimizer, schedule_of
 from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
@@ -83,7 +83,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
         else:
             found = Learning(
                 batch=self._batch,
-                rule=RULES[type(inner_optimizer(self.model)).__name__],
+                rule=RULES[type(inner_optimizer(self.model.optimizer)).__name__],
                 scheduled=schedule_of(self.model) is not None,
                 probes=tuple(self._probes),
             )
@@ -133,7 +133,7 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
 
 def unpredictable(model: Any) -> Unpredictable | None:
     """Return why nothing can be said of a model, as far as it shows before it is trained."""
-    optimizer = inner_optimizer(model)
+    optimizer = inner_optimizer(model.optimizer)
     if type(model).train_step is not keras.Model.train_step:
         return Unpredictable.OWN_STEP
     if type(optimizer).__name__ not in RULES:
@@ -143,11 +143,6 @@ def unpredictable(model: Any) -> Unpredictable | None:
     if schedule_of(model) is None and isinstance(optimizer.get_config()["learning_rate"], dict):
         return Unpredictable.SCHEDULED
     return None
-
-
-def inner_optimizer(model: Any) -> Any:
-    """Return the optimizer that takes the steps, within one that scales the loss."""
-    return getattr(model.optimizer, "inner_optimizer", model.optimizer)
 
 
 class Gradients:
@@ -193,7 +188,7 @@ class Gradients:
         scale = tf.cast(tf.math.divide_no_nan(loss, scaled), tf.float32)
         unscaled = [tf.cast(g, tf.float32) * scale for g in whole]
         parts = [tf.reshape(g, [-1])[:: self._stride] for g in unscaled]
-        return tf.concat(parts, 0), _clips(inner_optimizer(model), unscaled)
+        return tf.concat(parts, 0), _clips(inner_optimizer(model.optimizer), unscaled)
 
 
 def _clips(optimizer: Any, gradients: list[Any]) -> tf.Tensor:
