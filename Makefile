@@ -6,7 +6,7 @@ READY  := $(VENV)/.installed
 DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
+.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
         bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-ablation bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 demo: $(READY)
@@ -102,11 +102,17 @@ schemathesis: $(READY)
 export SINCE
 PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 
+# What a search costs and saves, for trainings from a minute to twelve hours, on recorded sweeps and
+# beside its peers; half an hour on two cores. Fails where a goal is missed. TABLES=conv,lstm: only these.
+bench-pays: SEARCHES = 4
+bench-pays: $(READY)
+	$(BIN)/python -m benchmarks.pays.score --searches $(SEARCHES) $(if $(TABLES),--tables $(TABLES)) $(PAGE)
+
 # Every goal of the search, scored on recorded sweeps without TensorFlow; some five minutes on two
 # cores, ten for the page's SEARCHES=20.
 SEARCHES ?= 10
 # Small matrices in many processes: more threads only wait for each other.
-bench-replay bench-rivals bench-ablation: export OPENBLAS_NUM_THREADS = 1
+bench-pays bench-replay bench-rivals bench-ablation: export OPENBLAS_NUM_THREADS = 1
 bench-replay: $(READY)
 	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+import numpy as np
+
 from autotune.stats.intervals import SDS, Interval, around, t_quantile
+
+BOOTSTRAPS = 1000
+Statistic = Callable[[np.ndarray], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +47,17 @@ ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 def scaled(interval: Interval, factor: float) -> Interval:
     low, value, high = (factor * each for each in (interval.low, interval.value, interval.high))
     return Interval(low=low, value=value, high=high)
+
+
+def bootstrap(tables: Sequence[np.ndarray], statistic: Statistic) -> tuple[float, float]:
+    """Return a 95 % interval over tables and searches: both are drawn again."""
+    draw = np.random.default_rng(0)
+    found = []
+    for _ in range(BOOTSTRAPS):
+        chosen = [tables[i] for i in draw.integers(len(tables), size=len(tables))]
+        found.append(statistic(np.concatenate([draw.choice(each, len(each)) for each in chosen])))
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def covers(interval: Interval | None, truth: float) -> bool | None:

@@ -10,6 +10,10 @@ Disturbance = Callable[[bool], float]
 """Returns what happens to log(rate) in the next run, on several replicas or on one."""
 
 
+def undisturbed(_: random.Random) -> Disturbance:
+    return lambda _: 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """How runs scatter: a normal part for each class of configurations, and what disturbs them."""
@@ -18,14 +22,14 @@ class World:
     one_device: float
     """Standard deviation of log(rate) on one device."""
     distributed: float
-    disturbed: Callable[[random.Random], Disturbance] | None = None
+    disturbed: Callable[[random.Random], Disturbance] = undisturbed
 
     def runs(self, draw: random.Random) -> Disturbance:
-        disturbance = self.disturbed(draw) if self.disturbed else None
+        disturbance = self.disturbed(draw)
         sd = {False: self.one_device, True: self.distributed}
 
         def run(distributed: bool) -> float:  # noqa: FBT001
-            disturbed = disturbance(distributed) if disturbance else 0.0
+            disturbed = disturbance(distributed)
             return draw.gauss(0, sd[distributed]) + disturbed
 
         return run
@@ -40,7 +44,8 @@ def unlike(one_device: float, distributed: float) -> World:
     return World(name=name, one_device=one_device, distributed=distributed)
 
 
-def _two_levels(draw: random.Random) -> Disturbance:
+def two_modes(draw: random.Random) -> Disturbance:
+    """Bimodal variation between distributed runs."""
     return lambda distributed: draw.choice((-0.2, 0.2)) if distributed else 0.0
 
 
@@ -65,7 +70,8 @@ def _bursts(draw: random.Random) -> Disturbance:
     return disturbance
 
 
-def _walk(draw: random.Random) -> Disturbance:
+def drift(draw: random.Random) -> Disturbance:
+    """A random walk that all runs share."""
     level = 0.0
 
     def disturbance(_: bool) -> float:  # noqa: FBT001
@@ -74,6 +80,11 @@ def _walk(draw: random.Random) -> Disturbance:
         return level
 
     return disturbance
+
+
+def one_in_ten(draw: random.Random) -> Disturbance:
+    """One run in ten loses much of its speed to another program."""
+    return lambda _: -draw.expovariate(2.5) if draw.random() < 0.1 else 0.0
 
 
 def _stalls(draw: random.Random) -> Disturbance:
@@ -93,10 +104,11 @@ def _disturbed(name: str, sd: float, by: Callable[[random.Random], Disturbance])
 QUIET = tuple(alike(sd) for sd in (0.03, 0.06, 0.10, 0.20))
 UNEQUAL = tuple(unlike(*sds) for sds in ((0.03, 0.10), (0.05, 0.20), (0.20, 0.05)))
 DISTURBED = (
-    _disturbed("distributed runs at two levels, ±20 %", 0.04, _two_levels),
+    _disturbed("distributed runs at two levels, ±20 %", 0.04, two_modes),
     _disturbed("all runs at two levels, ±20 %", 0.02, _all_two_levels),
     _disturbed("a step of 25 % at some run", 0.05, _step),
     _disturbed("bursts, distributed runs hit harder", 0.04, _bursts),
     _disturbed("distributed runs that stall", 0.03, _stalls),
-    _disturbed("a random walk of 3 % a run", 0.05, _walk),
+    _disturbed("a random walk of 3 % a run", 0.05, drift),
+    _disturbed("one run in ten disturbed", 0.04, one_in_ten),
 )

@@ -16,24 +16,19 @@ from pathlib import Path
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import NothingMeasured
 from autotune.options import SearchOptions
-from autotune.search.epochs import epoch_of, trial_of
-from autotune.search.stopping import MeasureWatch
-from autotune.trial import Stage
 from benchmarks.page import page_of
 from benchmarks.peers.job import Entry
 from benchmarks.peers.progress import CLOSE, Incumbents, close_since, incumbents
 from benchmarks.replay.characters import character
-from benchmarks.replay.engine import ReplayEngine
-from benchmarks.replay.goals import EQUAL, SOON, bootstrap
+from benchmarks.replay.goals import EQUAL, SOON
+from benchmarks.replay.meter import Meter, entry
 from benchmarks.replay.outcome import Job, Scenario, world_in
-from benchmarks.replay.replay import replay, situation
+from benchmarks.replay.replay import replay
 from benchmarks.replay.score import SEEN, UNSEEN, options_of, tables_of
 from benchmarks.replay.world import World
-from benchmarks.share import Share
+from benchmarks.share import Share, bootstrap
 from benchmarks.tuners.chance import at_random, with_best_again
 from benchmarks.tuners.meter import Tuner
 from benchmarks.tuners.tpe import tpe, tpe_in_proportion
@@ -75,40 +70,6 @@ class Outcome:
     """What the best distributed configuration gains over it."""
 
 
-class Meter:
-    """Measures on a replayed machine as autotune does, in virtual time, preparation included."""
-
-    def __init__(self, world: World, seconds: float, seed: int) -> None:
-        self._engine = ReplayEngine(world, seed)
-        self._subject, self.found = situation(world.table.name)
-        self._engine.execute(InspectionRequest(self._subject.workload))
-        self._seconds = seconds
-        self.trial_seconds = world.exhaustive_seconds / len(world.table.configurations)
-        self.log: list[Entry] = []
-
-    @property
-    def left(self) -> float:
-        """Virtual seconds."""
-        return self._seconds - self._engine.now()
-
-    def measure(self, configuration: Configuration) -> float | None:
-        """Return the rate of a replayed run."""
-        request = TrialRequest(
-            configuration=configuration,
-            script="",
-            workload=self._subject.workload,
-            roles=(),
-            folder=Path(),
-        )
-        epoch = epoch_of(configuration, self._subject)
-        result = self._engine.execute(request, MeasureWatch(epoch=epoch))
-        number = len(self.log)
-        trial = trial_of(number, Stage.EXPLORE, configuration, result, None, epoch)
-        rate = trial.examples_per_second if trial.measured else None
-        self.log.append(_entry(self._engine.now(), configuration, number, rate))
-        return rate
-
-
 def entered(contestant: Entered) -> Outcome:
     """Let one contestant search once."""
     world = world_in(contestant.job.table, contestant.job.scenario)
@@ -142,7 +103,7 @@ def _own(world: World, seconds: float, seed: int) -> list[Entry]:
     except NothingMeasured:
         return []
     log = [
-        _entry(
+        entry(
             each.elapsed,
             each.trial.configuration,
             each.trial.number,
@@ -151,12 +112,6 @@ def _own(world: World, seconds: float, seed: int) -> list[Entry]:
         for each in result.ended
     ]
     return [*log, _recommended(result.seconds, result.findings.recommended)]
-
-
-def _entry(seconds: float, configuration: Configuration, number: int, rate: float | None) -> Entry:
-    return Entry(
-        seconds=seconds, what="trial", configuration=configuration, number=number, rate=rate
-    )
 
 
 def _recommended(seconds: float, configuration: Configuration) -> Entry:

@@ -40,6 +40,8 @@ class ReplayEngine(Engine):
             self._runs[run.configuration].append(run)
         self._exchanges = {family(run.configuration): run for run in world.table.exchanges}
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
+        other = random.Random(f"disturbed {seed}")  # noqa: S311 - as above
+        self._disturbance = world.disturbed(other)
         self._time = 0.0
 
     def machine(self) -> Machine:
@@ -73,6 +75,7 @@ class ReplayEngine(Engine):
             )
         truth = math.log(self._world.rates[run.configuration])
         level = truth + self._random.choice(self._world.scatter)
+        level += self._disturbance(run.configuration.distributed)
         # What it showed when it was recorded is another figure, as it ended anywhere in an epoch.
         shown = log_rate(run, self._world.table, rounds=ROUNDS)
         return self._watched(run, watch, stretch=math.exp(shown - level))

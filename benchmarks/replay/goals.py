@@ -13,13 +13,12 @@ import numpy as np
 
 from autotune.result import Verdict
 from benchmarks.replay.outcome import Scenario, Scored, within
-from benchmarks.share import Share
+from benchmarks.share import Share, Statistic, bootstrap
 
 DECISION_SECONDS = 180.0
 """Budget where the question is the verdict and not the cost: the default of the program."""
 CALM = 0.04
 """By how much runs differ at most, as they were measured, where 3 % of it are drawn."""
-BOOTSTRAPS = 1000
 FIFTHS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
 """Ranges of probability; most is said with a high one."""
 NOT_MEASURED = "not measured"
@@ -58,7 +57,6 @@ SCENARIOS = (
     KNOWN_AS_NOISY,
 )
 
-Statistic = Callable[[np.ndarray], float]
 ByTable = Mapping[str, Sequence[float]]
 """One figure for each search, by table."""
 
@@ -244,17 +242,6 @@ def _mean(values: np.ndarray) -> float:
 
 def _quantile(share: float) -> Statistic:
     return lambda values: float(np.quantile(values, share))
-
-
-def bootstrap(tables: Sequence[np.ndarray], statistic: Statistic) -> tuple[float, float]:
-    """Return a 95 % interval over tables and searches: both are drawn again."""
-    draw = np.random.default_rng(0)
-    found = []
-    for _ in range(BOOTSTRAPS):
-        chosen = [tables[i] for i in draw.integers(len(tables), size=len(tables))]
-        found.append(statistic(np.concatenate([draw.choice(each, len(each)) for each in chosen])))
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _all(values: ByTable) -> np.ndarray:

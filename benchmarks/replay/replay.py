@@ -53,6 +53,7 @@ def replay(
     seed: int,
     among: Collection[Configuration] | None = None,
     search: type[Search] = Search,
+    batch: int | None = None,
 ) -> Replayed:
     """Search a world within a budget, of which the profile keeps what it would get.
 
@@ -64,13 +65,14 @@ def replay(
         seed: Of the search and of the noise.
         among: What the search may try; None: all that can run.
         search: What searches.
+        batch: The global batch that the user holds; None: it is free.
     """
-    subject, found = situation(world.table.name)
+    subject, found = situation(world.table.name, batch)
     if among is not None:
         kept = tuple(each for each in found.configurations if each in among)
         found = found.model_copy(update={"configurations": kept})
     started = time.process_time()
-    options = SearchOptions(budget=seconds, seed=seed)
+    options = SearchOptions(budget=seconds, seed=seed, global_batch=batch)
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.execute(InspectionRequest(subject.workload))
@@ -95,8 +97,13 @@ def replay(
 
 
 @cache
-def situation(name: str) -> tuple[Subject, Candidates]:
-    """Return what is searched on the machine of a table, and its configurations."""
+def situation(name: str, batch: int | None = None) -> tuple[Subject, Candidates]:
+    """Return what is searched on the machine of a table, and its configurations.
+
+    Args:
+        name: The table.
+        batch: The only global batch of the configurations; None: all.
+    """
     table, swept = read(FOLDER / f"{name}.json.xz"), character(name)
     subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)
@@ -106,4 +113,8 @@ def situation(name: str) -> tuple[Subject, Candidates]:
     nearest = {each: each.on_one_device() for each in found.distributed}
     pairs = [*nearest.items(), *found.batch_matched.items()]
     matched = {each: match for each, match in pairs if match in recorded}
-    return subject, found.model_copy(update={"batch_matched": matched})
+    kept = [each for each in found.configurations if batch in {None, each.global_batch}]
+    if batch:
+        matched = {each: match for each, match in matched.items() if {each, match} <= {*kept}}
+    update = {"configurations": tuple(kept), "batch_matched": matched}
+    return subject, found.model_copy(update=update)

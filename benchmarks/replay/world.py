@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -13,6 +14,7 @@ import numpy as np
 from autotune.config import Configuration
 from autotune.plain import Window
 from autotune.stats.windows import read, steady_from, warmed_up_from
+from benchmarks.finals.worlds import Disturbance, undisturbed
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import Run, Table
 
@@ -27,11 +29,13 @@ class World:
             those of configurations like it.
         scatter: log(rate) of repeated runs minus their mean, of all configurations together; a
             replayed run draws from these.
+        disturbed: What else happens to runs on this machine, one after the other.
     """
 
     table: Table
     rates: Mapping[Configuration, float]
     scatter: Sequence[float]
+    disturbed: Callable[[random.Random], Disturbance] = undisturbed
 
     @property
     def best(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import optuna
 
@@ -20,19 +20,25 @@ MOST_ASKED = 20
 
 def tpe(configurations: Sequence[Configuration], meter: Meter, seed: int) -> None:
     """Search with Optuna's TPE as it comes."""
-    _search(configurations, meter, seed, DEFAULT_STARTUP)
+    search(configurations, meter, _sampler(seed, DEFAULT_STARTUP), in_time(meter))
 
 
 def tpe_in_proportion(configurations: Sequence[Configuration], meter: Meter, seed: int) -> None:
     """Search with TPE that is random for a quarter of the trials that the time allows."""
     affordable = meter.left / meter.trial_seconds
-    _search(configurations, meter, seed, max(2, round(STARTUP_SHARE * affordable)))
+    startup = max(2, round(STARTUP_SHARE * affordable))
+    search(configurations, meter, _sampler(seed, startup), in_time(meter))
 
 
-def _search(configurations: Sequence[Configuration], meter: Meter, seed: int, startup: int) -> None:
+def search(
+    configurations: Sequence[Configuration],
+    meter: Meter,
+    sampler: optuna.samplers.BaseSampler,
+    ends: Callable[[optuna.Study], bool],
+) -> None:
+    """Search with a sampler of Optuna until that ends, or everything was measured."""
     known: dict[Configuration, float | None] = {}
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
     study = optuna.create_study(direction="maximize", sampler=sampler)
 
     def objective(trial: optuna.Trial) -> float:
@@ -47,10 +53,18 @@ def _search(configurations: Sequence[Configuration], meter: Meter, seed: int, st
         return rate
 
     def stop(study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:
-        if meter.left <= 0:
+        if ends(study):
             study.stop()
 
     study.optimize(objective, n_trials=MOST_ASKED * len(configurations), callbacks=[stop])
+
+
+def in_time(meter: Meter) -> Callable[[optuna.Study], bool]:
+    return lambda _: meter.left <= 0
+
+
+def _sampler(seed: int, startup: int) -> optuna.samplers.BaseSampler:
+    return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
 
 
 def suggest(trial: optuna.Trial, configurations: Sequence[Configuration]) -> Configuration:

@@ -1,0 +1,162 @@
+"""The search that is judged, and its peers: what each recommends, and what that has taken."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import optuna
+from optuna.terminator import BestValueStagnationEvaluator, Terminator
+
+from autotune.answer import Verdict
+from autotune.config import Configuration
+from autotune.errors import NothingMeasured
+from autotune.search.design import nearest
+from autotune.search.search import Search
+from benchmarks.pays.cases import Case
+from benchmarks.peers.job import Entry
+from benchmarks.replay.meter import Meter
+from benchmarks.replay.replay import replay
+from benchmarks.tuners.tpe import search
+
+BUDGETS = (30, 60, 180, 600)
+"""Seconds of searches that are not told how long the training is."""
+LONGEST = 3600.0
+"""Seconds after which a peer ends that its terminator has not stopped."""
+IDLE = 100
+"""Trials without anything new, which cost nothing, after which a terminated peer ends."""
+SAMPLERS: Mapping[str, Callable[..., optuna.samplers.BaseSampler]] = {
+    "TPE": optuna.samplers.TPESampler,
+    "random search": optuna.samplers.RandomSampler,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search has found."""
+
+    recommended: Configuration
+    seconds: float = 0.0
+    """What it took, its own computation included."""
+    trials: int = 0
+    verdict: Verdict | None = None
+    probability: float | None = None
+    """That the verdict is right, as it is told."""
+    cpu: float = 0.0
+    """Processor seconds of the search and of what replays the runs."""
+    limited: bool = False
+    """Whether a limit ended it."""
+
+
+Judged = Callable[[Case, float, int], Found]
+"""Searches a case with a seed, for a training of so many seconds by the own settings."""
+Peer = Callable[[Case, int], Iterator[tuple[str, Found]]]
+"""Yields by name what searches find with a seed, whatever the length of the training."""
+
+
+def judged(case: Case, training: float, seed: int) -> Found:
+    """Search as the program does by default, which is not told how long the training is."""
+    del training
+    return by_class(Search, case, 180.0, seed)
+
+
+def before(budget: int, case: Case, seed: int) -> Iterator[tuple[str, Found]]:
+    """Yield what the search finds that is given a fixed budget."""
+    yield f"fixed budget, {budget} s", by_class(Search, case, budget, seed)
+
+
+def by_class(kind: type[Search], case: Case, limit: float, seed: int) -> Found:
+    """Search with a class that makes findings."""
+    began = time.process_time()
+    try:
+        result = replay(case.world, limit, seed, search=kind, batch=case.batch)
+    except NothingMeasured:
+        return Found(recommended=case.own, seconds=limit, trials=1, limited=True)
+    decision = result.findings.decision
+    verdict = Verdict[decision.verdict.name]
+    return Found(
+        recommended=result.findings.recommended,
+        seconds=result.seconds,
+        trials=len(result.findings.history.trials),
+        verdict=verdict,
+        probability=decision.faster if verdict is Verdict.DISTRIBUTE else decision.none,
+        cpu=time.process_time() - began,
+        limited=verdict is Verdict.UNDECIDED,
+    )
+
+
+def without_search(case: Case, _: int) -> Iterator[tuple[str, Found]]:
+    """Yield what costs nothing: the own settings, and a rule of thumb."""
+    singles = [each for each in case.world.rates if not each.distributed]
+    largest = max(each.per_replica_batch for each in singles)
+    thumb = case.own.taking({"per_replica_batch": largest, "steps_per_execution": 8})
+    among = [each for each in singles if each.per_replica_batch == largest]
+    yield "no search", Found(recommended=case.own)
+    yield "rule of thumb", Found(recommended=nearest(thumb, among))
+
+
+def optunas(name: str, case: Case, seed: int) -> Iterator[tuple[str, Found]]:
+    """Yield what a sampler of Optuna finds within each fixed budget, and until it is terminated.
+
+    One search is all of them, because it is not told its budget.
+    """
+    began = time.process_time()
+    meter = Meter(case.world, LONGEST, seed, case.batch)
+    ends = Ends(meter)
+    search(meter.found.configurations, meter, SAMPLERS[name](seed=seed), ends)
+    cpu = (time.process_time() - began) / len(meter.log)
+    for budget in BUDGETS:
+        yield f"{name}, {budget} s", until(budget, meter.log, case, cpu)
+    terminated = until(ends.terminated or LONGEST, meter.log, case, cpu)
+    yield f"{name}, Optuna's terminator", terminated
+
+
+def until(seconds: float, log: Sequence[Entry], case: Case, cpu: float = 0.0) -> Found:
+    """Return what a search has found that begins no trial after some seconds."""
+    begun = [0.0, *(each.seconds for each in log)]
+    made = [each for start, each in zip(begun, log, strict=False) if start < seconds]
+    shown = [(each.rate, each.configuration) for each in made if each.rate]
+    return Found(
+        recommended=max(shown, key=lambda each: each[0])[1] if shown else case.own,
+        seconds=made[-1].seconds,
+        trials=len(made),
+        cpu=cpu * len(made),
+    )
+
+
+def stagnation() -> Terminator:
+    """Return the terminator of Optuna that needs neither PyTorch nor scores of folds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated, and without one in its place
+        return Terminator(BestValueStagnationEvaluator())
+
+
+@dataclass
+class Ends:
+    """Ends a study after the largest budget, and not before Optuna's terminator would."""
+
+    meter: Meter
+    terminator: Terminator = field(default_factory=stagnation)
+    terminated: float | None = None
+    """Seconds after which that would be."""
+    idle: int = 0
+    measured: int = 0
+
+    def __call__(self, study: optuna.Study) -> bool:
+        now, count = self.meter.log[-1].seconds, len(self.meter.log)
+        self.idle, self.measured = 0 if count > self.measured else self.idle + 1, count
+        if self.terminated is None and self.terminator.should_terminate(study):
+            self.terminated = now
+        if self.terminated is None:
+            return now >= LONGEST
+        return now >= BUDGETS[-1] or self.idle >= IDLE
+
+
+PEERS: tuple[Peer, ...] = (
+    without_search,
+    *(partial(before, each) for each in BUDGETS),
+    *(partial(optunas, each) for each in SAMPLERS),
+)

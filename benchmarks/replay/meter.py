@@ -1,0 +1,56 @@
+"""A replayed machine on which any tuner measures, in the same virtual time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autotune.config import Configuration
+from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks.train import TrialRequest
+from autotune.search.epochs import epoch_of, trial_of
+from autotune.search.stopping import MeasureWatch
+from autotune.trial import Stage
+from benchmarks.peers.job import Entry
+from benchmarks.replay.engine import ReplayEngine
+from benchmarks.replay.replay import situation
+from benchmarks.replay.world import World
+
+
+class Meter:
+    """Measures on a replayed machine as autotune does, in virtual time, preparation included."""
+
+    def __init__(self, world: World, seconds: float, seed: int, batch: int | None = None) -> None:
+        self._engine = ReplayEngine(world, seed)
+        self._subject, self.found = situation(world.table.name, batch)
+        self._engine.execute(InspectionRequest(self._subject.workload))
+        self._seconds = seconds
+        self.trial_seconds = world.exhaustive_seconds / len(world.table.configurations)
+        self.log: list[Entry] = []
+
+    @property
+    def left(self) -> float:
+        """Virtual seconds."""
+        return self._seconds - self._engine.now()
+
+    def measure(self, configuration: Configuration) -> float | None:
+        """Return the rate of a replayed run."""
+        request = TrialRequest(
+            configuration=configuration,
+            script="",
+            workload=self._subject.workload,
+            roles=(),
+            folder=Path(),
+        )
+        epoch = epoch_of(configuration, self._subject)
+        result = self._engine.execute(request, MeasureWatch(epoch=epoch))
+        number = len(self.log)
+        trial = trial_of(number, Stage.EXPLORE, configuration, result, None, epoch)
+        rate = trial.examples_per_second if trial.measured else None
+        self.log.append(entry(self._engine.now(), configuration, number, rate))
+        return rate
+
+
+def entry(seconds: float, configuration: Configuration, number: int, rate: float | None) -> Entry:
+    return Entry(
+        seconds=seconds, what="trial", configuration=configuration, number=number, rate=rate
+    )
