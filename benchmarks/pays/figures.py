@@ -235,12 +235,12 @@ def _cost(rows: Iterable[Row]) -> float:
 
 
 def _mean(what: str, most: float, rows: Sequence[Row], figure: Figure) -> Goal:
-    """Return a mean with its interval over tables and searches; Wilson's where all are alike."""
+    """Return a mean with its interval over tables and searches; Wilson's where all count alike."""
     by_table = grouped(rows, lambda e: e.table)
     values = {name: np.array([float(figure(e)) for e in mine]) for name, mine in by_table.items()}
     every = np.concatenate([*values.values()])
     worst = max(values, key=lambda name: values[name].mean())
-    alike = np.ptp(every) == 0 and every[0] in {0, 1}
+    alike = isinstance(figure(rows[0]), bool) and np.ptp(every) == 0
     interval = (
         Share(count=int(every.sum()), of=len(every)).interval
         if alike

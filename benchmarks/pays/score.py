@@ -59,8 +59,8 @@ def main() -> None:
         add_rows(options.rows, *rows)
     lines, missed = [f"{options.searches} searches of each kind, seeds from 0."], []
     recorded = [each for each in rows if each.scenario == RECORDED.name]
-    for (held, unseen), mine in grouped(recorded, lambda e: (e.fixed, e.unseen)).items():
-        kind, batch = "Held-out" if unseen else "Seen", "as the user has it" if held else "free"
+    for (held, seen), mine in sorted(grouped(recorded, lambda e: (e.fixed, not e.unseen)).items()):
+        kind, batch = "Seen" if seen else "Held-out", "as the user has it" if held else "free"
         title = f"{kind} tables, the batch {batch}"
         lines += ["", f"### {title}", "", *figures(mine, JUDGED)]
         scored = goals([each for each in mine if each.search == JUDGED])

@@ -44,7 +44,7 @@ class Found:
     trials: int = 0
     verdict: Verdict | None = None
     probability: float | None = None
-    """That the verdict is right, as it is told."""
+    """That the verdict is right, as it is told; None where there is none."""
     cpu: float = 0.0
     """Processor seconds of the search and of what replays the runs."""
     limited: bool = False
@@ -77,12 +77,13 @@ def by_class(kind: type[Search], case: Case, limit: float, seed: int) -> Found:
         return Found(recommended=case.own, seconds=limit, trials=1, limited=True)
     decision = result.findings.decision
     verdict = Verdict[decision.verdict.name]
+    told = {Verdict.DISTRIBUTE: decision.faster, Verdict.ONE_DEVICE: decision.none}
     return Found(
         recommended=result.findings.recommended,
         seconds=result.seconds,
         trials=len(result.findings.history.trials),
         verdict=verdict,
-        probability=decision.faster if verdict is Verdict.DISTRIBUTE else decision.none,
+        probability=told.get(verdict),
         cpu=time.process_time() - began,
         limited=verdict is Verdict.UNDECIDED,
     )

@@ -91,6 +91,15 @@ def test_a_goal_is_missed_beyond_its_interval() -> None:
     assert of("cost on the worst", goals(good + rows(3.0, "bad"))).mark == "MISSED"
 
 
+def test_none_of_few_is_no_proof() -> None:
+    """No wrong answer of nine leaves a fifth possible; costs that are alike are certain."""
+    few = [each for n in range(3) for each in rows(1.0, f"t{n}")]
+    wrong, cost = of("wrong", goals(few)), of("cost at 1 h", goals(few))
+    assert (wrong.n, wrong.mark) == (9, "reached")
+    assert wrong.interval[1] > 0.2
+    assert cost.interval == (1.0, 1.0)
+
+
 def test_probabilities_are_held_against_what_is_so() -> None:
     """Nine of ten with 90 % are as told; all with 55 % are right too often."""
     told = [rows(1.0, f"t{n}", probability=0.92, right=n > 0)[0] for n in range(10)]
