@@ -11,9 +11,9 @@ from functools import partial
 import optuna
 from optuna.terminator import BestValueStagnationEvaluator, Terminator
 
-from autotune.answer import Verdict
 from autotune.config import Configuration
 from autotune.errors import NothingMeasured
+from autotune.result import Verdict
 from autotune.search.design import nearest
 from autotune.search.search import Search
 from benchmarks.pays.cases import Case
@@ -76,7 +76,7 @@ def by_class(kind: type[Search], case: Case, limit: float, seed: int) -> Found:
     except NothingMeasured:
         return Found(recommended=case.own, seconds=limit, trials=1, limited=True)
     decision = result.findings.decision
-    verdict = Verdict[decision.verdict.name]
+    verdict = decision.verdict
     told = {Verdict.DISTRIBUTE: decision.faster, Verdict.ONE_DEVICE: decision.none}
     return Found(
         recommended=result.findings.recommended,
