@@ -21,6 +21,8 @@ from benchmarks.replay.table import FOLDER, Run, Table
 from benchmarks.replay.world import world_of
 
 TABLES = {path.name.removesuffix(".json.xz") for path in FOLDER.glob("*.xz")}
+WAITING = {"handwriting", "ledger", "loads", "reviews", "scans", "verses"}
+"""Seen workloads that were written and not yet recorded."""
 RECORDED = [c.name for c in CHARACTERS if c.name in TABLES and not c.unseen]
 SOME = RECORDED[2::6]
 """A few tables, because the benchmark scores all of them."""
@@ -92,8 +94,9 @@ def test_a_world_can_be_given_any_gain() -> None:
 
 
 def test_every_table_can_be_recorded_again() -> None:
-    """Each has its workload and space."""
+    """Each has its workload and space; of the seen ones, those that wait lack a table."""
     assert {c.name for c in CHARACTERS} >= TABLES
+    assert {c.name for c in CHARACTERS if not c.unseen} - TABLES == WAITING
 
 
 def test_the_profile_gets_its_part_of_a_replayed_budget() -> None:
