@@ -14,8 +14,7 @@ from autotune.search.design import own_default
 from benchmarks.finals.worlds import Disturbance, drift, one_in_ten, two_modes, undisturbed
 from benchmarks.replay.characters import character
 from benchmarks.replay.replay import situation
-from benchmarks.replay.table import FOLDER, read
-from benchmarks.replay.world import World, world_of
+from benchmarks.replay.world import World, recorded
 
 ENOUGH = 12
 """Configurations of one global batch, distributed or not, from which a table is searched with that
@@ -95,7 +94,7 @@ def _own(table: str, batch: int | None) -> Configuration:
 @cache
 def _most(table: str) -> tuple[int, int]:
     """Return how many configurations there are of a global batch at most, and of which one."""
-    known = _recorded(table).rates
+    known = recorded(table).rates
     batches, alone, several = (
         Counter(each.global_batch for each in known if each.distributed in kinds)
         for kinds in ((False, True), (False,), (True,))
@@ -107,12 +106,7 @@ def _most(table: str) -> tuple[int, int]:
 
 @cache
 def _world(case: Case) -> World:
-    world = _recorded(case.table)
+    world = recorded(case.table)
     rates = {c: r for c, r in world.rates.items() if case.batch in {None, c.global_batch}}
     world = replace(world, rates=rates, disturbed=case.scenario.disturbed)
     return world if case.scenario.gain is None else world.with_gain(case.scenario.gain)
-
-
-@cache
-def _recorded(table: str) -> World:
-    return world_of(read(FOLDER / f"{table}.json.xz"))

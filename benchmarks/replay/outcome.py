@@ -13,8 +13,7 @@ from autotune.result import Verdict
 from autotune.stats.intervals import squared_residuals
 from autotune.trial import Stage, Trial
 from benchmarks.replay.replay import Replayed, replay
-from benchmarks.replay.table import FOLDER, read
-from benchmarks.replay.world import World, world_of
+from benchmarks.replay.world import World, recorded
 from benchmarks.share import covers
 
 NEAR = 0.98
@@ -158,15 +157,10 @@ def _nothing(job: Job, world: World, cost: float) -> Scored:
 @cache
 def world_in(name: str, scenario: Scenario) -> World:
     """Return the world of a table, as a scenario changes it."""
-    world = _recorded(name, alike=not scenario.raw)
+    world = recorded(name, alike=not scenario.raw)
     if scenario.gain is not None:
         world = world.with_gain(scenario.gain)
     return world if scenario.noise is None else world.with_noise(scenario.noise)
-
-
-@cache
-def _recorded(name: str, *, alike: bool) -> World:
-    return world_of(read(FOLDER / f"{name}.json.xz"), alike=alike)
 
 
 def _said(result: Replayed) -> tuple[float, bool]:

@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
 
 import numpy as np
@@ -15,8 +16,9 @@ from autotune.config import Configuration
 from autotune.plain import Window
 from autotune.stats.windows import read, steady_from, warmed_up_from
 from benchmarks.finals.worlds import Disturbance, undisturbed
+from benchmarks.replay import table as tables
 from benchmarks.replay.kriging import kriged
-from benchmarks.replay.table import Run, Table
+from benchmarks.replay.table import FOLDER, Run, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,12 @@ def world_of(table: Table, *, alike: bool = True) -> World:
     means = [fmean(each) for each in logs.values()]
     expected = kriged([c.values() for c in logs], means, counts, world.noise)
     return replace(world, rates=dict(zip(logs, np.exp(expected).tolist(), strict=True)))
+
+
+@cache
+def recorded(name: str, *, alike: bool = True) -> World:
+    """Return the world of a recorded table, which is read once."""
+    return world_of(tables.read(FOLDER / f"{name}.json.xz"), alike=alike)
 
 
 def log_rate(run: Run, table: Table, *, rounds: int = 1) -> float:
